@@ -108,3 +108,15 @@ def compare(operator: ast.cmpop, left: Node, right: Node) -> bool | None:
 def is_open(node: Node | None) -> bool:
     """Return whether a value is not known, or None."""
     return node is None or node.value is None or is_unknown(node)
+
+
+def grow(method: str, holder: Node, value: Node) -> None:
+    """Add to a list or a mapping what append, extend or update adds."""
+    if holder.is_scalar or len(holder.value) > MAX_ITEMS:
+        return
+    if isinstance(holder.value, list) and method == "append":
+        holder.value.append(value)
+    elif isinstance(holder.value, list) and isinstance(value.value, list):
+        holder.value.extend(value.value)
+    elif isinstance(holder.value, dict) and isinstance(value.value, dict):
+        holder.value.update(value.value)

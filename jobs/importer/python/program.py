@@ -11,7 +11,7 @@ from jobs.importer.nodes import Node, Notes, Path, set_at
 from jobs.importer.python.evaluator import Evaluator
 from jobs.importer.python.functions import Function, bound, default_of_argument, defaults, parsed_arguments
 from jobs.importer.python.job_calls import JobCall, add_edit, call_of
-from jobs.importer.python.operations import MAX_ITEMS, bind_target, is_open, last_name, name_of
+from jobs.importer.python.operations import bind_target, grow, is_open, last_name, name_of
 from jobs.importer.sdk_names import MAKERS, MESSAGE_FIELDS, POSITIONS
 
 MAX_CALLS, MAX_CALL_DEPTH = 100, 6
@@ -159,7 +159,7 @@ class Program:
                 if (made := call_of(self.job_calls, owner)) is not None:
                     made.run = made.run or self.values.arguments(call)
             elif called in ("append", "extend", "update") and owner is not None and call.args:
-                _grow(called, self.values.evaluate(owner), self.values.evaluate(call.args[0]))
+                grow(called, self.values.evaluate(owner), self.values.evaluate(call.args[0]))
             elif called == "add_argument" and call.args:
                 self.arguments.update(default_of_argument(call, self.values))
             elif (
@@ -186,17 +186,18 @@ class Program:
     def _define(self, function: Function) -> None:
         """Read a function with the defaults of its parameters, before any call of it.
 
-        The names that it binds stay known; jobs of its calls will replace those that it makes here.
+        Names that only it binds stay known; jobs of its calls will replace those that it makes here.
         """
         if function.name not in PARSERS:
             self.values.procedures[function.name] = partial(self._value_of_call, function)
         called = {last_name(node.func) for node in ast.walk(function) if isinstance(node, ast.Call)}
         self.making |= {function.name: function} if called & {*MAKERS, *RUNS} else {}
-        first, names, parameters = len(self.job_calls), self.values.names, defaults(function, self.values)
-        self.values.names = names.new_child(parameters)
+        first, names = len(self.job_calls), self.values.names
+        inner = defaults(function, self.values)
+        self.values.names = names.new_child(inner)
         self._within(function)
-        inner, self.values.names = self.values.names.maps[0], names
-        names |= {name: node for name, node in inner.items() if name not in parameters or name not in names}
+        self.values.names = names
+        names |= {name: node for name, node in inner.items() if names.get(name) is None}
         for made in self.job_calls[first:]:
             made.function = made.function or function.name
 
@@ -236,15 +237,3 @@ class Program:
         node = self._within(function)
         self.values.names, self.values.done = names, done
         return node
-
-
-def _grow(method: str, holder: Node, value: Node) -> None:
-    """Add to a list or a mapping what append, extend or update adds."""
-    if holder.is_scalar or len(holder.value) > MAX_ITEMS:
-        return
-    if isinstance(holder.value, list) and method == "append":
-        holder.value.append(value)
-    elif isinstance(holder.value, list) and isinstance(value.value, list):
-        holder.value.extend(value.value)
-    elif isinstance(holder.value, dict) and isinstance(value.value, dict):
-        holder.value.update(value.value)

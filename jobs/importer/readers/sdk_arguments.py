@@ -59,6 +59,10 @@ class Arguments:
         self.known.update(names)
         return next((self.rest.pop(name) for name in names if name in self.rest), None)
 
+    def move(self, *names: str, to: "Arguments") -> None:
+        """Move arguments of the constructor to those of the call that runs the job, which are read together."""
+        to.rest |= {name: node for name in names if (node := self.pop(name)) is not None}
+
     def pop_text(self, name: str) -> str:
         """Return a project or location as text."""
         node = self.pop(name)

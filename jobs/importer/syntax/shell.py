@@ -164,17 +164,13 @@ class Shell(Words):
     def _documents(self, command: Command) -> None:
         """Read the here-documents whose marks are on the line that has just ended."""
         for mark in self.waiting:
-            start = self.at
-            lines: list[str] = []
-            while self.at < len(self.text):
-                end = self.text.find("\n", self.at)
-                end = len(self.text) if end < 0 else end
-                line = self.text[self.at : end]
-                self.at = min(end + 1, len(self.text))
-                if (line.lstrip() if mark[1] else line).rstrip() == mark[3]:
-                    break
-                lines.append(line.lstrip("\t") if mark[1] else line)
-            body = "\n".join(lines) + "\n"
+            start, blanks = self.at, r"[^\S\n]*"
+            last_line = rf"^{blanks if mark[1] else ''}{mark[3]}{blanks}$"
+            end = re.compile(last_line, re.MULTILINE).search(self.text, start)
+            stop = end.start() if end is not None else len(self.text)
+            self.at = min(end.end() + 1, len(self.text)) if end is not None else stop
+            body = self.text[start:stop].removesuffix("\n") + "\n"
+            body = re.sub(r"^\t+", "", body, flags=re.MULTILINE) if mark[1] else body
             command.document = Word(body if mark[2] else self.fill(body), self.line(start))
             self.bodies.append(command.document)
             if CREATES.search(command.document.text):
