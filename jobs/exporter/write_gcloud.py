@@ -6,12 +6,14 @@ escaping", read 2026-11-21.
 
 import re
 import shlex
+from datetime import timedelta
 from typing import Any
 
 import yaml
 
-from jobs.exporter.shapes import numbers, request
+from jobs.exporter.shapes import request, values
 from jobs.spec import Submission
+from jobs.spec.fields import write_duration
 
 DELIMITERS = "|;~#!&*+/"
 COMMANDS = {
@@ -46,6 +48,7 @@ def _text(dumper: Dumper, text: str) -> yaml.ScalarNode:
 
 
 Dumper.add_representer(str, _text)
+Dumper.add_representer(timedelta, lambda dumper, length: _text(dumper, write_duration(length)))
 
 
 def gcloud_yaml(submission: Submission) -> str:
@@ -64,7 +67,7 @@ def gcloud(submission: Submission) -> str:
 
 def _config(submission: Submission) -> str:
     """Return the config file, in YAML that YAML 1.1 and 1.2 read alike: the job spec, or a tuning job without flags."""
-    body = numbers(submission.job)
+    body = values(submission.job, by_alias=True)
     is_custom = submission.kind == "custom_job"
     config = body.get("jobSpec", {}) if is_custom else {name: body[name] for name in body if name not in FLAGGED}
     text: str = yaml.dump(config, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=10**9)

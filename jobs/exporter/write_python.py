@@ -4,9 +4,10 @@ Source: google-cloud-aiplatform 2.7.0, services/job_service/client.py, read 2026
 """
 
 import json
+from datetime import timedelta
 from typing import Any
 
-from jobs.exporter.shapes import request, snake
+from jobs.exporter.shapes import request, values
 from jobs.spec import Submission
 
 SERVICES = {
@@ -37,7 +38,7 @@ def python(submission: Submission) -> str:
     """Write the program."""
     kind, (service, method) = submission.kind, SERVICES[submission.kind]
     region, project = submission.region or "REGION", submission.project or "PROJECT_ID"
-    value = literal(snake(submission.job))
+    value = literal(values(submission.job, by_alias=False))
     if kind == "training_pipeline":  # its inputs are a JSON value, which the client does not convert
         value = f"aiplatform.gapic.TrainingPipeline.from_json(json.dumps({literal(request(submission.job))}))"
     return PROGRAM.format(
@@ -55,6 +56,10 @@ def literal(value: Any, indent: int = 0) -> str:
     """Write a value as Python, over several lines where it is long."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False) if value.isprintable() else repr(value)
+    if isinstance(value, timedelta):
+        nanos = {"nanos": value.microseconds * 1000} if value.microseconds else {}
+        return literal({"seconds": value.days * 86400 + value.seconds, **nanos}, indent)
+    value = list(value) if isinstance(value, tuple) else value
     if not isinstance(value, dict | list) or not value:
         return repr(value)
     if isinstance(value, list):

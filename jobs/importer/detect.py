@@ -3,7 +3,7 @@
 import re
 
 from jobs.importer.nodes import SUPPORTED, Notes
-from jobs.importer.sdk_names import looks_like_python, makes_a_job
+from jobs.importer.sdk_names import MAKES_A_JOB, SDK
 from jobs.texts import translatable as _
 
 MAX_BYTES = 2 * 1024 * 1024
@@ -23,7 +23,8 @@ SDK_FIELD = re.compile(r"\b(?:machine_spec|machineSpec|worker_pool_specs|workerP
 CONFIG = re.compile(
     r"^[ \t]*['\"]?(?:workerPoolSpecs|worker_pool_specs|trialJobSpec|jobSpec)['\"]?[ \t]*:", re.MULTILINE
 )
-HEADING = re.compile(r"\A(?:[ \t]*(?:#[^\n]*)?\n)*")
+BODY = re.compile(r"^[ \t]*[^# \t\n]", re.MULTILINE)
+"""Where a text begins behind its blank and comment lines."""
 FENCE = re.compile(r"[ \t]*(?:```+[^`\n]*|~~~+[^\n]*)$")
 FENCE_END = re.compile(r"[ \t]*(?:```+|~~~+)[ \t]*")
 FIRST_LINES = (
@@ -44,12 +45,8 @@ FIELD = re.compile(
 def decode(given: str | bytes, notes: Notes) -> str | None:
     """Return the text with `\\n` at line ends and without byte order mark; None when it is no text, which is noted."""
     if len(given) > MAX_BYTES:
-        notes.error(
-            "too_large",
-            None,
-            _("The text is larger than %(limit)s MiB.", limit=MAX_BYTES // 1024 // 1024),
-            _("Give one job."),
-        )
+        message = _("The text is larger than %(limit)s MiB.", limit=MAX_BYTES // 1024 // 1024)
+        notes.error("too_large", None, message, _("Give one job."))
         return None
     text = _decoded(given) if isinstance(given, bytes) else given
     if text is None or "\0" in text:
@@ -85,7 +82,7 @@ def detect_format(text: str) -> str:
     for name, pattern in FIRST_LINES:
         if pattern.match(first):
             return name
-    if makes_a_job(bare) or ((looks_like_python(bare) or SDK_FIELD.search(bare)) and PYTHON.search(bare)):
+    if MAKES_A_JOB.search(bare) or ((SDK.search(bare) or SDK_FIELD.search(bare)) and PYTHON.search(bare)):
         return "python"
     if "gcloud" in bare and CREATE.search(bare):
         return "gcloud"
@@ -95,19 +92,13 @@ def detect_format(text: str) -> str:
 
 
 def is_document(name: str) -> bool:
-    """Tell whether a format describes a job instead of making it."""
+    """Return whether a format describes a job instead of making it."""
     return name in ("rest", "gcloud-yaml")
 
 
 def names_a_job(text: str) -> bool:
-    """Tell whether a text shows a job, and does not only speak of Vertex AI."""
-    return bool(CREATE.search(text) or SDK_FIELD.search(text) or CONFIG.search(text) or makes_a_job(text))
-
-
-def heading_of(text: str) -> str:
-    """Return the blank and comment lines with which a text begins."""
-    heading = HEADING.match(text)
-    return heading[0] if heading else ""
+    """Return whether a text shows a job, rather than only mentioning Vertex AI."""
+    return bool(CREATE.search(text) or SDK_FIELD.search(text) or CONFIG.search(text) or MAKES_A_JOB.search(text))
 
 
 def without_magic(text: str) -> str:
@@ -142,7 +133,7 @@ def explain(text: str, started: int, notes: Notes) -> None:
 def _commented(text: str) -> re.Match[str] | None:
     """Return the first comment with a command that creates a job, where all such commands are comments.
 
-    None where fields of a job stand beside it: such a comment heads a config file, which is what is wrong then.
+    None where the text has fields of a job too: it is a config file with that command in a comment.
     """
     comments = (comment for comment in COMMENT.finditer(text) if "gcloud" in comment[0] and CREATE.search(comment[0]))
     first, rest = next(comments, None), COMMENT.sub("", text)

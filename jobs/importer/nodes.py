@@ -1,8 +1,6 @@
 """What every reader returns: values with their lines, drafts of jobs, and the findings of reading."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from jobs.spec import Finding, Severity, quoted
@@ -14,6 +12,8 @@ SOURCE = "Trainboard's importer (docs/import.md)"
 READ = "2026-11-21"
 SUPPORTED = _("Give YAML, JSON, a gcloud or curl command, or Python with the Vertex AI SDK.")
 LARGE_TEXT = 50_000
+MAX_JOB_VALUES = 20_000
+"""Values of one job; one that Vertex AI accepts, with 4 worker pools of 100 variables each, has fewer than 2,000."""
 Path = list[str | int]
 
 
@@ -22,7 +22,7 @@ class Node:
     """A value with the line of its name or beginning, from 1.
 
     `value` is `{name: Node}`, `[Node]`, text, a number, true, false or None. `raw` is how a number or a word such as
-    `no` was written, for fields that want text.
+    `no` was written, for fields that hold text.
     """
 
     value: Any
@@ -65,7 +65,7 @@ class Node:
 class Draft(NamedTuple):
     """A job as it was read, not yet checked: `kind` as in jobs.spec.KINDS, `form` for people.
 
-    `unseen` are the paths of what stands in a file that is not part of the text, `notes` the findings of reading it.
+    `unseen` are the paths of fields in a file that was not given, `notes` the findings of reading this job.
     """
 
     kind: str
@@ -89,7 +89,7 @@ class Notes:
         self._add(Finding(code, Severity.ERROR, path, message, remedy, SOURCE, READ, line), 2 * MAX_FINDINGS)
 
     def note(self, code: str, line: int | None, message: str, remedy: str = "", path: str = "") -> None:
-        """Add advice: the text was read in a way that a person should know."""
+        """Add a note: how a part of the text was read, or what was left out of it."""
         self._add(Finding(code, Severity.NOTE, path, message, remedy, SOURCE, READ, line), MAX_FINDINGS)
 
     def given_twice(self, name: str, first: Node, line: int) -> None:
@@ -106,8 +106,13 @@ class Notes:
             self.left_out += other.left_out
 
     def has(self, *codes: str) -> bool:
-        """Tell whether a finding has one of these codes."""
+        """Return whether a finding has one of these codes."""
         return any(finding.code in codes for finding in self.findings)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether further errors are only counted, so that no remedy need be looked for."""
+        return len(self.findings) >= 2 * MAX_FINDINGS
 
     def result(self) -> list[Finding]:
         """Return the findings, with one more that counts those left out."""
@@ -121,31 +126,6 @@ class Notes:
             self.left_out += 1
         elif finding not in self.findings:  # a function that is called twice is read twice
             self.findings.append(finding)
-
-
-@dataclass(frozen=True)
-class Files:
-    """The texts of files that may be named in another text, by their names.
-
-    `otherwise` is the text for a name that none of them has; `used` collects the names of those that were named,
-    `missing` the names that none has.
-    """
-
-    texts: Mapping[str, str]
-    otherwise: str | None = None
-    used: set[str] = field(default_factory=set)
-    missing: set[str] = field(default_factory=set)
-
-    def get(self, name: str) -> str | None:
-        """Return the text of the file of this name; a name that only a run knows means the only file."""
-        same = [text for text in self.texts if text == name]
-        same = same or [text for text in self.texts if PurePath(text).name == PurePath(name).name]
-        same = same or (list(self.texts) if "${" in name else [])
-        if len(same) != 1:
-            self.missing.add(name)
-            return self.otherwise
-        self.used.add(same[0])
-        return self.texts[same[0]]
 
 
 def max_jobs(text: str) -> int:
@@ -178,7 +158,7 @@ def plain(node: Node) -> Any:
     return [plain(item) for item in node.value] if isinstance(node.value, list) else node.value
 
 
-def exceeded_limit(node: Node) -> str:
+def exceeded_limit(node: Node, max_values: int = MAX_VALUES) -> str:
     """Return a message if a tree exceeds a limit when its shared parts are copied, else "". Takes bounded time."""
     waiting: list[tuple[Node, int]] = [(node, 0)]
     seen = 0
@@ -187,8 +167,8 @@ def exceeded_limit(node: Node) -> str:
         seen += 1
         if depth > MAX_DEPTH:
             return _("It is nested more than %(limit)s levels deep.", limit=MAX_DEPTH)
-        if seen > MAX_VALUES or len(waiting) > 2 * MAX_VALUES:
-            return _("Written out, it holds more than %(limit)s values.", limit=f"{MAX_VALUES:,}")
+        if seen > max_values or len(waiting) > 2 * max_values:
+            return _("Written out, it holds more than %(limit)s values.", limit=f"{max_values:,}")
         if not current.is_scalar:
             items = current.value.values() if isinstance(current.value, dict) else current.value
             waiting.extend((item, depth + 1) for item in items)
@@ -227,19 +207,19 @@ def set_at(holder: Node, path: Path, node: Node) -> bool:
 
 
 def is_unknown(node: Node) -> bool:
-    """Tell whether a value that a program gives is a placeholder or a text with one in it."""
+    """Return whether a value that a program gives is a placeholder or a text with one in it."""
     return isinstance(node.value, str) and "${" in node.value
-
-
-def is_open(node: Node | None) -> bool:
-    """Tell whether a value is not known, or None."""
-    return node is None or node.value is None or is_unknown(node)
 
 
 def camel(name: str) -> str:
     """Return a name as the API writes it, e.g. `machineType` for `machine_type` and `machine-type`."""
     first, *rest = name.replace("-", "_").split("_")
     return first + "".join(word.capitalize() for word in rest)
+
+
+def paths(names: str, below: str = "", prefix: str = "") -> dict[str, str]:
+    """Return `{flag or argument: path}` of those that have the names of the API's fields below a path."""
+    return {f"{prefix}{name}": f"{below}{camel(name)}" for name in names.split()}
 
 
 def folded(name: str) -> str:

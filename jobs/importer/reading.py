@@ -15,7 +15,8 @@ from jobs.importer.containers.embedded import embedded_parts
 from jobs.importer.containers.markdown import IN_BLOCK, INDENTED, Part, fenced_blocks, objects_in_prose
 from jobs.importer.containers.notebook import read_notebook
 from jobs.importer.detect import decode, detect_format, explain, names_a_job, without_magic
-from jobs.importer.nodes import READ, SOURCE, SUPPORTED, Draft, Files, Notes, exceeded_limit, plain
+from jobs.importer.files import Files
+from jobs.importer.nodes import MAX_JOB_VALUES, READ, SOURCE, SUPPORTED, Draft, Notes, exceeded_limit, plain
 from jobs.importer.normalize.fields import Normalizer, add_defaults
 from jobs.importer.normalize.strategy import CHEAPER, find_lost_request
 from jobs.importer.python.parsing import is_program
@@ -29,11 +30,11 @@ from jobs.spec.submission import reserved_region
 from jobs.texts import translatable as _
 
 IN_PYTHON = re.compile(r"\b(?:None|True|False)\b|\w\(|\bf[\"']|\*\*\w")
-"""Found in Python literals, and in JSON in strings only."""
+"""Syntax of Python literals, which JSON has in strings only."""
 
 
 class Source(NamedTuple):
-    """A text without what is around it: a notebook as its Python and its commands; its format; if it is one program."""
+    """A text, its format, the shell commands of a notebook, and whether all of it is one Python program."""
 
     text: str
     format: str
@@ -95,7 +96,7 @@ def _unwrap(text: str) -> Source:
 
 
 def _may_be_python(text: str) -> bool:
-    """Tell whether what begins like JSON is a Python literal."""
+    """Return whether what begins like JSON is a Python literal."""
     if not IN_PYTHON.search(text):
         return False
     try:
@@ -165,16 +166,12 @@ def _read_part(part: Part, notes: Notes, files: Files) -> list[Draft]:
 
 def read_format(format_key: str, text: str, notes: Notes, files: Files) -> list[Draft]:
     """Return the jobs of a text in one format; adds an error where there are none."""
-    if format_key == "gcloud":
-        drafts = read_gcloud(text, notes, files)
-    elif format_key == "curl":
-        drafts = read_curl(text, notes, files)
-    elif format_key == "python":
-        drafts = read_program(text, notes)
+    if format_key in ("gcloud", "curl"):
+        drafts = (read_gcloud if format_key == "gcloud" else read_curl)(text, notes, files)
     elif format_key == "rest":
         drafts = read_documents(text, notes, is_json=True)
     else:
-        drafts = read_gcloud_yaml(text, notes)
+        drafts = (read_program if format_key == "python" else read_gcloud_yaml)(text, notes)
     if not drafts and not has_errors(notes.findings):
         notes.error("no_job", 1, _("No job was found in this text."), SUPPORTED)
     return drafts
@@ -182,7 +179,7 @@ def read_format(format_key: str, text: str, notes: Notes, files: Files) -> list[
 
 def _normalized(format_key: str, draft: Draft, notes: Notes, name: str, project: str, region: str) -> Reading:
     """Return a draft as the API takes it, checked against the spec."""
-    if message := exceeded_limit(draft.body):
+    if message := exceeded_limit(draft.body, MAX_JOB_VALUES):
         notes.error("too_much", draft.body.line, message, _("Give one job."))
         return Reading(format_key, draft.form, draft.kind, None, {}, tuple(notes.result()))
     normalizer = Normalizer(notes)

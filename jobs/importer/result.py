@@ -1,11 +1,12 @@
 """The result of reading a text: a job, findings at their lines, and what is still required."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from jobs.importer.nodes import Draft, Node, Notes, line_at
 from jobs.spec import Finding, Severity, Submission, quoted
+from jobs.spec.paths import upward
 from jobs.texts import translatable as _
 
 UNREAD = frozenset({"wrong_type", "unknown_task"})
@@ -58,27 +59,31 @@ class Reading:
         return finding if finding.line is not None else replace(finding, line=self.line_of(finding.field))
 
     def with_rules(self, findings: Iterable[Finding], confirmed: Collection[str] | None = None) -> list[Finding]:
-        """Return the reading's own findings, then those of rules, with lines.
+        """Return the findings of reading the text, then those of rules, with lines.
 
-        What a rule refuses only because of a placeholder is advice: the reading's own findings name what is required.
-        They refuse where `confirmed` is given, except for texts in it, which a person confirmed as literal. Findings of
-        rules about placeholders, values that could not be read and values in other files are left out.
+        Errors of rules that may come from a placeholder become notes. Where `confirmed` is given, the placeholders
+        themselves are errors, except for texts in it, which a person confirmed as literal. Findings of rules about
+        placeholders, values that could not be read and values in other files are left out.
         """
         refused = {finding.field for finding in self.findings if finding.severity is Severity.ERROR and finding.field}
         silent = refused.union(self.placeholders)
-        unread = [finding.field for finding in self.findings if finding.code in UNREAD and finding.field]
-        outside = (*self.unseen, *unread)
-        relevant = [rule for rule in findings if rule.field not in silent and not _within(rule.field, outside)]
+        outside = {*self.unseen, *(finding.field for finding in self.findings if finding.code in UNREAD)}
+        relevant = [rule for rule in findings if rule.field not in silent and outside.isdisjoint(upward(rule.field))]
         own = [self._refused(finding, confirmed) for finding in self.findings]
-        return [*own, *(self._softened(self.located(finding)) for finding in relevant)]
+        return [*own, *map(self.located, self._softened(relevant))]
 
     def _refused(self, finding: Finding, confirmed: Collection[str] | None) -> Finding:
         is_confirmed = confirmed is None or (self.placeholders.get(finding.field) or None) in confirmed
         return finding if finding.code != "placeholder" or is_confirmed else replace(finding, severity=Severity.ERROR)
 
-    def _softened(self, finding: Finding) -> Finding:
-        is_open = any(_touches(finding.field, path) for path in self.placeholders)
-        return replace(finding, severity=Severity.NOTE) if is_open else finding
+    def _softened(self, findings: Iterable[Finding]) -> Iterator[Finding]:
+        """Yield findings, as notes those that may come from a placeholder: there, around it, or of the same machine."""
+        around = {path for placeholder in self.placeholders for path in upward(placeholder)}
+        holders = {placeholder.rpartition(".")[0] for placeholder in self.placeholders}
+        within = {*self.placeholders, *(path for path in holders if path.endswith(("machineSpec", "diskSpec")))}
+        for finding in findings:
+            is_open = finding.field in around or not within.isdisjoint(upward(finding.field))
+            yield replace(finding, severity=Severity.NOTE) if is_open else finding
 
 
 def choose(drafts: list[Draft], job: str, notes: Notes) -> Draft | None:
@@ -112,15 +117,3 @@ def job_names(drafts: list[Draft]) -> tuple[JobName, ...]:
     """Return the jobs of a text as people name them."""
     names = [(draft.body.get("displayName"), draft.body.line) for draft in drafts]
     return tuple(JobName(name.text() if name is not None else "", line) for name, line in names)
-
-
-def _within(path: str, others: Iterable[str]) -> bool:
-    return any(path == other or path.startswith((f"{other}.", f"{other}[")) for other in others)
-
-
-def _touches(path: str, placeholder: str) -> bool:
-    """Tell whether a finding may come from the placeholder: it is there, around it, or of the same machine."""
-    if not path or _within(placeholder, [path]) or path.startswith(f"{placeholder}."):
-        return bool(path)
-    parent = placeholder.rpartition(".")[0]
-    return parent.endswith(("machineSpec", "diskSpec")) and path.startswith(parent)

@@ -1,4 +1,4 @@
-"""The calls of the SDK that make a job, and the names by which a program that has them is known.
+"""The calls of the SDK that make a job, and the names by which a program with such calls is recognised.
 
 Source: google-cloud-aiplatform 2.7.0; Kubeflow's google-cloud-pipeline-components; Airflow's Google provider, read
 2026-11-21.
@@ -37,10 +37,11 @@ POSITIONS = {
     **{name: ("parent", kind) for name, kind in CREATES.items()},
 }
 MAKERS = frozenset({*POSITIONS, "CustomTrainingJobOp", *OPERATORS})
-HINT = re.compile(
+SDK = re.compile(
     rf"\b(?:{'|'.join(sorted(MAKERS))})\s*\(|\baiplatform\b|\bworker_pool_specs?\b\s*(?::[^=\n]{{1,200}})?="
 )
-MAKES = re.compile(rf"\b(?:{'|'.join(sorted(MAKERS))})\s*\(")
+"""Names by which a program that uses the SDK is recognised."""
+MAKES_A_JOB = re.compile(rf"\b(?:{'|'.join(sorted(MAKERS))})\s*\(")
 OTHERS = (
     (_("a component of a pipeline"), re.compile(r"\bcreate_custom_training_job_(?:op_)?from_component\s*\(")),
     (_("a NAS job (neural architecture search)"), re.compile(r"(?<!def )\bcreate_nas_job\s*\(")),
@@ -48,20 +49,10 @@ OTHERS = (
     (_("a batch prediction"), re.compile(r"\b(?:create_batch_prediction_job|BatchPredictionJob\.create)\s*\(")),
     (_("a pipeline of Vertex AI Pipelines"), re.compile(r"\b(?:PipelineJob|create_pipeline_job)\s*\(")),
 )
-"""Jobs of Vertex AI that train no code of one's own, and the calls that make them."""
-
-
-def looks_like_python(text: str) -> bool:
-    """Tell whether a text names what the SDK's programs name."""
-    return bool(HINT.search(text))
-
-
-def makes_a_job(text: str) -> bool:
-    """Tell whether a text calls what makes a job in the SDK."""
-    return bool(MAKES.search(text))
+"""Jobs of Vertex AI that run no training code of the user, and the calls that make them."""
 
 
 def other_job(text: str) -> tuple[str, int] | None:
-    """Return what a program makes that is a job of another sort, and the place of the call; None for other programs."""
+    """Return which unsupported job a program makes, and the position of the call; None for other programs."""
     calls = ((name, pattern.search(text)) for name, pattern in OTHERS)
     return next(((name, call.start()) for name, call in calls if call is not None), None)

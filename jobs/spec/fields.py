@@ -187,9 +187,9 @@ MOMENT_KIND = _kind("moment", parse_moment)
 Text = Annotated[str, *TEXT]
 Flag = Annotated[bool, *FLAG]
 Int32 = Annotated[int, *INT32]
-Int64 = Annotated[int, *INT64, PlainSerializer(str, return_type=str)]
+Int64 = Annotated[int, *INT64, PlainSerializer(str, return_type=str, when_used="json")]
 Number = Annotated[float | int, *NUMBER]
-Duration = Annotated[timedelta, *DURATION, PlainSerializer(write_duration, return_type=str)]
+Duration = Annotated[timedelta, *DURATION, PlainSerializer(write_duration, return_type=str, when_used="json")]
 Moment = Annotated[str, *MOMENT_KIND]
 Free = Annotated[Any, Kind("free", lambda value: value)]
 """JSON that Trainboard carries without looking into it."""

@@ -1,6 +1,6 @@
 """Jobs that a text carries inside something else: steps of workflows, strings of programs, files that scripts write.
 
-Asked only where a text is no job by itself. Every part keeps the lines that it has in the text.
+Used only for a text that is no job itself. The lines of a part have the same numbers as in the whole text.
 """
 
 import ast
@@ -24,7 +24,7 @@ from jobs.importer.nodes import Node, Notes, is_unknown
 from jobs.importer.python.parsing import ERRORS, parse
 from jobs.importer.python.program import Program
 from jobs.importer.readers.documents import NO_JOBS, looks_like
-from jobs.importer.sdk_names import makes_a_job
+from jobs.importer.sdk_names import MAKES_A_JOB
 from jobs.importer.syntax.json_text import read_json
 from jobs.importer.syntax.shell import Shell
 from jobs.importer.syntax.yaml_text import read_yaml
@@ -33,7 +33,7 @@ from jobs.spec import quoted
 AT_MARGIN = re.compile(
     r"^(?:from[ \t]+\S+[ \t]+import\b|import[ \t]+\w|def[ \t]+\w+\(|class[ \t]+\w+[(:])", re.MULTILINE
 )
-"""What begins a statement at the margin: the text is a program, whose indents are no blocks of a page."""
+"""Statements without indent: the text is a program, and its indented lines are no blocks of a page."""
 VARIABLE = re.compile(r"\$?\{(\w+)\}|\$(\w+)")
 MAX_NODES, MAX_DEPTH, MAX_WORDS = 20_000, 20, 500
 MAX_GUESSED, MAX_FILLED = 100_000, 200_000
@@ -63,7 +63,7 @@ def embedded_parts(format_key: str, text: str, shell: str, *, is_broken: bool) -
     if format_key != "python":
         yield from commands_in_sentences(text)
         yield from _in_shell(text)
-        if makes_a_job(text):
+        if MAKES_A_JOB.search(text):
             yield Part("python", text, "")
         yield from _in_program(text, commands_in(text))
 
@@ -74,7 +74,7 @@ def _in_shell(text: str) -> Iterator[Part]:
     for _ in shell.commands():
         pass
     for name, word in list(shell.documents.items())[:MAX_PARTS]:
-        if CONFIG.search(word.text) or makes_a_job(word.text):
+        if CONFIG.search(word.text) or MAKES_A_JOB.search(word.text):
             where = f", in the file {quoted(name)} that is written here"
             yield Part(detect_format(word.text), on_line(word.line, word.text), where)
     for word in shell.bodies[:MAX_PARTS]:
@@ -167,13 +167,14 @@ def _texts(tree: ast.Module, program: Program) -> Iterator[tuple[int, str]]:
 
 
 def _grown(held: str, program: Program) -> str:
-    """Return the text that a config becomes where the program adds to it: the longest that a name is bound to."""
-    values = [node.value for node in program.values.names.values()] if CONFIG.search(held) else []
+    """Return the longest value of a name that begins with a config's text, which programs add to piece by piece."""
+    nodes = program.values.names.values() if CONFIG.search(held) else ()
+    values = [node.value for node in nodes if node is not None]
     return max([held, *(value for value in values if isinstance(value, str) and value.startswith(held))], key=len)
 
 
 def _filled(shell: str, program: Program) -> str:
-    """Put what names of the program are bound to into a notebook's commands, as IPython does."""
+    """Replace variables in a notebook's commands with the values of the program's names, as IPython does."""
     size = 0
 
     def replacement(match: re.Match[str]) -> str:

@@ -21,7 +21,7 @@ from jobs.importer.detect import (
     names_a_job,
 )
 from jobs.importer.nodes import Node
-from jobs.importer.sdk_names import looks_like_python
+from jobs.importer.sdk_names import SDK
 
 IN_BLOCK, INDENTED, IN_PROSE = ", in a fenced block", ", in an indented block", ", between sentences"
 MAX_PARTS = 50
@@ -36,8 +36,8 @@ FLAG = re.compile(r"--[\w-]+[ =]\S")
 
 
 class Part(NamedTuple):
-    """A part of a text that may hold a job: its format, its text with lines kept, where it stands, a config file that
-    stands beside it; or a value that was read already.
+    """A part of a text that may hold a job: its format, its text on the same lines as in the whole, where it is for
+    people, and the text of a config file for its command; or a value that was read already.
     """
 
     format: str
@@ -48,7 +48,7 @@ class Part(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """Lines of a page that belong together, the number of the first from 0, and their indent."""
+    """A run of lines of a page: the number of the first, from 0, the lines, and their indent."""
 
     start: int
     lines: list[str]
@@ -116,7 +116,7 @@ def commands_in_sentences(text: str) -> Iterator[Part]:
 
 
 def is_page(text: str) -> bool:
-    """Tell whether sentences stand at the margin, and not the lines of one document that is broken somewhere."""
+    """Return whether a text is prose: fewer than half of the lines without indent are data, as in a broken document."""
     margin = [line for line in text.split("\n") if line.strip() and line[0] not in " \t#"]
     of_data = [line for line in margin if line[0] in "[]{}'\"," or YAML_KEY.match(line)]
     return 2 * len(of_data) < len(margin)
@@ -136,7 +136,7 @@ def _parts(blocks: Iterable[_Block], where: str) -> list[Part]:
 
 
 def _mentions_jobs(text: str) -> bool:
-    return bool(CREATE.search(text) or SDK_FIELD.search(text) or looks_like_python(text) or "trialJobSpec" in text)
+    return bool(CREATE.search(text) or SDK_FIELD.search(text) or SDK.search(text) or "trialJobSpec" in text)
 
 
 def _rank(part: Part) -> int:

@@ -21,7 +21,7 @@ MAX_CELLS = 2_000
 class Notebook(NamedTuple):
     """The two programs that a notebook holds, each line with the number that it has in the file.
 
-    Where several lines of a cell stand on one line of the file, they follow one another.
+    Lines of a cell that the file has on one line follow one another.
     """
 
     python: str

@@ -1,1 +1,1 @@
-"""What people write, brought to what the API takes."""
+"""Converts a job as people write it into what the API accepts."""

@@ -1,4 +1,4 @@
-"""Brings a job as people write it to what the API takes, field by field along the typed spec, and notes each change.
+"""Converts a job as people write it into what the API accepts, field by field, with a note for each change.
 
 Numbers in text fields become text as written, one value where a list belongs becomes a list of one, seconds become
 durations, fields that Vertex AI fills in are dropped, and placeholders are named. The name and the trial counts that
@@ -22,7 +22,7 @@ BRACED = re.compile(r"[A-Za-z_][\w.-]*")
 
 
 class Normalizer:
-    """Walks a body along the spec; `placeholders` collects their paths, with the texts that are kept of them."""
+    """Normalizes a body; `placeholders` collects the paths of placeholders, with the texts that are kept of them."""
 
     def __init__(self, notes: Notes) -> None:
         self.notes = notes
@@ -46,9 +46,8 @@ class Normalizer:
                 message = _("%(alias)s is filled in by Vertex AI; it is left out.", alias=slot.alias)
                 self.notes.note("output_field", item.line, message, path=here)
             elif item.value is None:
-                self.notes.note(
-                    "empty_value", item.line, _("%(alias)s has no value; it is left out.", alias=slot.alias), path=here
-                )
+                message = _("%(alias)s has no value; it is left out.", alias=slot.alias)
+                self.notes.note("empty_value", item.line, message, path=here)
             elif (value := self._field(slot, item, here, node)) is not None:
                 entries[name if name in known else slot.name] = value
         if is_program(model):

@@ -1,13 +1,13 @@
-"""What calls of Python and of Google's libraries give that only hold or change values. Nothing is run.
+"""The values of calls of Python and of Google's libraries that only hold or change values. Nothing is run.
 
 Values that a text needs and that are not known become placeholders. Source: Python's manual, "Built-in Functions",
 "Format String Syntax" and "printf-style String Formatting"; google-cloud-aiplatform 2.7.0, read 2026-11-21.
 """
 
+import itertools
 import re
 import string
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
 from typing import Any
 
 from jobs.importer.nodes import Node, is_unknown, node_of
@@ -31,12 +31,12 @@ NAMED = MESSAGES | PASSING | METHODS | {*LOOKUPS, *ITEMS, "timedelta", "dict", "
 
 
 def is_value(name: str) -> bool:
-    """Tell whether `value_of_call` knows a call by its last name, e.g. `WorkerPoolSpec`."""
+    """Return whether `value_of_call` handles a call by its last name, e.g. `WorkerPoolSpec`."""
     return name in NAMED or name.endswith(("ParameterSpec", "Request")) or CASTING.match(name) is not None
 
 
 def uses_named_arguments(name: str, owner: Node | None) -> bool:
-    """Tell whether the value of such a call depends on its named arguments."""
+    """Return whether the value of such a call depends on its named arguments."""
     is_open_text = name == "format" and (owner is None or is_unknown(owner))
     return not is_open_text and name not in PASSING | METHODS | {*LOOKUPS, *ITEMS, "join"}
 
@@ -44,7 +44,7 @@ def uses_named_arguments(name: str, owner: Node | None) -> bool:
 def value_of_call(
     name: str, owner: Node | None, given: Sequence[Node], named: Mapping[str, Node], line: int
 ) -> Node | None:
-    """Return the value of `owner.name(*given, **named)`, of a call without owner alike; None where it is not known.
+    """Return the value of `owner.name(*given, **named)` or `name(*given, **named)`; None where it is not known.
 
     `os.path.join` has the name `path.join`.
     """
@@ -82,7 +82,7 @@ def _length(named: Mapping[str, Node], line: int) -> Node | None:
 
 
 def _of_owner(name: str, owner: Node, given: Sequence[Node], named: Mapping[str, Node], line: int) -> Node | None:
-    """Return what a method of a mapping or a text gives."""
+    """Return the value of a method of a mapping or a text."""
     if name in ITEMS and not given and isinstance(owner.value, dict):
         values = list(owner.value.values())
         pairs = [[name, value] for name, value in zip(keys_of(owner), values, strict=True)]
@@ -106,28 +106,29 @@ def keys_of(node: Node) -> list[Node]:
 
 def bounded(pieces: Iterable[str]) -> str:
     """Return the pieces in one text of at most MAX_TEXT characters, whatever their number."""
-    return "".join(islice(chain.from_iterable(pieces), MAX_TEXT))
+    taken: list[str] = []
+    size = 0
+    for piece in pieces:
+        taken.append(piece)
+        size += len(piece)
+        if size >= MAX_TEXT:
+            break
+    return "".join(taken)[:MAX_TEXT]
 
 
 def format_fields(text: str, given: Sequence[Node], named: Mapping[str, Node]) -> str:
     """Return `text.format(*given, **named)`; fields that are not given become placeholders."""
+    values = {str(place): node for place, node in enumerate(given)} | dict(named)
+    pieces: list[str] = []
+    unnamed = itertools.count()
     try:
-        parsed = list(string.Formatter().parse(text))
+        for literal, field, _, _ in string.Formatter().parse(text):
+            name = field if field is None or field.partition(".")[0].partition("[")[0] else f"{next(unnamed)}{field}"
+            node = values.get(name or "")
+            shown = node.text() if node is not None and node.is_scalar else f"${{{field or name}}}"
+            pieces.append(literal if name is None else literal + shown)
     except ValueError:
         return text
-    pieces: list[str] = []
-    unnamed = 0
-    for literal, field, _, _ in parsed:
-        pieces.append(literal)
-        if field is None:
-            continue
-        name = re.split(r"[.\[]", field)[0]
-        if name == "":
-            name, unnamed = str(unnamed), unnamed + 1
-        at = int(name) if name.isdecimal() and len(name) < 5 else len(given)
-        node = given[at] if at < len(given) else named.get(name)
-        is_given = field in (name, "") and node is not None and node.is_scalar
-        pieces.append(node.text() if node is not None and is_given else f"${{{field or name}}}")
     return bounded(pieces)
 
 

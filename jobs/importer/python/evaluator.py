@@ -5,6 +5,7 @@ google-cloud-aiplatform 2.7.0, read 2026-11-21.
 """
 
 import ast
+from collections import ChainMap
 from collections.abc import Callable
 
 from jobs.importer.nodes import Node, Notes, is_unknown
@@ -15,18 +16,23 @@ from jobs.texts import translatable as _
 MAX_DEPTH, MAX_VALUES = 80, 200_000
 MAX_TURNS, MAX_ALL_TURNS = 200, 5_000
 """Items of one loop, and of all loops together, that are looked at."""
+TEXT_COST = 100
+"""Characters of a text put together that count as one more value."""
+Names = ChainMap[str, Node | None]
+"""The values of names; None hides an outer name whose value is not known here."""
 
 
 class Evaluator:
     """Evaluates expressions.
 
-    `names` holds the values of names at the statement that is being read; `procedures` give the value of a call of the
-    program's own functions, by name; `done` holds the values of calls that were carried out already.
+    `names` holds the values of names at the statement that is being read, a layer for each block or function around it;
+    `procedures` give the value of a call of the program's own functions, by name; `done` holds the values of calls that
+    were carried out already.
     """
 
     def __init__(self, notes: Notes) -> None:
         self.notes = notes
-        self.names: dict[str, Node] = {}
+        self.names: Names = ChainMap()
         self.procedures: dict[str, Callable[[ast.Call], Node | None]] = {}
         self.done: dict[ast.Call, Node] = {}
         self.budget, self.turns, self.depth = MAX_VALUES, MAX_ALL_TURNS, 0
@@ -40,6 +46,8 @@ class Evaluator:
             read = getattr(self, f"_{type(expression).__name__.lower()}", None)
             known = read(expression) if read is not None else None
         self.depth -= 1
+        if known is not None and isinstance(known.value, str) and not isinstance(expression, ast.Constant | ast.Name):
+            self.budget -= len(known.value) // TEXT_COST
         return known or self.unknown(expression)
 
     def unknown(self, expression: ast.expr) -> Node:
@@ -58,7 +66,7 @@ class Evaluator:
         return Node(entries, call.lineno)
 
     def truth(self, test: ast.expr) -> bool | None:
-        """Tell whether a condition holds: `==`, `!=`, `in`, `is None`, a known value, with `not`, `and`, `or`; or None.
+        """Return whether a condition holds, where its values are known: `==`, `in`, `is None`, `not`, `and`, `or`.
 
         An empty text, list or mapping is not known: programs leave them empty for people and loops to fill.
         """
@@ -169,9 +177,8 @@ class Evaluator:
         for part in (expression.body, expression.orelse):
             value = self.evaluate(part)
             if value.value is not None and not is_unknown(value):
-                self.notes.note(
-                    "choice", expression.lineno, _("Of the two values of an if, one is taken; check which.")
-                )
+                message = _("Of the two values of an if, one is taken; check which.")
+                self.notes.note("choice", expression.lineno, message)
                 return value
         return None
 
@@ -190,7 +197,7 @@ class Evaluator:
                 self.turns -= 1
                 if names is None or self.turns < 0:
                     return None
-                self.names = outer | names
+                self.names = outer.new_child(names)
                 answers = [self.truth(test) for test in loop.ifs]
                 if None in answers:
                     return None

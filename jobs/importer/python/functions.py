@@ -1,7 +1,6 @@
-"""What the parameters of functions, the attributes of objects and the arguments of a command line are bound to."""
+"""The values of functions' parameters and of the arguments of a command line."""
 
 import ast
-from collections.abc import Mapping, Sequence
 
 from jobs.importer.nodes import Node, Notes
 from jobs.importer.python.evaluator import Evaluator
@@ -21,14 +20,8 @@ def defaults(function: Function, values: Evaluator) -> dict[str, Node | None]:
     return found
 
 
-def scope(names: Mapping[str, Node], parameters: Mapping[str, Node | None]) -> dict[str, Node]:
-    """Return names as the body of a function sees them."""
-    outer = {name: node for name, node in names.items() if name not in parameters}
-    return outer | {name: node for name, node in parameters.items() if node is not None}
-
-
-def bound(function: Function, call: ast.Call, values: Evaluator) -> dict[str, Node]:
-    """Return the names that the body of a function sees when it is called so."""
+def bound(function: Function, call: ast.Call, values: Evaluator) -> dict[str, Node | None]:
+    """Return the parameters of a function with what a call gives for them."""
     placed = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
     if isinstance(call.func, ast.Attribute) and placed[:1] in (["self"], ["cls"]):
         placed.pop(0)
@@ -36,37 +29,23 @@ def bound(function: Function, call: ast.Call, values: Evaluator) -> dict[str, No
     parameters = defaults(function, values)
     rest = {name: node for name, node in given.items() if name not in parameters}
     others = {function.args.kwarg.arg: Node(rest, call.lineno)} if function.args.kwarg is not None else {}
-    return scope(values.names, parameters | given | others)
+    return parameters | given | others
 
 
-def new_object(values: Evaluator, attributes: Node, call: ast.Call) -> Node | None:
-    """Return the object that a call of a class of the program makes; None for a class of the same name elsewhere."""
-    is_own = isinstance(call.func, ast.Name)
-    return Node(attributes.value | values.arguments(call).value, call.lineno) if is_own else None
+def default_of_argument(call: ast.Call, values: Evaluator) -> dict[str, Node]:
+    """Return `{name: default}` of `parser.add_argument(*flags, **options)`; nothing where there is no default."""
+    flags, options = [values.evaluate(flag).text() for flag in call.args], values.arguments(call).entries
+    name = next((flag for flag in flags if flag.startswith("--")), flags[0])
+    action, default = options.get("action"), options.get("default")
+    if default is None and action is not None and action.value in ("store_true", "store_false"):
+        default = Node(action.value == "store_false", action.line)
+    if default is None or default.value in (None, ""):
+        return {}
+    return {(options["dest"].text() if "dest" in options else name).lstrip("-").replace("-", "_"): default}
 
 
-class CommandLine:
-    """The arguments that a program adds to argparse's parser, as their defaults."""
-
-    def __init__(self, notes: Notes) -> None:
-        self.notes = notes
-        self.arguments: dict[str, Node] = {}
-
-    def add(self, flags: Sequence[str], options: Mapping[str, Node]) -> None:
-        """Keep the default of `add_argument(*flags, **options)`, by the name that argparse gives it."""
-        name = (
-            options["dest"].text()
-            if "dest" in options
-            else next((flag for flag in flags if flag[:2] == "--"), flags[0])
-        )
-        action, default = options.get("action"), options.get("default")
-        if default is None and action is not None and action.value in ("store_true", "store_false"):
-            default = Node(action.value == "store_false", action.line)
-        if default is not None and default.value not in (None, ""):
-            self.arguments[name.lstrip("-").replace("-", "_")] = default
-
-    def parse(self, call: ast.Call) -> Node:
-        """Return what `parser.parse_args()` gives."""
-        message = _("Arguments of the command line are read as their defaults; change what is given otherwise.")
-        self.notes.note("defaults_taken", call.lineno, message)
-        return Node(self.arguments, call.lineno)
+def parsed_arguments(arguments: dict[str, Node], notes: Notes, call: ast.Call) -> Node:
+    """Return what `parser.parse_args()` gives where nothing is typed: the defaults of the arguments."""
+    message = _("Arguments of the command line are read as their defaults; change what is given otherwise.")
+    notes.note("defaults_taken", call.lineno, message)
+    return Node(arguments, call.lineno)

@@ -27,14 +27,12 @@ class JobCall:
     function: str = ""
     edits: list[tuple[Path, Node]] = field(default_factory=list)
 
-    def uses(self, inner: "JobCall") -> bool:
-        """Tell whether this is a tuning job that runs the custom job `inner`, or a client's call that sends it."""
-        sent: Node | None = None
+    @property
+    def sent(self) -> Node | None:
+        """The custom job that a tuning job runs, or the job that a client's call sends."""
         if self.maker in CREATES:
-            sent = (self.args.get("request") or self.args).get(CREATES[self.maker])
-        elif self.maker == "HyperparameterTuningJob":
-            sent = self.args.get("custom_job")
-        return sent is not None and sent.value is inner.args.value
+            return (self.args.get("request") or self.args).get(CREATES[self.maker])
+        return self.args.get("custom_job") if self.maker == "HyperparameterTuningJob" else None
 
 
 def call_of(calls: list[JobCall], owner: ast.expr) -> JobCall | None:

@@ -1,4 +1,4 @@
-"""What operators and methods of Python make of values that are known, and how expressions are named.
+"""The results of operators on known values, and short names for expressions.
 
 Every function returns None where the result is not known. Nothing is run.
 """
@@ -31,7 +31,9 @@ def last_name(expression: ast.expr) -> str:
 
 def name_of(expression: ast.expr) -> str:
     """Return `a` and `a.b` as they are bound; nothing for any other expression."""
-    return ast.unparse(expression) if isinstance(expression, ast.Name | ast.Attribute) else ""
+    if isinstance(expression, ast.Name):
+        return expression.id
+    return ast.unparse(expression) if isinstance(expression, ast.Attribute) else ""
 
 
 def describe(expression: ast.AST) -> str:
@@ -51,7 +53,7 @@ def describe(expression: ast.AST) -> str:
     return type(expression).__name__.lower()
 
 
-def bind_target(target: ast.expr, item: Node) -> dict[str, Node] | None:
+def bind_target(target: ast.expr, item: Node) -> dict[str, Node | None] | None:
     """Return the names that assigning an item to a target binds."""
     if isinstance(target, ast.Name):
         return {target.id: item}
@@ -86,7 +88,7 @@ def operate(operator: ast.operator, left: Node, right: Node, line: int) -> Node 
 
 
 def compare(operator: ast.cmpop, left: Node, right: Node) -> bool | None:
-    """Tell whether `left == right`, `left in right` or `left is None` holds."""
+    """Return whether `left == right`, `left in right` or `left is None` holds."""
     parts = [left, *(right.value if isinstance(right.value, list) else [right])]
     if not all(part.is_scalar and not is_unknown(part) for part in parts):
         return None
@@ -101,3 +103,20 @@ def compare(operator: ast.cmpop, left: Node, right: Node) -> bool | None:
         case _:
             return None
     return holds is not isinstance(operator, ast.NotEq | ast.IsNot | ast.NotIn)
+
+
+def is_open(node: Node | None) -> bool:
+    """Return whether a value is not known, or None."""
+    return node is None or node.value is None or is_unknown(node)
+
+
+def grow(method: str, holder: Node, value: Node) -> None:
+    """Add to a list or a mapping what append, extend or update adds."""
+    if holder.is_scalar or len(holder.value) > MAX_ITEMS:
+        return
+    if isinstance(holder.value, list) and method == "append":
+        holder.value.append(value)
+    elif isinstance(holder.value, list) and isinstance(value.value, list):
+        holder.value.extend(value.value)
+    elif isinstance(holder.value, dict) and isinstance(value.value, dict):
+        holder.value.update(value.value)

@@ -16,10 +16,10 @@ CONTINUES = re.compile(r"[ \t)\]}#]|$|(?:elif|else|except|finally)\b")
 UNFILLED = re.compile(r"(\b\w+[ \t]*(?<![=!<>])=)(?=[ \t]*(?:[,)#]|$))")
 """What a lesson leaves for its readers to fill in: `name = # TODO`, `name=,`."""
 UNFINISHED = ("was never closed", "unterminated triple-quoted", "unexpected EOF", "expected an indented block")
-MAX_GAPS, MAX_LESSON = 20, 100_000
+MAX_LENGTH, MAX_GAPS, MAX_LESSON = 500_000, 20, 100_000
 MAX_STATEMENT_PARTS, MAX_PARSED, MAX_LEFT_OUT = 60, 1_000_000, 20
 ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
-"""What Python's own parser raises for a text that it does not take."""
+"""What Python's parser raises for a text that is not Python."""
 
 
 class LeftOut(NamedTuple):
@@ -53,7 +53,7 @@ def parse(text: str) -> Parsed:
 
 
 def is_program(text: str) -> bool:
-    """Tell whether a text is Python from its first line to its last, a notebook's commands apart."""
+    """Return whether all of a text is Python, except for a notebook's commands."""
     try:
         _parse(without_commands(text))
     except ERRORS:
@@ -78,7 +78,9 @@ def without_commands(text: str) -> str:
 
 
 def _parse(text: str) -> ast.Module:
-    """Parse without a word about what Python warns of, such as odd escapes."""
+    """Parse without Python's warnings, such as those of odd escapes. Raise ValueError for a text that is too long."""
+    if len(text) > MAX_LENGTH:
+        raise ValueError("The program is too long to be read.")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(text)

@@ -1,4 +1,4 @@
-"""What a program makes: its statements are read in order, and its own functions where they are called. Nothing is run.
+"""The jobs that a program makes. Statements are read in order, functions where they are called; nothing is run.
 
 Names are bound to what is known of their values. Source: google-cloud-aiplatform 2.7.0, read 2026-11-21.
 """
@@ -7,11 +7,11 @@ import ast
 from dataclasses import dataclass
 from functools import partial
 
-from jobs.importer.nodes import Node, Notes, Path, is_open, set_at
+from jobs.importer.nodes import Node, Notes, Path, set_at
 from jobs.importer.python.evaluator import Evaluator
-from jobs.importer.python.functions import CommandLine, Function, bound, defaults, new_object, scope
+from jobs.importer.python.functions import Function, bound, default_of_argument, defaults, parsed_arguments
 from jobs.importer.python.job_calls import JobCall, add_edit, call_of
-from jobs.importer.python.operations import MAX_ITEMS, bind_target, last_name, name_of
+from jobs.importer.python.operations import bind_target, grow, is_open, last_name, name_of
 from jobs.importer.sdk_names import MAKERS, MESSAGE_FIELDS, POSITIONS
 
 MAX_CALLS, MAX_CALL_DEPTH = 100, 6
@@ -36,8 +36,8 @@ class Program:
 
     def __init__(self, notes: Notes) -> None:
         self.values = Evaluator(notes)
-        self.command_line = CommandLine(notes)
-        self.values.procedures |= dict.fromkeys(PARSERS, self.command_line.parse)
+        self.arguments: dict[str, Node] = {}
+        self.values.procedures |= dict.fromkeys(PARSERS, partial(parsed_arguments, self.arguments, notes))
         self.job_calls: list[JobCall] = []
         self.places = {"project": "", "location": ""}
         self.given: dict[str, Node] = {}
@@ -74,14 +74,21 @@ class Program:
                     self._walk_blocks(statement)
 
     def _walk_blocks(self, statement: ast.stmt) -> None:
-        """Read the blocks of a loop, a with or a try; what happens after an error hides nothing that was known."""
+        """Read the blocks of a loop, a with or a try. A handler sets only names whose values are not known else."""
         for block in ("body", "orelse", "finalbody"):
             self._walk(getattr(statement, block, []))
-        before = dict(self.values.names)
-        for handler in getattr(statement, "handlers", []):
-            self._walk(handler.body)
         names = self.values.names
-        names |= {name: node for name, node in before.items() if not is_open(node) or is_open(names.get(name))}
+        for handler in getattr(statement, "handlers", []):
+            for name, node in self._changes(handler.body).items():
+                if is_open(names.get(name)) and not is_open(node):
+                    names[name] = node
+
+    def _changes(self, statements: list[ast.stmt]) -> dict[str, Node | None]:
+        """Read a block; return the names that it binds instead of binding them."""
+        names, self.values.names = self.values.names, self.values.names.new_child()
+        self._walk(statements)
+        changes, self.values.names = self.values.names.maps[0], names
+        return dict(changes)
 
     def _choose(self, statement: ast.If) -> None:
         """Follow the branch that is taken, where that is known; else both, and the first decides the values of names.
@@ -94,15 +101,13 @@ class Program:
             self._walk(statement.body if taken else statement.orelse)
             self.passed_over.append(statement.orelse if taken else statement.body)
             return
-        before = dict(self.values.names)
-        self._walk(statement.body)
-        first, self.values.names = self.values.names, dict(before)
-        self._walk(statement.orelse)
+        names = self.values.names
+        first, second = self._changes(statement.body), self._changes(statement.orelse)
         for name, node in first.items():
-            held, other = before.get(name), self.values.names.get(name)
-            is_changed = held is not node and not (node.value is None and name in before)
-            if is_changed and not (is_open(node) and other is not held and not is_open(other)):
-                self.values.names[name] = node
+            is_empty = (node is None or node.value is None) and name in names
+            if not is_empty and (is_open(second.get(name)) or not is_open(node)):
+                second[name] = node
+        names |= second
 
     def _assign(self, targets: list[ast.expr], value: ast.expr) -> None:
         self._carry_out(value, name_of(targets[0]))
@@ -112,9 +117,7 @@ class Program:
             if isinstance(target, ast.Attribute | ast.Subscript) and self._set_field(target, node):
                 continue
             if isinstance(target, ast.Tuple | ast.List):
-                for inner in target.elts:
-                    self.values.names.pop(name_of(inner), None)
-                self.values.names |= bind_target(target, node) or {}
+                self.values.names |= bind_target(target, node) or dict.fromkeys(map(name_of, target.elts))
             elif name:
                 self.values.names[name] = node
 
@@ -156,10 +159,9 @@ class Program:
                 if (made := call_of(self.job_calls, owner)) is not None:
                     made.run = made.run or self.values.arguments(call)
             elif called in ("append", "extend", "update") and owner is not None and call.args:
-                _grow(called, self.values.evaluate(owner), self.values.evaluate(call.args[0]))
+                grow(called, self.values.evaluate(owner), self.values.evaluate(call.args[0]))
             elif called == "add_argument" and call.args:
-                flags = [self.values.evaluate(flag).text() for flag in call.args]
-                self.command_line.add(flags, self.values.arguments(call).entries)
+                self.arguments.update(default_of_argument(call, self.values))
             elif (
                 called == "setattr" and len(call.args) == 3 and (attribute := self.values.evaluate(call.args[1])).value
             ):
@@ -184,28 +186,33 @@ class Program:
     def _define(self, function: Function) -> None:
         """Read a function with the defaults of its parameters, before any call of it.
 
-        The names that it binds stay known; jobs of its calls will replace those that it makes here.
+        Names that only it binds stay known; jobs of its calls will replace those that it makes here.
         """
         if function.name not in PARSERS:
             self.values.procedures[function.name] = partial(self._value_of_call, function)
         called = {last_name(node.func) for node in ast.walk(function) if isinstance(node, ast.Call)}
         self.making |= {function.name: function} if called & {*MAKERS, *RUNS} else {}
         first, names = len(self.job_calls), self.values.names
-        parameters = defaults(function, self.values)
-        self.values.names = scope(names, parameters)
+        inner = defaults(function, self.values)
+        self.values.names = names.new_child(inner)
         self._within(function)
-        restored = {name: node for name, node in names.items() if name in parameters}
-        self.values.names = restored | self.values.names | restored
+        self.values.names = names
+        names |= {name: node for name, node in inner.items() if names.get(name) is None}
         for made in self.job_calls[first:]:
             made.function = made.function or function.name
 
     def _define_class(self, statement: ast.ClassDef) -> None:
         """Bind a class to its attributes, from which its objects start."""
-        before = dict(self.values.names)
-        self._walk(statement.body)
-        own = {name: node for name, node in self.values.names.items() if before.get(name) is not node}
-        attributes = self.values.names[statement.name] = Node(own, statement.lineno)
-        self.values.procedures[statement.name] = partial(new_object, self.values, attributes)
+        own = self._changes(statement.body)
+        self.values.names |= own
+        known = {name: node for name, node in own.items() if node is not None}
+        self.values.names[statement.name] = Node(known, statement.lineno)
+
+        def new_object(call: ast.Call) -> Node | None:
+            is_own = isinstance(call.func, ast.Name)  # else a class of the same name elsewhere
+            return Node(known | self.values.arguments(call).value, call.lineno) if is_own else None
+
+        self.values.procedures[statement.name] = new_object
 
     def _within(self, function: Function) -> Node | None:
         self.frames.append(Frame(function))
@@ -213,7 +220,7 @@ class Program:
         return self.frames.pop().returned
 
     def _value_of_call(self, function: Function, call: ast.Call) -> Node | None:
-        """Return what a function of the program gives; jobs that it makes do not count."""
+        """Return the value of a call of a function of the program; jobs that it makes are left out."""
         made = self.job_calls
         node = self._enter(function, call)
         self.job_calls = made
@@ -225,20 +232,8 @@ class Program:
             return None
         self.calls -= 1
         names, done = self.values.names, self.values.done
-        self.values.names, self.values.done = bound(function, call, self.values), {}
+        self.values.names, self.values.done = names.new_child(bound(function, call, self.values)), {}
         self.job_calls = [made for made in self.job_calls if made.function != function.name]
         node = self._within(function)
         self.values.names, self.values.done = names, done
         return node
-
-
-def _grow(method: str, holder: Node, value: Node) -> None:
-    """Add to a list or a mapping what append, extend or update adds."""
-    if holder.is_scalar or len(holder.value) > MAX_ITEMS:
-        return
-    if isinstance(holder.value, list) and method == "append":
-        holder.value.append(value)
-    elif isinstance(holder.value, list) and isinstance(value.value, list):
-        holder.value.extend(value.value)
-    elif isinstance(holder.value, dict) and isinstance(value.value, dict):
-        holder.value.update(value.value)

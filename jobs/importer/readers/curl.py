@@ -3,7 +3,8 @@
 import itertools
 import re
 
-from jobs.importer.nodes import Draft, Files, Node, Notes, max_jobs
+from jobs.importer.files import Files
+from jobs.importer.nodes import Draft, Node, Notes, max_jobs
 from jobs.importer.readers.documents import identify, looks_like, refuse_document
 from jobs.importer.syntax.json_text import read_json
 from jobs.importer.syntax.shell import Command, Shell
@@ -32,7 +33,7 @@ def read_curl(text: str, notes: Notes, files: Files) -> list[Draft]:
         if not sends or (address is None and data is None):
             continue
         own = Notes()
-        body = _body(command, data, shell.documents, files, own)
+        body = _body(command, data, shell, files, own)
         document = next(iter(read_json(body.text, own, body.line)), None) if body is not None else None
         project, region, collection = address.groups() if address else ("", "", "")
         draft = _draft(document, collection, own) if document is not None else None
@@ -79,17 +80,16 @@ def _data(command: Command) -> Word | None:
     return None
 
 
-def _body(command: Command, data: Word | None, documents: dict[str, Word], files: Files, notes: Notes) -> Word | None:
+def _body(command: Command, data: Word | None, shell: Shell, files: Files, notes: Notes) -> Word | None:
     if data is None:
         notes.error("no_body", command.words[0].line, _("The curl command sends no body."), _("Give it with -d."))
         return None
     if not data.text.startswith("@"):
-        return Word(data.text, documents[""].line) if "" in documents and data.text == documents[""].text else data
+        held = shell.documents.get("")
+        return Word(data.text, held.line) if held is not None and data.text == held.text else data
     name = data.text[1:]
-    if name in ("-", "/dev/stdin") and command.document is not None:
-        return command.document
-    if (document := documents.get(name.removeprefix("./"))) is not None:
-        return document
+    if (written := shell.file(name, command.document)) is not None:
+        return written
     if (text := files.get(name)) is not None:
         return Word(text, data.line)
     message = _("The job itself is in the file %(name)s, which is not part of this text.", name=quoted(name))

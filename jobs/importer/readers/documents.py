@@ -119,7 +119,7 @@ def identify(node: Node, notes: Notes, depth: int = 0, inside: str = "") -> Draf
 
 
 def _listed_jobs(documents: list[Node]) -> list[Node]:
-    """Take lists of jobs apart, so that each job counts as a document of its own."""
+    """Return the documents, with the items of a list of jobs in place of the list."""
     listed: list[Node] = []
     for document in documents:
         items = document.value if isinstance(document.value, list) and len(document.value) > 1 else []
@@ -129,7 +129,7 @@ def _listed_jobs(documents: list[Node]) -> list[Node]:
 
 
 def _documented_job(node: Node, notes: Notes) -> Node | None:
-    """Read the answers that Google's pages show for custom jobs, where jobSpec stands as trainingTaskInputs."""
+    """Return a custom job as Google's pages show responses, with jobSpec named trainingTaskInputs; None for others."""
     name, inputs = node.get("name"), node.key("trainingTaskInputs")
     if name is None or "/customJobs/" not in name.text() or node.get("trainingTaskDefinition") or inputs is None:
         return None

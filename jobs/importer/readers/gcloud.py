@@ -5,10 +5,11 @@ flag wins over the same field of the config file; counts that are not given are 
 """
 
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from jobs.importer.detect import COMMENT, CREATE, heading_of
-from jobs.importer.nodes import Draft, Files, Node, Notes, camel, folded, max_jobs, node_of
+from jobs.importer.detect import BODY, COMMENT, CREATE
+from jobs.importer.files import Files
+from jobs.importer.nodes import Draft, Node, Notes, camel, folded, max_jobs, node_of, set_at
 from jobs.importer.readers import gcloud_flags as flags
 from jobs.importer.readers.documents import read_documents
 from jobs.importer.readers.gcloud_flags import Flags, key_name, load_config, read_flags, split_pairs
@@ -59,7 +60,8 @@ def read_gcloud(text: str, notes: Notes, files: Files) -> list[Draft]:
 def read_gcloud_yaml(text: str, notes: Notes) -> list[Draft]:
     """Return the jobs of a YAML text; the first is completed from the command in the comment at its head."""
     drafts = read_documents(text, notes, is_json=False)
-    heading = heading_of(text)
+    body = BODY.search(text)
+    heading = text[: body.start()] if body is not None else text
     command = re.sub(r"^[ \t]*#+ ?", "", heading, flags=re.MULTILINE)
     is_command = CREATE.search(command) is not None
     comment = COMMENT.search(text, len(heading) if is_command else 0)
@@ -108,29 +110,22 @@ def _job(call: Call, given: Flags, config: Draft | None, notes: Notes) -> Draft:
         message = _("The config file describes another kind of job than the command creates.")
         notes.error("other_kind", call.line, message)
         config = None
-    is_tuning, is_unseen = (
-        call.kind != "custom_job",
-        notes.has("config_elsewhere", "unreadable_yaml", "unreadable_json"),
-    )
+    is_tuning = call.kind != "custom_job"
+    is_unseen = notes.has("config_elsewhere", "unreadable_yaml", "unreadable_json")
     body = Node(dict(config.body.value) if config is not None else {}, call.line)
-    key = body.key("trialJobSpec") or body.key("jobSpec")
-    held = body.value[key] if key else Node({}, call.line)
-    spec = Node(dict(held.entries), held.line)
+    if key := body.key("trialJobSpec") or body.key("jobSpec") or ("" if is_tuning else "jobSpec"):
+        held = body.value.get(key, Node({}, call.line))
+        body.value[key] = Node(dict(held.entries), held.line)
     for name, words in given.items():
-        if not _set_field(name, words, body, spec, notes, is_tuning=is_tuning):
-            remedy = _config_field(name) or flags.nearest_flag(name)
-            notes.error(
-                "unknown_flag",
-                words[-1].line,
-                _("gcloud has no flag --%(name)s for this.", name=quoted(name)[1:-1]),
-                remedy,
-            )
+        if not _set_field(name, words, body, call.kind, notes):
+            message = _("gcloud has no flag --%(name)s for this.", name=quoted(name)[1:-1])
+            remedy = "" if notes.is_full else _config_field(name) or flags.nearest_flag(name)
+            notes.error("unknown_flag", words[-1].line, message, remedy)
     if not is_tuning:
-        _set_pools(spec, given, notes, is_unseen=is_unseen)
+        body.value[key] = body.value.pop(key)  # after the name and the labels, as files have it
+        _set_pools(body.value[key], given, notes, is_unseen=is_unseen)
     if kms := key_name(given):
         body.value["encryptionSpec"] = node_of({"kmsKeyName": kms.text}, kms.line)
-    if spec.value or key or not is_tuning:
-        body.value[key or ("trialJobSpec" if is_tuning else "jobSpec")] = spec
     for name in map(camel, flags.COUNTS) if is_tuning and not is_unseen else ():
         if body.get(name) is None:
             notes.note("count_assumed", call.line, _("%(name)s is not given; gcloud takes 1.", name=name), "", name)
@@ -142,29 +137,23 @@ def _job(call: Call, given: Flags, config: Draft | None, notes: Notes) -> Draft:
     return Draft(call.kind, body, form, project, region, UNSEEN[call.kind] if is_unseen else ())
 
 
-def _set_field(name: str, words: list[Word], body: Node, spec: Node, notes: Notes, *, is_tuning: bool) -> bool:
+def _set_field(name: str, words: list[Word], body: Node, kind: str, notes: Notes) -> bool:
     """Set the field of a flag; False for a flag that the command does not have."""
     word, base = words[-1], name.removeprefix("no-")
-    if name == "display-name":
-        body.value["displayName"] = Node(word.text, word.line)
-    elif name == "labels":
-        labels = {key: node for item in words for key, node in split_pairs(item, notes)}
-        body.value["labels"] = Node(labels, word.line)
-    elif name in flags.SPEC_FLAGS:
-        spec.value[camel(name)] = Node(word.text, word.line)
+    path = flags.FIELDS[kind].get(base if base in flags.SWITCHES else name)
+    if path is None:
+        return name in flags.WITHOUT_VALUE | flags.WITH_VALUE or (kind == "custom_job" and name in flags.LISTS)
+    value: Any = word.text
+    if name == "labels":
+        value = {key: node for item in words for key, node in split_pairs(item, notes)}
     elif base in flags.SWITCHES:
-        is_on = (word.text.lower() not in ("false", "no", "0")) == (base == name)
-        spec.value[camel(base)] = Node(is_on, word.line)
-    elif is_tuning and name in flags.COUNTS:
-        body.value[camel(name)] = Node(int(word.text) if word.text.isdecimal() else word.text, word.line, word.text)
-    elif is_tuning and name == "algorithm":
-        algorithm = ALGORITHMS.get(word.text.lower().replace("_", "-"), word.text)
-        study = body.key("studySpec") or "studySpec"
-        if algorithm:
-            entries = body.value[study].entries if study in body.value else {}
-            body.value[study] = Node({**entries, "algorithm": Node(algorithm, word.line)}, word.line)
-    else:
-        return name in flags.WITHOUT_VALUE | flags.WITH_VALUE or (not is_tuning and name in flags.LISTS)
+        value = (word.text.lower() not in ("false", "no", "0")) == (base == name)
+    elif name in flags.COUNTS and word.text.isdecimal():
+        value = int(word.text)
+    elif name == "algorithm":
+        value = ALGORITHMS.get(word.text.lower().replace("_", "-"), word.text)
+    if value != "" or name != "algorithm":
+        set_at(body, [*path.split(".")], Node(value, word.line, word.text if name in flags.COUNTS else ""))
     return True
 
 

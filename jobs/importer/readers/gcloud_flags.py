@@ -6,20 +6,28 @@ Source: gcloud's reference, `ai custom-jobs create`, `ai hp-tuning-jobs create`,
 import re
 from collections.abc import Iterator
 
-from jobs.importer.nodes import Draft, Files, Node, Notes
+from jobs.importer.files import Files
+from jobs.importer.nodes import Draft, Node, Notes, paths
 from jobs.importer.readers.documents import read_config
-from jobs.importer.syntax.shell import Shell
+from jobs.importer.syntax.shell import STDIN, Shell
 from jobs.importer.syntax.shell_words import Word
 from jobs.spec import quoted
 from jobs.spec.shape import nearest
 from jobs.texts import translatable as _
 
 Flags = dict[str, list[Word]]
-SPEC_FLAGS = ("service-account", "network", "persistent-resource-id")
 SWITCHES = ("enable-web-access", "enable-dashboard-access")
 COUNTS = ("max-trial-count", "parallel-trial-count")
+SPEC_FLAGS = f"service-account network persistent-resource-id {' '.join(SWITCHES)}"
+FIELDS = {
+    "custom_job": paths("display-name labels") | paths(SPEC_FLAGS, "jobSpec."),
+    "hyperparameter_tuning_job": paths(f"display-name labels {' '.join(COUNTS)}")
+    | paths("algorithm", "studySpec.")
+    | paths(SPEC_FLAGS, "trialJobSpec."),
+}
+"""Flags that set one field, with its path in the job of each kind."""
 LISTS = frozenset({"args", "command", "python-package-uris", "--", "worker-pool-spec"})
-OWN = (*SPEC_FLAGS, *SWITCHES, *COUNTS, *LISTS, *"display-name labels config region project algorithm".split())
+OWN = (*FIELDS["custom_job"], *FIELDS["hyperparameter_tuning_job"], *LISTS, "config", "region", "project")
 WITHOUT_VALUE = frozenset("quiet stream-logs log-http user-output-enabled no-user-output-enabled async help".split())
 WITH_VALUE = frozenset(
     """account access-token-file billing-project configuration flags-file flatten format impersonate-service-account
@@ -44,11 +52,8 @@ def read_flags(words: list[Word], notes: Notes) -> Flags:
             break
         if not word.text.startswith("--"):
             if word.text.strip():
-                notes.note(
-                    "stray_word",
-                    word.line,
-                    _("%(text)s belongs to no flag and is not carried.", text=quoted(word.text)),
-                )
+                message = _("%(text)s belongs to no flag and is not carried.", text=quoted(word.text))
+                notes.note("stray_word", word.line, message)
             continue
         name, equals, value = word.text[2:].partition("=")
         name = name.replace("_", "-")
@@ -59,9 +64,8 @@ def read_flags(words: list[Word], notes: Notes) -> Flags:
         elif waiting and (name in LISTS or not waiting[-1].text.startswith("--")):
             given.setdefault(name, []).append(waiting.pop())
         else:
-            notes.error(
-                "flag_without_value", word.line, _("The flag --%(name)s has no value.", name=quoted(name)[1:-1])
-            )
+            message = _("The flag --%(name)s has no value.", name=quoted(name)[1:-1])
+            notes.error("flag_without_value", word.line, message)
     return given
 
 
@@ -109,15 +113,12 @@ def load_config(given: Flags, document: Word | None, shell: Shell, files: Files,
     if not words and document is None:
         return None
     word = words[-1] if words else Word("-", 1)
-    is_piped = word.text in ("/dev/stdin", "-")
-    if document is None or not (is_piped or word.text == ""):
-        document = shell.documents.get(word.text.removeprefix("./"))
-    if document is not None:
-        return read_config(document.text, document.line, notes)
+    if (written := shell.file(word.text, document)) is not None:
+        return read_config(written.text, written.line, notes)
     text = files.get(word.text)
     if text is None:
         message = _("The job itself is in the file %(name)s, which is not part of this text.", name=quoted(word.text))
-        if is_piped:
+        if word.text in STDIN:
             message = _("The job itself comes from another command, which is not part of this text.")
         remedy = _("Give that file; the name, region and flags are read from the command.")
         notes.error("config_elsewhere", word.line, message, remedy)

@@ -4,22 +4,23 @@ Source: gcloud's reference, "gcloud ai custom-jobs create", read 2026-11-21.
 """
 
 import re
-from typing import Any
 
-from jobs.importer.nodes import Node, Notes, camel, node_of
+from jobs.importer.nodes import Node, Notes, node_of, paths, set_at
 from jobs.importer.readers.gcloud_flags import Flags, split_list
 from jobs.importer.syntax.shell_words import Word
 from jobs.spec import quoted
 from jobs.spec.shape import nearest
 from jobs.texts import translatable as _
 
-MACHINE = {name: camel(name) for name in ("machine-type", "accelerator-type", "accelerator-count", "tpu-topology")}
-DISK = {"boot-disk-type": "bootDiskType", "boot-disk-size": "bootDiskSizeGb"}
-AFFINITY = {name: camel(name) for name in ("reservation-affinity-type", "key", "values")}
+FIELDS = paths("replica-count")
+FIELDS |= paths("machine-type accelerator-type accelerator-count tpu-topology", "machineSpec.")
+FIELDS |= paths("boot-disk-type", "diskSpec.") | {"boot-disk-size": "diskSpec.bootDiskSizeGb"}
+FIELDS |= paths("reservation-affinity-type key values", "machineSpec.reservationAffinity.")
+"""Keys of --worker-pool-spec, with their paths in a worker pool."""
 TASK = ("container-image-uri", "executor-image-uri", "output-image-uri", "python-module")
 LOCAL = ("local-package-path", "script", "requirements", "extra-packages", "extra-dirs")
 LISTS = {"command": "command", "args": "args", "python-package-uris": "packageUris"}
-KEYS = ("replica-count", *MACHINE, *DISK, *AFFINITY, *TASK, *LOCAL)
+KEYS = (*FIELDS, *TASK, *LOCAL)
 BUILT_IMAGE = "${BUILT_IMAGE}"
 PLACEHOLDER = re.compile(r"\$?\{[^{}]*\}|\$\w+|<[^<>]*>|\{\{[^{}]*\}\}")
 ENUMS = ("accelerator-type", "reservation-affinity-type")
@@ -78,9 +79,8 @@ def _entries(spec: Word, notes: Notes) -> Entries:
             notes.note("placeholder", line, message, _("Put the real pairs there before submitting."))
         elif not equals and item:
             remedy = _("Separate the pairs by commas, without blanks, in one word.")
-            notes.error(
-                "no_pair", line, _("%(item)s in --worker-pool-spec is no name=value.", item=quoted(item)), remedy
-            )
+            message = _("%(item)s in --worker-pool-spec is no name=value.", item=quoted(item))
+            notes.error("no_pair", line, message, remedy)
         elif equals:
             last = _add_pair(entries, name, Node(value.strip().strip("'\""), line), notes) or last
     return entries
@@ -88,7 +88,7 @@ def _entries(spec: Word, notes: Notes) -> Entries:
 
 def _add_pair(entries: Entries, name: str, node: Node, notes: Notes) -> str:
     """Add a value under the nearest key; return that key if the value was added."""
-    known = name if name in KEYS else MEANT.get(name) or nearest(name, KEYS)
+    known = name if name in KEYS else MEANT.get(name) or ("" if notes.is_full else nearest(name, KEYS))
     if name not in KEYS:
         remedy = _("Did you mean `%(near)s`?", near=known) if known else _("Use one of %(keys)s.", keys=", ".join(KEYS))
         notes.error("unknown_key", node.line, _("--worker-pool-spec has no key %(name)s.", name=quoted(name)), remedy)
@@ -107,27 +107,23 @@ def _add_pair(entries: Entries, name: str, node: Node, notes: Notes) -> str:
 
 
 def _pool(entries: Entries, spec: Word, given: Flags, built: Node | None, notes: Notes) -> Node:
-    machine = {field: entries[name] for name, field in MACHINE.items() if name in entries}
-    if "acceleratorType" in machine and "acceleratorCount" not in machine:
-        machine["acceleratorCount"] = Node(1, machine["acceleratorType"].line)
-    if "accelerator-count" in entries and "accelerator-type" not in entries:
-        notes.error(
-            "no_accelerator", spec.line, _("accelerator-count is given without accelerator-type."), _("Give both.")
-        )
+    """Return a worker pool; an accelerator that is given without a count is one, as is a replica."""
+    if "accelerator-type" in entries:
+        entries.setdefault("accelerator-count", Node(1, entries["accelerator-type"].line))
+    elif "accelerator-count" in entries:
+        message = _("accelerator-count is given without accelerator-type.")
+        notes.error("no_accelerator", spec.line, message, _("Give both."))
     if "machine-type" not in entries:
-        notes.error(
-            "no_machine", spec.line, _("machine-type is missing, which gcloud requires."), _("Give machine-type.")
-        )
-    affinity = {field: entries[name] for name, field in AFFINITY.items() if name in entries}
-    if "values" in affinity:
-        items = [item for item in affinity["values"].value.replace(";", ",").split(",") if item]
-        affinity["values"] = node_of(items, affinity["values"].line)
-    if affinity:
-        machine["reservationAffinity"] = Node(affinity, spec.line)
-    pool: dict[str, Any] = {"machineSpec": machine, "replicaCount": entries.get("replica-count", 1)}
-    if disk := {field: entries[name] for name, field in DISK.items() if name in entries}:
-        pool["diskSpec"] = disk
-    return node_of(pool | _task(entries, spec, given, built, notes), spec.line)
+        message = _("machine-type is missing, which gcloud requires.")
+        notes.error("no_machine", spec.line, message, _("Give machine-type."))
+    if "values" in entries:
+        items = [item for item in entries["values"].value.replace(";", ",").split(",") if item]
+        entries["values"] = node_of(items, entries["values"].line)
+    pool = node_of({"machineSpec": {}, "replicaCount": 1}, spec.line)
+    for name, path in FIELDS.items():
+        if name in entries:
+            set_at(pool, [*path.split(".")], entries[name])
+    return Node(pool.value | _task(entries, spec, given, built, notes), spec.line)
 
 
 def _task(entries: Entries, spec: Word, given: Flags, built: Node | None, notes: Notes) -> Entries:
@@ -138,9 +134,8 @@ def _task(entries: Entries, spec: Word, given: Flags, built: Node | None, notes:
         message = _("container-image-uri and %(other)s are given both.", other=other)
         notes.error("two_images", image.line, message, _("Give exactly one of them."))
     elif built is None and image is None and executor is None:
-        notes.error(
-            "no_image", spec.line, _("Neither container-image-uri nor executor-image-uri is given."), _("Give one.")
-        )
+        message = _("Neither container-image-uri nor executor-image-uri is given.")
+        notes.error("no_image", spec.line, message, _("Give one."))
     if built is not None and (local := [name for name in LOCAL if name in entries]):
         message = _(
             "gcloud builds an image of the code on your disk (%(local)s); Trainboard cannot see that.",

@@ -5,7 +5,7 @@ Source: google-cloud-aiplatform 2.7.0, utils/worker_spec_utils.py and jobs.py, r
 
 from collections.abc import Mapping
 
-from jobs.importer.nodes import Node, Notes, camel, env_of, node_of, set_at
+from jobs.importer.nodes import Node, Notes, env_of, node_of, paths, set_at
 from jobs.spec import quoted
 from jobs.spec.shape import nearest
 from jobs.texts import translatable as _
@@ -15,11 +15,6 @@ SILENT = frozenset(
 )
 PACKAGE, MODULE = "${PACKAGE_URI}", "aiplatform_custom_trainer_script.task"
 PREBUILT = ("docker.pkg.dev/vertex-ai/", "gcr.io/cloud-aiplatform/")
-
-
-def paths(names: str, below: str = "", prefix: str = "") -> dict[str, str]:
-    """Return `{argument: path}` of arguments that have the names of the API's fields below a path, after a prefix."""
-    return {f"{prefix}{name}": f"{below}{camel(name)}" for name in names.split()}
 
 
 KEY = dict.fromkeys(("encryption_spec_key_name", "training_encryption_spec_key_name"), "encryptionSpec.kmsKeyName")
@@ -47,7 +42,7 @@ CONVERSIONS = {
     "model_serving_container_environment_variables": env_of,
     "model_serving_container_ports": ports_of,
 }
-"""Arguments whose values the API takes in another form."""
+"""Arguments whose values the API expects in another form."""
 
 
 class Arguments:
@@ -63,6 +58,10 @@ class Arguments:
         """Return the first of these arguments that was given, and remember all of the names as known."""
         self.known.update(names)
         return next((self.rest.pop(name) for name in names if name in self.rest), None)
+
+    def move(self, *names: str, to: "Arguments") -> None:
+        """Move arguments of the constructor to those of the call that runs the job, which are read together."""
+        to.rest |= {name: node for name in names if (node := self.pop(name)) is not None}
 
     def pop_text(self, name: str) -> str:
         """Return a project or location as text."""
@@ -82,10 +81,10 @@ class Arguments:
         return message.entries
 
     def refuse_rest(self, notes: Notes, call: str) -> None:
-        """Refuse arguments that nobody took."""
+        """Add an error for every argument that was not popped."""
         for name, node in self.rest.items():
             if name not in SILENT:
-                near = nearest(name, self.known)
+                near = "" if notes.is_full else nearest(name, self.known)
                 remedy = _("Did you mean `%(near)s`?", near=near) if near else _("It is not carried.")
                 message = _("%(call)s of the SDK has no argument %(name)s.", call=call, name=quoted(name))
                 notes.error("unknown_argument", node.line, message, remedy)

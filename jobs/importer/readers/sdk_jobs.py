@@ -3,8 +3,8 @@
 Source: google-cloud-aiplatform 2.7.0, aiplatform/jobs.py and aiplatform/hyperparameter_tuning.py, read 2026-11-21.
 """
 
-from jobs.importer.nodes import Draft, Node, Notes, node_of
-from jobs.importer.readers.sdk_arguments import JOB, Arguments, local_package, paths, pools_of_replicas
+from jobs.importer.nodes import Draft, Node, Notes, node_of, paths
+from jobs.importer.readers.sdk_arguments import JOB, Arguments, local_package, pools_of_replicas
 from jobs.texts import translatable as _
 
 FOLDER = dict.fromkeys(("base_output_dir", "base_output_directory"), "baseOutputDirectory.outputUriPrefix")
@@ -96,9 +96,8 @@ def tuning_job(args: Node, run: Node | None, notes: Notes, *, is_local_script: b
         project, region = project or inner.project, region or inner.region
         spec = dict(inner.body.value["jobSpec"].value)
     elif custom is not None:
-        notes.error(
-            "unknown_job", custom.line, _("The custom_job is not made in this text."), _("Give that part, too.")
-        )
+        message = _("The custom_job is not made in this text.")
+        notes.error("unknown_job", custom.line, message, _("Give that part, too."))
     spec |= run_fields(later, project, region, notes)
     body["studySpec"] = _study(given, args.line, notes)
     body["trialJobSpec"] = Node(spec, (custom or args).line)

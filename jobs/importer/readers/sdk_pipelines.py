@@ -5,8 +5,8 @@ Also operators of Airflow and components of Kubeflow that make such a job in one
 google-cloud-pipeline-components 0.2 and 2, read 2026-11-21.
 """
 
-from jobs.importer.nodes import Draft, Node, Notes
-from jobs.importer.readers.sdk_arguments import ENV, JOB, Arguments, local_package, paths, pools_of_replicas
+from jobs.importer.nodes import Draft, Node, Notes, paths
+from jobs.importer.readers.sdk_arguments import ENV, JOB, Arguments, local_package, pools_of_replicas
 from jobs.importer.readers.sdk_jobs import job_spec, run_fields, tuning_job
 from jobs.importer.sdk_names import OPERATORS
 from jobs.spec import CUSTOM_TASK
@@ -52,9 +52,8 @@ def training_job(kind: str, args: Node, run: Node | None, notes: Notes) -> Draft
     project, region = given.pop_text("project"), given.pop_text("location")
     task = _task(kind, given, later, notes)
     inputs: dict[str, Node] = {"workerPoolSpecs": pools_of_replicas(later, task, args.line, notes)}
-    later.rest |= {name: given.rest.pop(name) for name in ("staging_bucket",) if name in given.rest}
+    given.move("staging_bucket", to=later)
     inputs |= job_spec(later, notes) | run_fields(later, project, region, notes)
-    given.known.add("staging_bucket")
     body = given.pop_fields(JOB)
     body["trainingTaskDefinition"] = Node(CUSTOM_TASK, args.line)
     body["trainingTaskInputs"] = Node(inputs, args.line)
@@ -91,9 +90,7 @@ def job_of_operator(maker: str, args: Node, notes: Notes) -> Draft:
 def _task(kind: str, given: Arguments, later: Arguments, notes: Notes) -> dict[str, Node]:
     image = given.pop("container_uri") or Node("${container_uri}", given.line)
     if kind == "CustomTrainingJob":
-        for name in ("script_path", "requirements"):
-            later.rest |= {name: given.rest.pop(name)} if name in given.rest else {}
-            given.known.add(name)
+        given.move("script_path", "requirements", to=later)
         return local_package(later, image, notes)
     args = later.pop("args")
     if kind == "CustomPythonPackageTrainingJob":

@@ -9,18 +9,18 @@ from dataclasses import replace
 
 from jobs.importer.nodes import Draft, Node, Notes, folded, set_at
 from jobs.importer.python.job_calls import JobCall
-from jobs.importer.python.parsing import LeftOut, parse
+from jobs.importer.python.parsing import MAX_LENGTH, LeftOut, parse
 from jobs.importer.python.program import Program
 from jobs.importer.readers.documents import PLACE_NAMES, identify
 from jobs.importer.readers.sdk_jobs import custom_job, local_script, tuning_job
 from jobs.importer.readers.sdk_pipelines import job_of_operator, training_job
-from jobs.importer.sdk_names import CREATES, MESSAGE_FIELDS, OPERATORS, TRAINING, makes_a_job, other_job
+from jobs.importer.sdk_names import CREATES, MAKES_A_JOB, MESSAGE_FIELDS, OPERATORS, TRAINING, other_job
 from jobs.spec import Severity, quoted
 from jobs.texts import translatable as _
 
 PARENT = re.compile(r"projects/(.+?)/locations/([^/]+)")
 POOLS = re.compile(r"\bworker_?pool_?specs?\b", re.IGNORECASE)
-MAX_LENGTH, MAX_JOBS = 500_000, 20
+MAX_JOBS, MAX_BOUND = 20, 5_000
 UNSEEN = ("displayName", "jobSpec", "trialJobSpec", "studySpec", "maxTrialCount", "parallelTrialCount")
 """What `**names` that are not known here may give."""
 KIND = {"CustomJob": "custom_job", "HyperparameterTuningJob": "hyperparameter_tuning_job"}
@@ -29,12 +29,8 @@ KIND = {"CustomJob": "custom_job", "HyperparameterTuningJob": "hyperparameter_tu
 def read_program(text: str, notes: Notes) -> list[Draft]:
     """Return the jobs that a program makes; what is no Python is noted."""
     if len(text) > MAX_LENGTH:
-        notes.error(
-            "too_large",
-            None,
-            _("Python is read up to %(limit)s characters.", limit=f"{MAX_LENGTH:,}"),
-            _("Give only the job."),
-        )
+        message = _("Python is read up to %(limit)s characters.", limit=f"{MAX_LENGTH:,}")
+        notes.error("too_large", None, message, _("Give only the job."))
         return []
     program = Program(notes)
     try:
@@ -56,17 +52,13 @@ def read_program(text: str, notes: Notes) -> list[Draft]:
 
 
 def _refuse_syntax(reason: str, line: int | None, notes: Notes) -> None:
-    notes.error(
-        "unreadable_python",
-        line,
-        _("This is no Python 3: %(reason)s.", reason=quoted(reason)),
-        _("Give the whole statement."),
-    )
+    message = _("This is no Python 3: %(reason)s.", reason=quoted(reason))
+    notes.error("unreadable_python", line, message, _("Give the whole statement."))
 
 
 def _report_left_out(left_out: list[LeftOut], has_jobs: bool, notes: Notes) -> None:
     """Report what was no Python: refused where it was to make a job and no other part made one."""
-    meant = [part for part in left_out if makes_a_job(part.text) or POOLS.search(part.text)]
+    meant = [part for part in left_out if MAKES_A_JOB.search(part.text) or POOLS.search(part.text)]
     if not has_jobs and meant:
         _refuse_syntax(meant[0].reason, meant[0].line, notes)
     elif has_jobs and left_out:
@@ -81,8 +73,8 @@ def _report_left_out(left_out: list[LeftOut], has_jobs: bool, notes: Notes) -> N
 
 def _drafts(program: Program, notes: Notes) -> Iterator[Draft]:
     """Yield the jobs that the calls of a program make, those that are run first; else one that a name is bound to."""
-    inner = {id(one.args) for one in program.job_calls for other in program.job_calls if other.uses(one)}
-    ready = [one for one in program.job_calls if id(one.args) not in inner]
+    inner = {id(one.sent.value) for one in program.job_calls if one.sent is not None}
+    ready = [one for one in program.job_calls if id(one.args.value) not in inner]
     ready.sort(key=lambda one: one.run is None and one.maker in ("CustomJob", *TRAINING))
     if not ready and (bound := _bound_job(program, notes)) is not None:
         yield bound
@@ -110,7 +102,8 @@ def _draft(made: JobCall, program: Program, notes: Notes) -> Draft | None:
     if maker in TRAINING:
         return training_job(maker, args, made.run, notes)
     if maker == "HyperparameterTuningJob":
-        is_local = any(other.maker == "from_local_script" and made.uses(other) for other in program.job_calls)
+        scripts = [other for other in program.job_calls if other.maker == "from_local_script"]
+        is_local = made.sent is not None and any(other.args.value is made.sent.value for other in scripts)
         return tuning_job(args, made.run, notes, is_local_script=is_local)
     if maker in OPERATORS:
         return job_of_operator(maker, args, notes)
@@ -136,9 +129,11 @@ def _created(made: JobCall, program: Program, notes: Notes) -> Draft | None:
 def _bound_job(program: Program, notes: Notes) -> Draft | None:
     """Read a job, or its pools, that a name is bound to where no call uses it; one that has pools before others."""
     first: tuple[Draft, Notes] | None = None
-    for name, node in (*reversed(program.values.names.items()), *program.given.items()):
-        if node.is_scalar:
-            continue
+    bound = reversed(list(program.values.names.items()))
+    values = [
+        (name, node) for name, node in (*bound, *program.given.items()) if node is not None and not node.is_scalar
+    ]
+    for name, node in values[:MAX_BOUND]:
         if name in ("worker_pool_specs", "WORKER_POOL_SPECS") and isinstance(node.value, list) and node.value:
             node = Node({"workerPoolSpecs": node}, node.line)
         own = Notes()
@@ -167,7 +162,7 @@ def _bound_job(program: Program, notes: Notes) -> Draft | None:
 
 
 def _has_pools(draft: Draft) -> bool:
-    """Tell whether a job has worker pools, or a placeholder instead of them."""
+    """Return whether a job has worker pools, or a placeholder instead of them."""
     spec = draft.body.get("jobSpec", "trialJobSpec", "trainingTaskInputs")
     inner = spec.get("trialJobSpec") if spec is not None else None
     return any(part is not None and part.get("workerPoolSpecs") for part in (draft.body, spec, inner))

@@ -1,9 +1,11 @@
-"""JSON to nodes, with lines. Reads what documentation shows too, and notes where it is no JSON: comments, commas too
-many or too few, unquoted placeholders, single quotes, text after the end.
+"""JSON to nodes, with lines. JSON as documentation shows it is read too, with a note for each error.
+
+These are comments, commas too many or too few, unquoted placeholders, single quotes, and text after the end.
 """
 
 import json
 import re
+from collections.abc import Callable
 
 from jobs.importer.nodes import Node, Notes
 from jobs.spec import quoted
@@ -17,16 +19,11 @@ NAME = re.compile(r'"[\w-]{1,80}"[ \t]*:')
 NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?=[\s,\]}]|\Z)")
 WORD = re.compile(r"(?:\$?\{\{?[^{}\n]*\}\}?|[^,\[\]{}:\"'\s])(?:\$?\{\{?[^{}\n]*\}\}?|[^,\[\]{}:\"'\n])*")
 WORDS = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
-MAX_NUMBER_LENGTH, MAX_EARLY = 320, 8
+MAX_NUMBER_LENGTH, MAX_EARLY, MAX_DOCUMENTS = 320, 8, 1_000
 
 
 class Broken(Exception):
-    """The JSON cannot be read beyond a line; `so_far` is what was read of the value."""
-
-    def __init__(self, message: str, line: int, remedy: str = "") -> None:
-        super().__init__(message)
-        self.message, self.line, self.remedy = message, line, remedy
-        self.so_far: Node | None = None
+    """The JSON cannot be read beyond a line: its arguments are a message, the line and a remedy."""
 
 
 def read_json(text: str, notes: Notes, first_line: int = 1) -> list[Node]:
@@ -34,21 +31,21 @@ def read_json(text: str, notes: Notes, first_line: int = 1) -> list[Node]:
     reader = Reader(text, notes, first_line)
     values: list[Node] = []
     try:
-        while reader.skip():
-            values.append(reader.value(0))
+        while len(values) < MAX_DOCUMENTS and reader.skip():
+            reader.value(values.append, 0)
             if reader.skip() and reader.sign not in "{[":
                 rest = text[reader.at :].strip().partition("\n")[0]
                 message = _("The text after the end of the JSON, %(rest)s, is not read.", rest=quoted(rest))
                 notes.note("trailing_text", reader.line(), message)
                 break
     except Broken as error:
-        notes.error("unreadable_json", error.line, error.message, error.remedy)
-        values.extend([error.so_far] if error.so_far is not None else [])
+        message, line, *remedy = error.args
+        notes.error("unreadable_json", line, message, *remedy)
     return values
 
 
 class Reader:
-    """Walks through the text once."""
+    """Reads the values of a text from its first character to its last."""
 
     def __init__(self, text: str, notes: Notes, first_line: int) -> None:
         self.text, self.notes, self.at = text, notes, 0
@@ -81,37 +78,34 @@ class Reader:
             self.at = passed.end()
         return self.at < len(self.text)
 
-    def value(self, depth: int) -> Node:
-        """Read one value; the place is at its first character."""
+    def value(self, keep: Callable[[Node], object], depth: int) -> None:
+        """Read the value that begins at the current place. `keep` gets it before its parts are read, which may fail."""
         line, sign = self.line(), self.sign
         if depth > MAX_DEPTH:
             raise Broken(_("It is nested more than %(limit)s levels deep.", limit=MAX_DEPTH), line)
         if sign == "{" and not self.text.startswith("{{", self.at):
-            return self._object(line, depth)
-        if sign == "[":
-            return self._list(line, depth)
-        if sign in TEXT:
-            return Node(self._string(), line)
-        if number := NUMBER.match(self.text, self.at):
+            keep(node := Node({}, line))
+            self._object(node, depth)
+        elif sign == "[":
+            keep(node := Node([], line))
+            self._list(node, depth)
+        elif sign in TEXT:
+            keep(Node(self._string(), line))
+        elif number := NUMBER.match(self.text, self.at):
             self.at = number.end()
-            return Node(_number(number[0]), line, number[0])
-        return self._word(line)
+            keep(Node(_number(number[0]), line, number[0]))
+        else:
+            keep(self._word(line))
 
-    def _object(self, line: int, depth: int) -> Node:
-        entries: dict[str, Node] = {}
+    def _object(self, node: Node, depth: int) -> None:
         self.at += 1
-        try:
-            is_first = True
-            while self._inside("}", line, is_first=is_first):
-                self._entry(entries, depth)
-                is_first = False
-        except Broken as error:
-            error.so_far = Node(entries, line)
-            raise
-        return Node(entries, line)
+        is_first = True
+        while self._inside("}", node.line, is_first=is_first):
+            self._entry(node.value, depth)
+            is_first = False
 
     def _entry(self, entries: dict[str, Node], depth: int) -> None:
-        """Read a name and its value; what was read of a broken value is kept."""
+        """Read a name and its value; of a name that is given twice the first value is kept."""
         here = self.line()
         name = self._string() if self.sign in TEXT else self._word(here).text()
         if self.skip() and self.sign == '"':
@@ -127,29 +121,16 @@ class Reader:
         self.at += 1
         if not self.skip():
             raise Broken(_("The value of %(name)s is missing.", name=quoted(name)), self.line())
-        try:
-            node = self.value(depth + 1)
-        except Broken as error:
-            if error.so_far is not None:
-                entries.setdefault(name, error.so_far)
-            raise
-        if name in entries:
-            self.notes.given_twice(name, entries[name], here)
-        else:
-            entries[name] = Node(node.value, here, node.raw)
+        first = entries.get(name)
+        self.value(lambda node: entries.setdefault(name, Node(node.value, here, node.raw)), depth + 1)
+        if first is not None:
+            self.notes.given_twice(name, first, here)
 
-    def _list(self, line: int, depth: int) -> Node:
-        items: list[Node] = []
+    def _list(self, node: Node, depth: int) -> None:
         self.at += 1
-        try:
-            while self._inside("]", line, is_first=not items):
-                if not (items and self._goes_on(items[-1], depth)):
-                    items.append(self.value(depth + 1))
-        except Broken as error:
-            items.extend([error.so_far] if error.so_far is not None else [])
-            error.so_far = Node(items, line)
-            raise
-        return Node(items, line)
+        while self._inside("]", node.line, is_first=not node.value):
+            if not (node.value and self._goes_on(node.value[-1], depth)):
+                self.value(node.value.append, depth + 1)
 
     def _goes_on(self, before: Node, depth: int) -> bool:
         """Read on in the object before, where a name follows its brace, as on Google's page on Spot VMs."""
@@ -183,9 +164,8 @@ class Reader:
                 is_end = self.sign == end
                 wanted = 0 if is_end or is_first else 1
                 if is_whole and commas < wanted:
-                    self.note(
-                        "missing_comma", _("A comma is missing before this."), _("JSON wants one between two entries.")
-                    )
+                    message = _("A comma is missing before this.")
+                    self.note("missing_comma", message, _("JSON wants one between two entries."))
                 elif is_whole and commas > wanted:
                     self.note("stray_comma", _("A comma before this separates nothing."), _("JSON allows none here."))
                 self.at += is_end
@@ -217,11 +197,8 @@ class Reader:
         word = re.split(r"\s(?://|#)", match[0])[0].rstrip()
         self.at += len(word)
         if word not in WORDS:
-            self.note(
-                "unquoted",
-                _("%(word)s stands without quotes, which JSON does not allow.", word=quoted(word)),
-                _("Quote it."),
-            )
+            message = _("%(word)s stands without quotes, which JSON does not allow.", word=quoted(word))
+            self.note("unquoted", message, _("Quote it."))
         elif word[0].isupper():
             self.note("python_word", _("%(word)s is Python; JSON writes it small.", word=word))
         return Node(WORDS.get(word, word), line, word)

@@ -24,6 +24,7 @@ CREATES = re.compile(r"gcloud\b[^\n]*\bai\b[^\n]*\bcreate\b")
 AT_MARGIN = re.compile(r"^[ \t]*gcloud[ \t][^\n]*[ \t](?:custom-jobs|hp-tuning-jobs)[ \t]+create\b", re.MULTILINE)
 SETTERS = frozenset({"export", "declare", "readonly", "local", "set", "env"})
 OUTPUT = frozenset({"echo", "printf"})
+STDIN = ("-", "/dev/stdin", "")
 MAX_VALUE, MAX_WORDS, MAX_INNER, MAX_DEPTH = 200_000, 20_000, 20, 3
 
 
@@ -36,12 +37,12 @@ class Command:
     target: str = ""
 
     def is_output(self) -> bool:
-        """Tell whether the command is echo or printf."""
+        """Return whether the command is echo or printf."""
         return bool(self.words) and self.words[0].text in OUTPUT
 
 
 class Shell(Words):
-    """Walks through a text once. `documents` are here-documents that commands wrote into files, `bodies` are all."""
+    """Reads the commands of a text. `documents` are here-documents that commands wrote into files, `bodies` are all."""
 
     def __init__(self, text: str, first_line: int = 1, depth: int = 0) -> None:
         super().__init__(text, first_line)
@@ -52,6 +53,10 @@ class Shell(Words):
         self.arrays: dict[str, list[Word]] = {}
         self.piped: Word | None = None
         self.taken = 0
+
+    def file(self, name: str, given: Word | None) -> Word | None:
+        """Return the text of a file: what a command is `given` as its input, or what the text itself writes into it."""
+        return given if given is not None and name in STDIN else self.documents.get(name.removeprefix("./"))
 
     def commands(self) -> Iterator[Command]:
         """Yield the commands in order; assignments before a command change the variables of what follows."""
@@ -157,19 +162,15 @@ class Shell(Words):
                 command.target = command.target or word.text.removeprefix("./")
 
     def _documents(self, command: Command) -> None:
-        """Take the here-documents that wait for the end of the line."""
+        """Read the here-documents whose marks are on the line that has just ended."""
         for mark in self.waiting:
-            start = self.at
-            lines: list[str] = []
-            while self.at < len(self.text):
-                end = self.text.find("\n", self.at)
-                end = len(self.text) if end < 0 else end
-                line = self.text[self.at : end]
-                self.at = min(end + 1, len(self.text))
-                if (line.lstrip() if mark[1] else line).rstrip() == mark[3]:
-                    break
-                lines.append(line.lstrip("\t") if mark[1] else line)
-            body = "\n".join(lines) + "\n"
+            start, blanks = self.at, r"[^\S\n]*"
+            last_line = rf"^{blanks if mark[1] else ''}{mark[3]}{blanks}$"
+            end = re.compile(last_line, re.MULTILINE).search(self.text, start)
+            stop = end.start() if end is not None else len(self.text)
+            self.at = min(end.end() + 1, len(self.text)) if end is not None else stop
+            body = self.text[start:stop].removesuffix("\n") + "\n"
+            body = re.sub(r"^\t+", "", body, flags=re.MULTILINE) if mark[1] else body
             command.document = Word(body if mark[2] else self.fill(body), self.line(start))
             self.bodies.append(command.document)
             if CREATES.search(command.document.text):

@@ -34,11 +34,7 @@ MARK = re.compile(
 
 
 class Unreadable(Exception):
-    """The text is no YAML that Trainboard reads; carries the line."""
-
-    def __init__(self, message: str, line: int) -> None:
-        super().__init__(message)
-        self.message, self.line = message, line
+    """The text is no YAML that Trainboard reads: its arguments are a message and the line."""
 
 
 def read_yaml(text: str, notes: Notes) -> list[Node]:
@@ -75,7 +71,8 @@ def _documents(text: str, notes: Notes) -> list[Node]:
     try:
         documents.extend(node for node in Builder(text, notes).documents() if node.value is not None)
     except Unreadable as error:
-        notes.error("unreadable_yaml", error.line, error.message)
+        message, line = error.args
+        notes.error("unreadable_yaml", line, message)
     except yaml.MarkedYAMLError as error:
         notes.error("unreadable_yaml", *_explain(error, text.split("\n")))
     except (yaml.YAMLError, ValueError) as error:
@@ -155,9 +152,8 @@ class Builder:
             if not key.is_scalar and len(key.entries) == 1 and node.value is None:
                 placeholder = f"{{{{ {next(iter(key.value))} }}}}"  # {{ name }} without quotes
             elif not key.is_scalar:
-                self.notes.error(
-                    "odd_name", key.line, _("A name in a mapping must be a word."), _("Quote {{ }} and [ ].")
-                )
+                message = _("A name in a mapping must be a word.")
+                self.notes.error("odd_name", key.line, message, _("Quote {{ }} and [ ]."))
             elif name == "<<" and key.raw == "<<":
                 merges.append(Node(node.value, _line(event)))
             elif name in entries:

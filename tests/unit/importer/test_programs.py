@@ -38,6 +38,28 @@ def test_what_is_no_python_does_not_hide_the_job(before: str) -> None:
     assert image_of(reading) == "gcr.io/p/i"
 
 
+def test_a_name_inside_of_a_function_does_not_hide_that_of_the_program() -> None:
+    helper = "def build(n):\n    image = f'gcr.io/p/{n}'\n    return image\n"
+
+    assert image_of(importer.read_text(job("image", f"image = 'gcr.io/p/i'\n{helper}"))) == "gcr.io/p/i"
+    assert image_of(importer.read_text(job("image", f"image = 'gcr.io/p/i'\n{helper}build('other')"))) == "gcr.io/p/i"
+
+
+@pytest.mark.parametrize(
+    ("branches", "expected"),
+    [
+        ("if unknown():\n    a, image = load()", "gcr.io/p/i"),
+        ("if unknown():\n    image = 'gcr.io/p/other'", "gcr.io/p/other"),
+        ("if unknown():\n    image = load()\nelse:\n    image = 'gcr.io/p/other'", "gcr.io/p/other"),
+        ("try:\n    image = 'gcr.io/p/other'\nexcept ValueError:\n    image = 'gcr.io/p/third'", "gcr.io/p/other"),
+        ("try:\n    load()\nexcept ValueError:\n    image = 'gcr.io/p/third'", "gcr.io/p/i"),
+        ("class Settings:\n    image = 'gcr.io/p/other'\nimage = Settings.image", "gcr.io/p/other"),
+    ],
+)
+def test_branches_decide_a_name_only_where_they_know_its_value(branches: str, expected: str) -> None:
+    assert image_of(importer.read_text(job("image", f"image = 'gcr.io/p/i'\n{branches}"))) == expected
+
+
 def test_the_job_keeps_its_line_where_parts_are_left_out() -> None:
     reading = importer.read_text("import x\nthis is no python\n" + job("7"))
 
