@@ -68,8 +68,8 @@ class Place:
     table: Table = field(default_factory=Table)
 
     def take(self, reading: Reading) -> None:
-        """Take in what a line holds."""
-        if self._is_remark(reading):
+        """Take in what a line holds, unless it is a remark."""
+        if self.is_remark(reading):
             return
         self.epochs = reading.epochs or self.epochs
         if reading.epoch is not None:
@@ -85,9 +85,16 @@ class Place:
         elif reading.steps is None or not self._is_shorter(reading.steps, self.overall, self.overall_of):
             self.overall, self.overall_of = reading.step, reading.steps or self.overall_of
 
-    def _is_remark(self, reading: Reading) -> bool:
-        """Whether a line only mentions an earlier step or epoch: it has no metric and no count of all of them."""
-        if reading.values or reading.steps is not None or reading.epochs is not None:
+    def is_remark(self, reading: Reading) -> bool:
+        """Whether a line only mentions a step or an epoch that was reached: "saved after epoch 26", "Epoch 26/40 done".
+
+        It has no metric and no step, and of an earlier epoch no count of all of them: with it a training begins again.
+        """
+        if reading.values or reading.steps is not None:
+            return False
+        if reading.step is None and reading.epoch is not None and reading.epoch == self.epoch:
+            return True
+        if reading.epochs is not None:
             return False
         is_earlier = reading.step is not None and self.overall is not None and reading.step < self.overall
         return is_earlier or (reading.epoch is not None and self.epoch is not None and reading.epoch < self.epoch)
@@ -183,11 +190,12 @@ class Record:
         if reading.columns or reading.cell is not None:
             place.table.take(reading.columns, reading.cell)
             return
+        is_remark = place.is_remark(reading)
         place.take(reading)
         for name, value in reading.values.items():
             self._add(name, (at, reading.step if reading.step is not None else place.overall, value), source, owner)
         fraction = place.fraction(self.totals, has_values=bool(reading.values))
-        if fraction is not None and not owner and source == next(iter(self.places)):
+        if fraction is not None and not is_remark and not owner and source == next(iter(self.places)):
             self._advance(at, fraction)
 
     def columns_of(self, source: str) -> list[str]:

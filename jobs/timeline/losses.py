@@ -64,27 +64,23 @@ def attempt_rows(
     """
     spans = state_spans(events)
     work = billable(spans)
+    ran_in = {
+        each.number: [span for span in work if tries.of(span.start).number == each.number] for each in tries.whole
+    }
     first_wait = _first_wait(spans, tries)
     rows = []
     for place, attempt in enumerate(tries.whole):
         following = tries.whole[place + 1] if place + 1 < len(tries.whole) else None
-        own = [span for span in work if tries.of(span.start).number == attempt.number]
+        own = ran_in[attempt.number]
+        since, until = (own[0].start, own[-1].end) if own else (None, None)
         ran = sum((span.length(now) for span in own), timedelta())
-        until = own[-1].end if own else None
-        is_over = following is not None and bool(own)
-        loss = _loss(job, own[0].start, until or now, ran, runs, checkpoints) if is_over else None
-        rows.append(
-            Row(
-                number=attempt.number,
-                begun=attempt.start,
-                waited=attempt.wait if place else first_wait,
-                since=own[0].start if own else None,
-                until=until,
-                ran=ran,
-                cause=following.cause if following else "",
-                loss=loss,
-            )
-        )
+        loss = None
+        if following is not None and since is not None:
+            resumed_at = next((span.start for span in ran_in[following.number]), None)
+            loss = _loss(job, since, until or now, ran, runs, checkpoints, resumed_at=resumed_at)
+        waited = attempt.wait if place else first_wait
+        cause = following.cause if following else ""
+        rows.append(Row(attempt.number, attempt.start, waited, since, until, ran, cause, loss))
     return tuple(rows)
 
 
@@ -109,9 +105,12 @@ def _loss(
     ran: timedelta,
     runs: Sequence[Run],
     checkpoints: Sequence[datetime],
+    *,
+    resumed_at: datetime | None = None,
 ) -> Loss:
+    """Return what an attempt lost that ran from `since` `until`; `resumed_at`: when the next one ran, if it did yet."""
     seconds = lost_seconds([run for run in runs if run.until >= since.timestamp()], until.timestamp())
-    if seconds is None and _goes_on(runs, until):
+    if seconds is None and _goes_on(runs, until, resumed_at or until + LAST_WORDS):
         seconds = 0.0
     saved = [at for at in checkpoints if since <= at <= until]
     if seconds is not None:
@@ -124,9 +123,9 @@ def _loss(
     return Loss(time, None if job.hourly_usd is None else for_time(job.hourly_usd, time), basis)
 
 
-def _goes_on(runs: Sequence[Run], at: datetime) -> bool:
-    """Return whether the progress that was logged before a moment only grew after it: nothing logged was made again."""
-    return any(run.since <= at.timestamp() and run.until > (at + LAST_WORDS).timestamp() for run in runs)
+def _goes_on(runs: Sequence[Run], until: datetime, resumed_at: datetime) -> bool:
+    """Return whether the progress that was logged before a moment only grew after another: nothing was made again."""
+    return any(run.since <= until.timestamp() and run.until > resumed_at.timestamp() for run in runs)
 
 
 def _first_wait(spans: Sequence[Span], tries: Attempts) -> timedelta | None:

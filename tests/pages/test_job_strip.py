@@ -287,14 +287,16 @@ class TestAttempts:
 
         assert signed_in(owner).get(f"/jobs/{job.pk}/").content.decode().count('class="curve metric"') == 2
 
+    @pytest.mark.parametrize(("wait", "minutes"), [(8, 10), (0.1, 0.05)])
     def test_nothing_is_lost_where_the_progress_only_grew(
-        self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
+        self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock, wait: float, minutes: float
     ) -> None:
+        """Not even of a job of the rehearsal, whose attempts take seconds."""
         job = make_job("running")
         Job.objects.filter(pk=job.pk).update(hourly_usd=6)
         train(job, clock, 1, 6)
-        preempt(job, clock)
-        train(job, clock, 7, 10)
+        preempt(job, clock, wait=wait)
+        train(job, clock, 7, 10, minutes=minutes)
 
         text = text_of(signed_in(owner).get(f"/jobs/{job.pk}/"))
 

@@ -111,6 +111,21 @@ class TestProgress:
         assert begun.runs[-1].reached == pytest.approx(fraction)
         assert ended.runs[-1].reached == pytest.approx(0.9 + fraction)
 
+    @pytest.mark.parametrize(
+        "line",
+        [
+            "SIGTERM: saved after epoch 6",
+            "resuming from epoch 6",
+            "Epoch 6: val_loss improved, saving the model",
+            "Epoch 6/10 finished",
+            "Saved the checkpoint of epoch 2",
+        ],
+    )
+    def test_a_line_about_an_epoch_that_was_reached_begins_nothing_anew(self, line: str) -> None:
+        lines = [*epochs(1, 6), (1_301.0, line), *epochs(7, 8, since=1_400.0)]
+
+        assert [(run.began, run.reached) for run in folded(lines).runs] == [(0.1, 0.8)]
+
     def test_an_evaluation_in_between_does_not_count(self) -> None:
         record = folded([
             (1.0, " 30%|█| 300/1000 [00:17<01:02,  4.47s/it]"),
