@@ -4,6 +4,7 @@ import re
 from datetime import UTC, datetime
 
 import pytest
+from django.contrib.auth.models import User
 from playwright.sync_api import expect
 
 from jobs import transitions
@@ -56,6 +57,26 @@ def test_what_is_open_focused_and_selected_stays_over_twenty_updates(
     assert page.locator("#attempts").get_attribute("open") is not None
     assert page.evaluate("document.activeElement.textContent") == "Last hour"
     assert page.evaluate("String(getSelection())") == selected != ""
+
+
+def test_a_message_goes_when_what_it_was_about_has_changed(window: OpenWindow, owner: User, clock: Clock) -> None:
+    page = window().sign_in("owner").page
+    page.clock.install()
+    page.goto("/jobs/new/?example=1")
+    page.get_by_role("button", name="Submit").click()
+    page.wait_for_url(re.compile(r"/jobs/[0-9a-f-]{36}/"))
+    message, job = page.locator("main > .notice"), Job.objects.get()
+
+    for number, seconds in enumerate((1, 11)):
+        expect(message).to_have_count(1)
+        transitions.record_event(
+            job, "repaired", now=clock.forward(seconds=15), message=f"Repaired {number}.", once_key=f"r{number}"
+        )
+        page.clock.fast_forward(1_000 * seconds)
+        page.evaluate(UPDATE)
+        expect(page.get_by_text(f"Repaired {number}.")).to_be_visible()
+
+    expect(message).to_have_count(0)
 
 
 def test_it_is_whole_without_javascript(window: OpenWindow, trained: Job) -> None:

@@ -9,6 +9,7 @@ htmx.defineExtension("morph", {
     style === "morph" && Idiomorph.morph(target, fragment.children, { morphStyle: "outerHTML" }),
 });
 
+const READ_TIME = 10_000; // milliseconds until a message about what was done has been read
 const HIDDEN_PAUSE = 30_000; // milliseconds between updates of a tab that nobody sees
 let lastAnswer = Date.now();
 
@@ -57,6 +58,9 @@ document.addEventListener("htmx:afterRequest", (event) => {
     lastAnswer = Date.now();
     shown = clock(xhr);
     mark(shown, false);
+    if (xhr.status === 200 && performance.now() > READ_TIME) { // what it was about has changed
+      for (const message of document.querySelectorAll('main > .notice[role="status"]:not(.bad, .warn)')) message.remove();
+    }
   } else {
     mark(shown, true);
   }
