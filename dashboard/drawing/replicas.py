@@ -8,7 +8,7 @@ from dashboard.drawing.marks import shape
 
 LOOKS: dict[str, str] = {
     "PROVISIONING": "wait",
-    "RUNNING": "ok",
+    "RUNNING": "run",
     "STOPPING": "halt",
     "ERROR": "bad",
     "REBOOTING": "wait",

@@ -142,6 +142,8 @@ def cancel(request: Request, pk: UUID) -> HttpResponse:
     """Show a confirmation; on POST cancel the job."""
     job = _check_ours(job_for(request, pk, "cancel", joined=JOINED))
     now = display_now()
+    if request.method != "POST" and not may_cancel(request, job):
+        return _not_cancelled(request, job)
     if request.method != "POST":
         context = {"job": job, "row": row_of(job, now), "now": now, "loss": loss_if_cancelled(job, now)}
         context["has_further_attempts"] = getattr(job, "attempt", None) is not None
@@ -149,9 +151,13 @@ def cancel(request: Request, pk: UUID) -> HttpResponse:
     if steps.cancel(job, by=request.user, clock=DatabaseClock()):
         tasks.enqueue_job(job.pk)
         messages.success(request, _("Cancellation of %(name)s requested.") % {"name": job.display_name})
-    else:
-        words = _("%(name)s has already ended or is being cancelled.")
-        messages.warning(request, words % {"name": job.display_name})
+        return redirect("job", job.pk)
+    return _not_cancelled(request, job)
+
+
+def _not_cancelled(request: Request, job: Job) -> HttpResponse:
+    """Lead back to a job that cannot be cancelled any more, and say why."""
+    messages.warning(request, _("%(name)s has already ended or is being cancelled.") % {"name": job.display_name})
     return redirect("job", job.pk)
 
 

@@ -67,7 +67,7 @@ def preferences(request: Request) -> HttpResponse:
     if data is not None and form.is_valid():
         cleaned = form.cleaned_data
         set_preference(request.user, form.chosen(), about_others=cleaned["about_others"], digest=cleaned["digest"])
-        notices.success(request, _("Saved what you are told."))
+        notices.success(request, _("Notification settings saved."))
         return redirect("message-settings")
     context = {
         "form": form,

@@ -81,6 +81,11 @@ class Card:
     """The most expensive shares of jobs that the person may see."""
 
     @property
+    def is_drawn(self) -> bool:
+        """Whether its time line shows anything: it was billed, or a job held it."""
+        return bool(self.usage.up) or any(lane.holds for lane in self.usage.lanes)
+
+    @property
     def rest_usd(self) -> Decimal:
         """The shares of all other jobs."""
         of_jobs = self.bill.total_usd - self.bill.idle_usd if self.bill is not None else Decimal(0)
@@ -145,8 +150,8 @@ def resources_context(request: Request, scopes: list[Scope], now: datetime) -> d
 
 
 def _strip(cards: Sequence[Card]) -> Strip:
-    pools = [pool for card in cards for pool in card.pools]
     billed = [card for card in cards if card.resource.is_billed]
+    pools = [pool for card in billed for pool in card.pools]
     return Strip(
         resources=len(billed),
         usd_per_hour=_sum(card.usd_per_hour for card in billed),

@@ -14,7 +14,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from dashboard.access import Request, can, job_for, teams_where
+from dashboard.access import Request, can, job_for
 from dashboard.access.form_start import expected_of
 from dashboard.access.loaders import template_for, templates_of
 from dashboard.forms.template_form import TemplateForm
@@ -44,8 +44,7 @@ class Row:
 def templates(request: Request) -> HttpResponse:
     """List the templates of the person's teams."""
     page = Paginator(templates_of(request.user), PAGE_SIZE).get_page(request.GET.get("page"))
-    writable = {team.pk for team in teams_where(request.user, "request")}
-    rows = [_row(template, template.team_id in writable) for template in page.object_list]
+    rows = [_row(template) for template in page.object_list]
     return render(request, "templates.html", {"now": database_now(), "page": page, "rows": rows})
 
 
@@ -66,7 +65,7 @@ def template(request: Request, pk: int) -> HttpResponse:
     context = {
         "now": database_now(),
         "form": form,
-        "row": _row(kept, can(request.user, "request", kept.team)),
+        "row": _row(kept, may_change=can(request.user, "request", kept.team)),
         "spec_text": json.dumps(mask_secrets(kept.spec), indent=2, ensure_ascii=False),
     }
     return render(request, "template.html", context, status=422 if form.errors else 200)
@@ -129,6 +128,6 @@ def _save(request: Request, job: Job, data: dict[str, Any]) -> Template:
         return taken.template
 
 
-def _row(template: Template, may_change: bool) -> Row:
+def _row(template: Template, *, may_change: bool = False) -> Row:
     submission = verbs.submission_of(template)
     return Row(template, strategies.strategy_of(submission).key, submission.machines_summary, may_change)

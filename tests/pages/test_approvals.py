@@ -128,7 +128,8 @@ class TestInbox:
         text = text_of(signed_in(approver).get("/approvals/"))
 
         words = (
-            r"Other strategies Strategy Expected Usual wait Standard .*?\$[\d.,]+ not known Spot asked for .*?\$[\d.,]+"
+            r"Under each strategy Strategy Expected Usual wait Standard .*?\$[\d.,]+ not known "
+            r"Spot asked for .*?\$[\d.,]+"
         )
         assert re.search(words, text)
         assert re.search(r'aria-label="Expected \$[\d.,]+, ', signed_in(approver).get("/approvals/").content.decode())

@@ -120,7 +120,7 @@ class TestInbox:
         assert "1 of 1: leads" in text_of(signed_in(sam).get("/approvals/"))
         assert "You approved it; 1 more of 2 needed." in text_of(signed_in(lena).get("/approvals/"))
         done = signed_in(other).get("/approvals/")
-        assert "0 need you · 1 waits for others" in text_of(done)
+        assert "Nothing needs you · 1 waits for others" in text_of(done)
         assert "Your approval is not needed any more; you may still reject the job." in text_of(done)
         assert "Leads, sam and zoe of vision decides." in text_of(signed_in(approver).get("/approvals/"))
         assert "costly" not in text_of(signed_in(stranger).get("/approvals/"))

@@ -28,3 +28,16 @@ def test_what_never_ran_bills_nothing(make_job: MakeJob, owner: User, signed_in:
 
     assert "It never ran, and nothing was billed." in text
     assert "The time that they ran is billed" not in text
+
+
+@pytest.mark.parametrize("state", ["succeeded", "failed"])
+def test_what_has_ended_is_not_asked_about(
+    make_job: MakeJob, owner: User, stranger: User, signed_in: SignIn, state: str
+) -> None:
+    job = make_job(state, name="resnet")
+
+    page = signed_in(owner).get(f"/jobs/{job.pk}/cancel/", follow=True)
+
+    assert page.redirect_chain == [(f"/jobs/{job.pk}/", 302)]
+    assert "resnet has already ended or is being cancelled." in text_of(page)
+    assert signed_in(stranger).get(f"/jobs/{job.pk}/cancel/").status_code == 404
