@@ -13,7 +13,7 @@ SYSTEMS = (
 
 
 def browser_name(agent: str) -> str:
-    """Return "Firefox on Windows", as far as the text tells; its beginning where it tells nothing."""
+    """Return "Firefox on Windows", as far as the text has that; else its beginning."""
     browser = next((name for sign, name in BROWSERS if sign in agent), "")
     system = next((name for sign, name in (*SYSTEMS, ("Linux", "Linux")) if sign in agent), "")
     known = " on ".join(filter(None, (browser, system)))

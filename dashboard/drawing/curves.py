@@ -27,7 +27,7 @@ class Curve:
     """One row: `lines` of (moment, value), each drawn by itself; `expected` is the dashed end of the last one.
 
     `low` and `high`: what stands at the foot and the top, as text; `floor` and `ceiling`: the values that are drawn
-    there at least, None for those of the curve. `label` says the curve in words.
+    there at least, None for those of the curve. `label` is the curve in words.
     """
 
     name: str

@@ -27,7 +27,7 @@ def resource_mark(state: str) -> SafeString:
 
 
 def replicas(used: int, size: int, most: int) -> SafeString:
-    """Return a row of cells: `used` filled, the rest of `size` empty, up to `most` dashed; its label says the same.
+    """Return a row of cells: `used` filled, the rest of `size` empty, up to `most` dashed, with that as its label.
 
     Many replicas share the cells of a row of `MAX_CELLS`; whatever is not nothing shows at least one of its kind.
     """

@@ -45,7 +45,7 @@ class Scale:
         return min(100.0, max(0.0, 100 * ((moment - self.start) / self.length)))
 
     def holds(self, start: datetime, end: datetime | None) -> bool:
-        """Tell whether some of a stretch of time is drawn; `end` None is now."""
+        """Return whether some of a stretch of time is drawn; `end` None is now."""
         return start <= self.end and (end or self.now) >= self.start
 
 
@@ -96,7 +96,7 @@ def _now(scale: Scale) -> SafeString:
 
 
 def _hides(share: float, scale: Scale, near_now: float) -> bool:
-    """Tell whether an hour would lie over the word "now"."""
+    """Return whether an hour would lie over the word "now"."""
     return scale.now < scale.end and abs(share - scale.at(scale.now)) < near_now
 
 
@@ -106,7 +106,7 @@ def anchor(share: float, margin: float = 4) -> str:
 
 
 def step_of(scale: Scale) -> timedelta:
-    """Return the round step that cuts the scale into at most as many pieces as it says."""
+    """Return the round step that cuts the scale into at most `scale.pieces` pieces."""
     return next((step for step in STEPS if scale.length / step <= scale.pieces), STEPS[-1])
 
 
@@ -128,7 +128,7 @@ def ticks(scale: Scale) -> Iterator[datetime]:
 
 
 def _hour(tick: datetime, step: timedelta) -> str:
-    """Return what stands at a tick; at midnight that is the day, which tells the hours of two days apart."""
+    """Return what stands at a tick; at midnight that is the day, so that the hours of two days differ."""
     at = local(tick)
     if step >= timedelta(days=1) or (step >= timedelta(minutes=1) and (at.hour, at.minute) == (0, 0)):
         return dated(at, "j M")

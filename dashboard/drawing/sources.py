@@ -1,4 +1,4 @@
-"""Sources as numbered notes: a table names the number, the list below it says where and when that was read."""
+"""Sources as numbered notes: a table names the number, the list below it has where and when that was read."""
 
 import re
 from datetime import date

@@ -174,7 +174,7 @@ def draw_after(budget: Any, most_usd: Decimal | None) -> SafeString:
 
 
 def draw_share(usd: Decimal, most: Decimal) -> SafeString:
-    """Return a bar of the share that an amount has of the largest one; a table says the amount."""
+    """Return a bar of the share that an amount has of the largest one; a table has the amount."""
     width = float(usd / most) * 100 if most > 0 else 0.0
     return format_html(
         '<svg class="share" width="100%" height="10" aria-hidden="true"><rect y="1" width="{}%" height="8" rx="2"/>'

@@ -52,7 +52,7 @@ def draw(study: Study, metric: Metric | None, newest: int = 0) -> SafeString:
 
 
 def plot(scale: "Scale", label: str, *drawn: SafeString) -> SafeString:
-    """Return the ticks of a scale with their lines and `drawn` on them; `label` says in words what is drawn."""
+    """Return the ticks of a scale with their lines and `drawn` on them; `label` is what is drawn, in words."""
     return format_html(
         '<div class="plot"><svg class="plot-scale" aria-hidden="true" width="62" height="{0}">{1}</svg>'
         '<svg class="plot-area" role="img" aria-label="{2}" width="100%" height="{0}">{3}{4}</svg></div>',

@@ -96,14 +96,14 @@ register.simple_tag(replicas.replicas, name="replicas")
 
 @register.filter
 def ago(moment: datetime | None, now: datetime) -> SafeString:
-    """Return how long ago as a <time> that tells the exact moment on hover."""
+    """Return how long ago as a <time> that shows the exact moment on hover."""
     if moment is None:
         return format_html("{}", _("never"))
     return _time(moment, figures.ago(moment, now))
 
 
 def _time(moment: datetime, words: str) -> SafeString:
-    """Return a <time> of these words that tells the exact moment on hover."""
+    """Return a <time> of these words that shows the exact moment on hover."""
     exact = figures.moment_text(moment)
     return format_html('<time datetime="{}" title="{}">{}</time>', figures.iso(moment), exact, words)
 

@@ -1,4 +1,4 @@
-"""Jobs in files: opened, read with the files that they name, and placed where the command line says."""
+"""Jobs in files: opened, read with the files that they name, and placed where the command line names."""
 
 import sys
 from collections.abc import Mapping, Sequence

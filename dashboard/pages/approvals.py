@@ -44,7 +44,7 @@ class AskedGroup:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """An open approval in the list; `why_not` says why this person cannot decide, "" where they can."""
+    """An open approval in the list; `why_not` is why this person cannot decide, "" where they can."""
 
     approval: Approval
     why_not: str
@@ -172,7 +172,7 @@ def _groups(approval: Approval, decider: Decider) -> Iterator[AskedGroup]:
 
 
 def _why_not(ask: Ask, decider: Decider) -> str:
-    """Say why an own job, and one on which the person has voted, is not theirs to decide; else ""."""
+    """Return why an own job, and one on which the person has voted, is not theirs to decide; else ""."""
     is_own = ask.job.owner_id == decider.by.pk
     if is_own and ask.approval.requested_spec is not None:
         words = _("Approved under %(strategy)s, which you have to accept on the page of the job.")

@@ -137,7 +137,7 @@ def board_context(
 
 
 def _figures(request: Request, asked: Asked, jobs: Sequence[Job], now: datetime) -> dict[str, Any]:
-    """Return what is said of all jobs of the board, and what they have cost this month."""
+    """Return the figures of all jobs of the board, and what they have cost this month."""
     return {
         "count": len(jobs),
         "has_jobs": bool(jobs) or jobs_on_board(request.user, asked.who).exists(),
@@ -209,7 +209,7 @@ def _page(listed: Sequence[BoardJob], asked: Asked, viewer: Viewer, reruns: froz
 
 
 def _group(job: Job, owner: str, asked: Asked, viewer: Viewer, reruns: frozenset[UUID]) -> tuple[int, str]:
-    """Return the place of the job's group, and its heading where the place alone does not tell it.
+    """Return the place of the job's group, and its heading where the place alone does not give it.
 
     What needs the viewer comes first in every grouping.
     """

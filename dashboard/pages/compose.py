@@ -76,9 +76,9 @@ def _show(
 
 
 def _read_text(request: Request, teams: list[Team], *, is_final: bool) -> HttpResponse:
-    """Show the form filled from the text of the request; where the text cannot be read, as it was, and say why.
+    """Show the form filled from the text of the request; where the text cannot be read, as it was, with the reason.
 
-    Whoever submits a text that the form did not follow yet is shown what the form makes of it first, unless it says the
+    Whoever submits a text that the form did not follow yet is shown what the form makes of it first, unless it is the
     same as the form.
     """
     before = _assess(request, teams, data=request.POST)
@@ -134,7 +134,7 @@ def _request(request: Request, assessed: AssessedForm) -> HttpResponse:
 
 
 def _lead_to(request: Request, jobs: Sequence[Job]) -> HttpResponse:
-    """Say what becomes of the jobs, and lead to the job, of a sweep to the board."""
+    """Add a message about what becomes of the jobs, and lead to the job, of a sweep to the board."""
     waits = jobs[0].state == JobState.AWAITING_APPROVAL
     names = {"name": jobs[0].display_name, "last": jobs[-1].display_name, "count": len(jobs)}
     if len(jobs) == 1:
@@ -193,7 +193,7 @@ def _draft_words(draft: Draft | None, problem: str) -> dict[str, Any]:
 
 @require_POST
 def check(request: Request) -> HttpResponse:
-    """Judge what is typed so far and return only the parts that tell; saves nothing."""
+    """Assess what is typed so far and return only the parts that show it; saves nothing."""
     teams = requesting_teams(request)
     assessed = _assess(request, teams, data=request.POST)
     return HttpResponse(

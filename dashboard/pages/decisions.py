@@ -25,7 +25,7 @@ from jobs.translations import translated
 
 MAX_COMMENT_LENGTH = 2_000
 DECISIONS = ("approve", "as", "reject", "accept", "keep")
-"""What a button may say; "as:spot:12.50" approves under Spot, which the person has seen to cost $12.50."""
+"""Values of a button; "as:spot:12.50" approves under Spot, which the person has seen to cost $12.50."""
 RECORDED = {
     "approve": gettext_lazy("Your approval of %(name)s is recorded. It needs another one."),
     "as": gettext_lazy(
@@ -41,7 +41,7 @@ PAGES = {"job": "job", "board": "board"}
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a form says: approve or reject, with a comment, and of an approval up to which cost."""
+    """What a form asks: approve or reject, with a comment, and of an approval up to which cost."""
 
     verb: str
     comment: str
@@ -53,7 +53,7 @@ class Decision:
 
 @require_POST
 def decide(request: Request, pk: UUID) -> HttpResponse:
-    """Approve or reject a job, as the pressed button says; the amount that was seen is in the form or the address."""
+    """Approve or reject a job, by the pressed button; the amount that was seen is in the form or the address."""
     job = job_for(request, pk, "decide")
     if request.POST.get("decision", "").partition(":")[0] not in DECISIONS:
         return HttpResponseBadRequest(f"decision must be one of {', '.join(DECISIONS)}.")

@@ -39,7 +39,7 @@ NAME = "imported-job"
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What was read: the text's lines, what was found at them and about the whole, what policy says, the body."""
+    """What was read: the text's lines, the findings at them and about the whole, the policy outcome, the body."""
 
     reading: Reading
     format_label: str
@@ -63,7 +63,7 @@ class Imported:
 @csrf_exempt  # the inner view is protected: what it reads first is bounded here
 @require_http_methods(["GET", "HEAD", "POST"])
 def import_job(request: Request) -> HttpResponse:
-    """Show the form; on POST what the text says. A body that is too large is answered before it is read."""
+    """Show the form; on POST what was read. A body that is too large is answered before it is read."""
     request.upload_handlers = [FirstBytes(request)]
     try:
         return _import(request)
@@ -127,7 +127,7 @@ def _chosen(given: list[Given], pick: str) -> tuple[Given, Reading, tuple[tuple[
 
 
 def _read(several: list[Given], team: Team, form: ImportForm) -> Imported:
-    """Read what was given, judge what it says, and put every finding at its line."""
+    """Read what was given, assess it, and put every finding at its line."""
     (_name, given), reading, picks, picked = _chosen(several, form.cleaned_data.get("pick", ""))
     submission, notes = _placed(reading.submission, team)
     assessment = None
@@ -153,7 +153,7 @@ def _read(several: list[Given], team: Team, form: ImportForm) -> Imported:
 
 
 def _place_rules(reading: Reading, rules: Sequence[Finding]) -> list[Finding]:
-    """Return the reading's findings and those of rules at their lines; what a rule says of the whole has no line."""
+    """Return the reading's findings and those of rules at their lines; a finding about the whole has no line."""
     whole = {finding.code for finding in rules if not finding.field}
     return [
         replace(finding, line=None) if finding.code in whole and not finding.field else finding

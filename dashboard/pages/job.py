@@ -156,7 +156,7 @@ def cancel(request: Request, pk: UUID) -> HttpResponse:
 
 
 def _not_cancelled(request: Request, job: Job) -> HttpResponse:
-    """Lead back to a job that cannot be cancelled any more, and say why."""
+    """Lead back to a job that cannot be cancelled any more, with the reason."""
     messages.warning(request, _("%(name)s has already ended or is being cancelled.") % {"name": job.display_name})
     return redirect("job", job.pk)
 

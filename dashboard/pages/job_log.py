@@ -39,7 +39,7 @@ def log(request: Request, pk: UUID) -> HttpResponse:
 def new_lines(request: Request, pk: UUID) -> HttpResponse:
     """Return only the lines that came since the last answer, each run of them behind the line that it follows.
 
-    The address says what the page shows: `first` is the number of its first line, `after` the largest number of any,
+    The address has what the page shows: `first` is the number of its first line, `after` the largest number of any,
     `shape` what surrounds them. Where that does not hold any more, the log's whole part is returned instead.
     """
     job, now = job_for(request, pk), database_now()

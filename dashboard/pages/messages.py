@@ -1,4 +1,4 @@
-"""A person's messages: the inbox, and what they want to be told."""
+"""A person's messages: the inbox, and which of them they want."""
 
 from django.conf import settings
 from django.contrib import messages as notices
@@ -59,7 +59,7 @@ def read_all(request: Request) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def preferences(request: Request) -> HttpResponse:
-    """Show what the person is told, and keep another choice."""
+    """Show which messages the person gets, and keep another choice."""
     kept = preference_of(request.user)
     initial = {"about_others": kept.about_others, "digest": kept.digest}
     data = request.POST if request.method == "POST" else None

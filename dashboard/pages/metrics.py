@@ -1,6 +1,6 @@
 """Figures for Prometheus, all read from the database, so that every web process answers with the same ones.
 
-Gauges tell of this moment. Counters and the histogram are what workers counted and added to the database every few
+Gauges are of this moment. Counters and the histogram are what workers counted and added to the database every few
 seconds (`jobs.counts`): no folder that processes share, as prometheus-client's multiprocess mode needs, no port for
 each worker, and no reset when a process starts anew.
 """

@@ -1,4 +1,4 @@
-"""A forgotten password: Django's own views, which say clearly where the site sends no e-mail or has no passwords."""
+"""A forgotten password: Django's own views, with an answer where the site sends no e-mail or has no passwords."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ class PasswordReset(PasswordResetView):
     """Asks for the address and sends the link; the answer is the same whether an account has it or not."""
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """Answer as Django does; without e-mail or passwords, say what to do."""
+        """Answer as Django does; without e-mail or passwords, with what to do."""
         if not settings.SENDS_EMAIL or not settings.PASSWORD_SIGN_IN:
             return _without_link(request)
         return super().dispatch(request, *args, **kwargs)
@@ -27,7 +27,7 @@ class PasswordResetConfirm(PasswordResetConfirmView):
     """Takes a new password from whoever has the link; nothing where nobody signs in with one."""
 
     def dispatch(self, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """Answer as Django does; without passwords, say so."""
+        """Answer as Django does; without passwords, with a page about that."""
         return super().dispatch(*args, **kwargs) if settings.PASSWORD_SIGN_IN else _without_link(self.request)
 
 

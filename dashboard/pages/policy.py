@@ -123,7 +123,7 @@ def _with_approvers(posted: QueryDict, action: str) -> QueryDict:
 
 
 def _count(data: QueryDict, prefix: str) -> int:
-    """Return how many rows the form says that it has, 0 where that is no number."""
+    """Return how many rows the form has by its own count, 0 where that is no number."""
     count = data.get(f"{prefix}-TOTAL_FORMS", "0")
     return int(count) if count.isascii() and count.isdecimal() and len(count) < 4 else 0
 

@@ -156,7 +156,7 @@ def _ask(request: HttpRequest, provider: Provider, claims: Claims, user: User) -
 
 
 def _is_owner(request: HttpRequest, pending: PendingLink, form: LinkForm) -> bool:
-    """Tell whether the person may link the account: it is the one signed in, or they know its password."""
+    """Return whether the person may link the account: it is the one signed in, or they know its password."""
     if request.user.is_authenticated:
         return True
     name, password = pending.user.get_username(), form.cleaned_data["password"]

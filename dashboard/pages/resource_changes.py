@@ -1,4 +1,4 @@
-"""Changes of persistent resources: forms and questions that say what each means, before a worker sends them."""
+"""Changes of persistent resources: forms and questions with what each means, before a worker sends them."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -56,7 +56,7 @@ def create(request: Request) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def change(request: Request, pk: int, action: str) -> HttpResponse:
-    """Say what a change of a persistent resource means, and have it made."""
+    """Show what a change of a persistent resource means, and have it made."""
     resource = resource_for(request, pk)
     team = next(iter(teams_by_own_project(request.user, "approve").get(resource.project, ())), None)
     if action not in ACTIONS:

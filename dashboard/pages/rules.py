@@ -30,7 +30,7 @@ class Row:
     severity: str
     change: object | None
     is_old: bool
-    """Whether its source was read so long ago that it may say something else by now."""
+    """Whether its source was read so long ago that it may have changed."""
 
 
 @require_safe
@@ -72,7 +72,7 @@ def set_rule(request: Request, code: str) -> HttpResponse:
 
 
 def _matches(rule: Rule, search: str) -> bool:
-    """Tell whether every word that is searched for stands in the rule, its code or its source."""
+    """Return whether every word that is searched for stands in the rule, its code or its source."""
     text = f"{rule.code} {rule.message} {translated(rule.message)} {rule.severity} {rule.source.title}".lower()
     return all(word in text for word in search.lower().split())
 

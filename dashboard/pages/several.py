@@ -34,7 +34,7 @@ MAX_KEY_LENGTH = 36
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A chosen job: `refusal` says why the action cannot be done to it, "" where it can."""
+    """A chosen job: `refusal` is why the action cannot be done to it, "" where it can."""
 
     job: Job
     row: Row
@@ -182,7 +182,7 @@ def _choices(request: Request, action: Action, keys: Sequence[str], now: datetim
 
 
 def _do(request: Request, action: Action, jobs: Sequence[Job]) -> None:
-    """Do the action to each job; one that cannot be done keeps no other from it, and the page says which."""
+    """Do the action to each job; one that cannot be done keeps no other from it, and the page names those."""
     key = request.POST.get("key", "")[:MAX_KEY_LENGTH]
     done: list[str] = []
     for job in jobs:

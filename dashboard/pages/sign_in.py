@@ -42,7 +42,7 @@ class SignIn(LoginView):
     authentication_form = SignInForm
 
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
-        """Answer as Django does, and tell htmx to load the whole page."""
+        """Answer as Django does, and have htmx load the whole page."""
         if request.method == "POST" and not settings.PASSWORD_SIGN_IN:
             return redirect("login")
         response = super().dispatch(request, *args, **kwargs)
@@ -69,7 +69,7 @@ class AdminSignIn(SignIn):
     next_page = "admin:index"
 
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
-        """Answer as the site's; whoever is signed in and no admin is told so."""
+        """Answer as the site's; whoever is signed in and no admin gets a message about that."""
         if request.user.is_authenticated and not admin.site.has_permission(request):
             messages.error(request, _("Those pages are for admins of the site."))
             return redirect("board")

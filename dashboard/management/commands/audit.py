@@ -1,4 +1,4 @@
-"""`manage.py audit`: check that all rows keep their invariants, and say what is broken."""
+"""`manage.py audit`: check that all rows keep their invariants, and report what is broken."""
 
 import argparse
 import json

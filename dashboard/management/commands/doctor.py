@@ -1,4 +1,4 @@
-"""`manage.py doctor`: check everything that has to be right before jobs can run, and say what repairs the rest."""
+"""`manage.py doctor`: check everything that has to be right before jobs can run, and print what repairs the rest."""
 
 import argparse
 import json

@@ -148,7 +148,7 @@ class Command(BaseCommand):
 
 
 def _findings_of(reading: importer.Reading, confirmed: list[str]) -> list[Finding]:
-    """Return the findings of the reading and of the rules; a file need not say where it runs."""
+    """Return the findings of the reading and of the rules; a file need not have where it runs."""
     if reading.submission is None:
         return list(reading.findings)
     submission = replace(reading.submission, confirmed=frozenset(confirmed))

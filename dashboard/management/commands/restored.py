@@ -1,4 +1,4 @@
-"""`manage.py restored`: say that the database was restored from a backup or copied, before workers start again."""
+"""`manage.py restored`: record that the database was restored from a backup or copied, before workers start again."""
 
 import argparse
 from typing import Any

@@ -41,7 +41,7 @@ class Command(BaseCommand):
         parser.add_argument("--follow", type=int, metavar="PID", help="stop when this process, our parent, ends")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Hold the state folder, set the stage, run; say in one sentence why that cannot be."""
+        """Hold the state folder, set the stage, run; print in one sentence why that cannot be."""
         private.umask()
         keeper = Keeper(Console(NAMES))
         if options["follow"]:
@@ -84,7 +84,7 @@ def _site(host: str, *, wait: float) -> plan.Site:
 
 
 def _prepare(site: plan.Site, console: Console, reached: list[str], *, demo: bool, emulated: bool) -> list[str]:
-    """Bring tables, static files and people up to date; return what to say when the site is up.
+    """Bring tables, static files and people up to date; return what to print when the site is up.
 
     reached: why others may reach the site; none: it is a rehearsal of this machine's people only.
     """
@@ -112,7 +112,7 @@ def _prepare(site: plan.Site, console: Console, reached: list[str], *, demo: boo
 
 
 def _layers(site: plan.Site, stack: ExitStack, *, emulated: bool) -> list[list[Part]]:
-    """List what runs, servers first; the parts' environment says where the servers are."""
+    """List what runs, servers first; the parts' environment has where the servers are."""
     servers: list[Part] = []
     variables = {"TRAINBOARD_URL": env.text("TRAINBOARD_URL") or site.address}
     if not env.text("REDIS_URL"):

@@ -34,7 +34,7 @@ class FirstResource:
         self.is_done = False
 
     def __call__(self, keeper: Keeper) -> None:
-        """Ask once, if it is still to be done; tell when it could not be."""
+        """Ask once, if it is still to be done; print when it could not be."""
         if self.is_done:
             return
         self.tries += 1

@@ -34,7 +34,7 @@ def create(host: str, *, endpoint: str | None = None, reasons: Sequence[str] = (
     """Create what is missing and change nothing that is there; return the names of the new people.
 
     host: what the site listens on. endpoint: the address of Vertex AI where it is not that of the settings. reasons:
-    why the running site is no rehearsal of this machine's people only, beside what the settings say. Raises
+    why the running site is no rehearsal of this machine's people only, beside reasons in the settings. Raises
     `NotLoopback` for any such reason. Rows: users, teams, memberships, policies.
     """
     if against := [*reasons, *rehearsal.reasons_against(host=host, endpoint=endpoint)]:

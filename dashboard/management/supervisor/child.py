@@ -19,7 +19,7 @@ PRCTL = ctypes.CDLL(None).prctl if sys.platform.startswith("linux") else None
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the site: what to start and how it is told to go when nobody is left to ask it."""
+    """A part of the site: what to start and how it is ended when nobody is left to ask it."""
 
     name: str
     command: tuple[str, ...]
@@ -30,7 +30,7 @@ class Part:
     is_ready: Callable[[], bool] | None = None
     """Asked after the start, where later parts need this one; `None`: nobody waits."""
     hushed: tuple[str, ...] = ()
-    """Phrases of lines that tell people nothing they can use here."""
+    """Phrases of lines that are of no use to people here."""
 
 
 class Child:
@@ -59,14 +59,14 @@ class Child:
         return self.process.pid
 
     def has_ended(self) -> bool:
-        """Tell whether the process is gone; what it left in its group is then killed."""
+        """Return whether the process is gone; what it left in its group is then killed."""
         if self.process.poll() is None:
             return False
         self.kill()
         return True
 
     def ending(self) -> str:
-        """Say how it ended: "exit 3" or "killed by SIGKILL"."""
+        """Return how it ended: "exit 3" or "killed by SIGKILL"."""
         code = self.process.returncode
         return f"exit {code}" if code >= 0 else f"killed by {signal.Signals(-code).name}"
 
@@ -82,7 +82,7 @@ class Child:
             return
 
     def read(self) -> bytes | None:
-        """Return what it said since the last call; `b""`: its output is closed, `None`: nothing new."""
+        """Return its output since the last call; `b""`: its output is closed, `None`: nothing new."""
         try:
             return os.read(self.output.fileno(), 65536)
         except BlockingIOError:
@@ -97,7 +97,7 @@ def die_with(parent: int, orphaned: signal.Signals) -> Callable[[], None] | None
     """Return what a child does between fork and exec so that it gets `orphaned` when the process `parent` dies.
 
     A parent that died before the request was made would be missed, so the child looks once more and ends itself.
-    Other systems than Linux have no such signal: there, parts outlive a kill -9 of `up` (docs/running.md says so).
+    Other systems than Linux have no such signal: there, parts outlive a kill -9 of `up` (docs/running.md).
     """
     if PRCTL is None:
         return None

@@ -42,7 +42,7 @@ class Claim:
 def claim(state: Path, *, patience: float = 1.0) -> Iterator[Claim]:
     """Hold the state folder while the block runs; raise `Claimed` when another `up` does.
 
-    One that says it is stopping is waited for; for any other, `patience` seconds must do.
+    One that is stopping by its own record is waited for; for any other, `patience` seconds must do.
     """
     state.mkdir(parents=True, exist_ok=True)
     with (state / FILE).open("a+") as file:
@@ -65,7 +65,7 @@ def _lock(file: IO[str]) -> bool:
 
 
 def running(state: Path) -> dict[str, Any] | None:
-    """Return what the `up` on this state folder says about itself, or `None` when none runs."""
+    """Return the record of the `up` on this state folder, or `None` when none runs."""
     try:
         with (state / FILE).open() as file:
             try:

@@ -1,4 +1,4 @@
-"""One readable log for all parts: each line under the name of the part that said it."""
+"""One readable log for all parts: each line under the name of its part."""
 
 import sys
 from collections.abc import Sequence

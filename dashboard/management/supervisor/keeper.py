@@ -80,7 +80,7 @@ class Keeper:
         self.reason = self.reason or reason
 
     def turn(self, seconds: float) -> None:
-        """Wait at most `seconds` for something to happen, print what parts said, restart what died."""
+        """Wait at most `seconds` for something to happen, print the output of parts, restart what died."""
         for key, _ in self.selector.select(self._pause(seconds)):
             if key.data is None:
                 self.bell.recv(4096)

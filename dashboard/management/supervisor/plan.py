@@ -24,7 +24,7 @@ REHEARSAL_RATES = {
 """Calls of the emulator, which has no quota: a hundred times what Google allows."""
 
 CREDENTIAL = "credential"
-"""File in the emulator's folder, there where the system does not tell whose a connection is (docs/emulator.md)."""
+"""File in the emulator's folder, there where the system does not show whose a connection is (docs/emulator.md)."""
 
 AFTER_PAGES = ("nice", "-n", "10")
 """What a worker starts with, as in deploy/start.sh: where the processor is busy, pages get nine times its share."""
@@ -63,7 +63,7 @@ def redis(site: Site, path: Path) -> Part:
     options = ["--port", "0", "--unixsocket", str(path), "--unixsocketperm", "700", "--save", ""]
     options += ["--appendonly", "no", "--dir", str(path.parent), "--loglevel", "warning"]
     command = (str(get_binary_path()), *options)
-    # It warns about background saves, which it never makes, and says good-bye three times.
+    # It warns about background saves, which it never makes, and logs its end three times.
     hushed = ("Memory overcommit must be enabled", "signal-handler", "ready to exit")
     return Part("redis", command, {}, site.code, signal.SIGKILL, lambda: answers(path), hushed)
 
@@ -149,6 +149,6 @@ def forget_socket_folder(state: Path, folder: Path) -> None:
 
 
 def answers(path: Path) -> bool:
-    """Tell whether a server listens on the Unix socket `path`."""
+    """Return whether a server listens on the Unix socket `path`."""
     with socket.socket(socket.AF_UNIX) as probe:
         return probe.connect_ex(str(path)) == 0

@@ -9,7 +9,7 @@ EMULATOR_PORTS = range(8900, 9000)
 
 
 def is_free(host: str, port: int) -> bool:
-    """Tell whether a server could listen on `host` and `port` now."""
+    """Return whether a server could listen on `host` and `port` now."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -21,7 +21,7 @@ def is_free(host: str, port: int) -> bool:
 
 
 def becomes_free(host: str, port: int, *, seconds: float) -> bool:
-    """Tell whether the port is free now or within `seconds`."""
+    """Return whether the port is free now or within `seconds`."""
     deadline = time.monotonic() + seconds
     while not is_free(host, port):
         if time.monotonic() >= deadline:

@@ -1,4 +1,4 @@
-"""Tells people where the site is, once it answers."""
+"""Prints where the site is, once it answers."""
 
 import http.client
 import time
@@ -12,7 +12,7 @@ REQUEST_SECONDS = 2.0
 
 
 class Welcome:
-    """A watcher of the keeper: asks `/readyz` until it says yes, then prints its lines, once."""
+    """A watcher of the keeper: asks `/readyz` until it answers 200, then prints its lines, once."""
 
     def __init__(self, host: str, port: int, host_header: str, lines: Sequence[str]) -> None:
         """Ask at `host` and `port`; `host_header`: a name that the site answers to."""

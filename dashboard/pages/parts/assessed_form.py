@@ -162,7 +162,7 @@ def _strategies(form: Compose, assessment: Assessment | None) -> dict[str, Any]:
 
 
 def stale_prices(assessment: Assessment | None, now: datetime) -> str:
-    """Say that the prices of an estimate are old; "" where they are not or there is no estimate."""
+    """Return that the prices of an estimate are old, in words; "" where they are not or there is no estimate."""
     cost = assessment.estimate if assessment is not None else None
     if cost is None or cost.prices_as_of is None or not cost.has_stale_prices(now.date()):
         return ""
@@ -189,7 +189,7 @@ def _known_resources(form: Compose, project: str) -> Known:
 
 
 def _words(known: KnownResource) -> str:
-    """Say what a resource has, and what of it no job holds: `2 of 4 × a2-highgpu-1g free`."""
+    """Return what a resource has, and what of it no job holds: `2 of 4 × a2-highgpu-1g free`."""
     parts, words = enumerate(known.resource.resource_pools), _("%(free)s of %(count)s × %(machine)s free")
     return "; ".join(
         words

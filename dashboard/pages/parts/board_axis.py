@@ -1,4 +1,4 @@
-"""How much time the board's axis covers where the address does not say: it follows the jobs of the board."""
+"""How much time the board's axis covers where the address has no length: it follows the jobs of the board."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta

@@ -93,7 +93,7 @@ class BoardRow:
     actions: tuple[Action, ...]
     may_decide: bool
     percent: int | None
-    """How much of the training is done by its log; None where no log says so."""
+    """How much of the training is done by its log; None where no log shows it."""
     attempt: str
     """Which attempt of its request it is, "" where there are no others."""
 
@@ -104,7 +104,7 @@ class BoardRow:
 
 
 def expected_end(job: Job, now: datetime) -> datetime | None:
-    """Return when a running job is expected to end: by what its log says, else by the run time that was expected.
+    """Return when a running job is expected to end: by its log, else by the run time that was expected.
 
     None for a job that does not run, and where both are over.
     """
@@ -151,7 +151,7 @@ def group_of(job: Job, viewer: Viewer, reruns: frozenset[UUID]) -> int:
 
 
 def sort_key(job: Job, sort: str, now: datetime) -> Any:
-    """Return what orders jobs within a group: the next event first, the latest end first, or as `sort` says."""
+    """Return what orders jobs within a group: the next event first, the latest end first, or by `sort`."""
     if sort == "name":
         return job.display_name.casefold()
     if sort == "waited":

@@ -10,7 +10,7 @@ from jobs.states import JobState
 
 
 def may_decide(request: Request, job: Job, now: datetime) -> bool:
-    """Tell whether the person may answer the open question about the job; no query where there is none."""
+    """Return whether the person may answer the open question about the job; no query where there is none."""
     question = getattr(job, "approval", None)
     if job.state != JobState.AWAITING_APPROVAL or question is None or not can(request.user, "decide", job.team):
         return False

@@ -14,7 +14,7 @@ from jobs.spec.compare import OWN_LABELS, Change, Difference, side_by_side
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two jobs side by side; `why` says why these two are compared, "" where somebody chose them."""
+    """Two jobs side by side; `why` is why these two are compared, "" where somebody chose them."""
 
     before: Job
     after: Job

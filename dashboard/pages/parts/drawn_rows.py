@@ -29,7 +29,7 @@ from jobs.states import WAITING_AT_VERTEX
 from jobs.strategies.persistent import STRATEGY
 
 KEY_COLUMNS = (*CHANGING, "strategy")
-"""What the key of a row tells of its job."""
+"""What the key of a row has of its job."""
 KEPT_SECONDS = 60
 """Lengths and costs grow, so a row is drawn anew after that."""
 

@@ -64,7 +64,7 @@ def fallback_part(job: Job, now: datetime) -> dict[str, Any]:
 
 
 def worst_case_of(job: Job, submission: Submission, context: Context) -> Decimal | None:
-    """Return the most that all attempts may cost by the prices of now; None without any, or where nobody can say.
+    """Return the most that all attempts may cost by the prices of now; None without any, or where it is not known.
 
     Of an attempt that follows others it is the most of the request from its first attempt on.
     """

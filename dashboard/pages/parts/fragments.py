@@ -19,7 +19,7 @@ SHOWN = ("as", "zoom", "metric")
 
 
 def wants_part(request: Request) -> bool:
-    """Tell whether the browser will swap the answer into a page that it already shows."""
+    """Return whether the browser will swap the answer into a page that it already shows."""
     return bool(request.htmx) and not request.htmx.boosted and not request.htmx.history_restore_request
 
 
@@ -53,12 +53,12 @@ def page_query(request: Request) -> QueryDict:
 
 
 def is_shown(request: Request, version: str) -> bool:
-    """Tell whether the live part that is asked for shows this version already."""
+    """Return whether the live part that is asked for shows this version already."""
     return request.headers.get(VERSION_HEADER) == version
 
 
 def version_of(*parts: object) -> str:
-    """Return a short text that differs where any of the parts differ; they need a repr that tells them apart."""
+    """Return a short text that differs where any of the parts differ; they need a repr that differs as well."""
     return sha256(repr(parts).encode()).hexdigest()[:20]
 
 

@@ -26,13 +26,13 @@ QUIET = ("lr", "learning_rate", "rate", "epoch", "norm", "speed", "wps", "ups", 
 
 
 def rank(series: Series) -> tuple[bool, bool, str]:
-    """Order metrics: those of validation and results before what only tells how the training goes on."""
+    """Order metrics: those of validation and results before what only shows how the training goes on."""
     name = series.name.lower()
     return any(word in name for word in QUIET), "loss" not in name, name
 
 
 def moves(series: Series) -> bool:
-    """Tell whether a metric is worth a curve: a learning rate that stays the same is not."""
+    """Return whether a metric is worth a curve: a learning rate that stays the same is not."""
     is_quiet, *_ = rank(series)
     return not is_quiet or len({value for seconds, step, value in series.points}) > 1
 
@@ -104,7 +104,7 @@ def _reported(trial: Trial, metric_id: str, end: datetime) -> list[tuple[datetim
 
 
 def usage_curves(measured: Measured, tries: timeline.Attempts | None, scale: Scale) -> list[Curve]:
-    """Return what the machines used of their processors and accelerators, as Cloud Monitoring tells it."""
+    """Return what the machines used of their processors and accelerators, by Cloud Monitoring."""
     curves = []
     for series in measured.usage.series:
         last = series.last[2] if series.last else 0.0

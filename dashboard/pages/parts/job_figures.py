@@ -28,7 +28,7 @@ LESS_IS_BETTER = ("loss", "err", "perplexity", "ppl", "rmse", "mae", "mse", "wer
 class Done:
     """How much of the job is done: `share` 0 to 1, what that is, and on what it rests.
 
-    Where nothing tells it, it is the share of the run time that was expected, above 1 for a job that runs longer.
+    Where it is not known, it is the share of the run time that was expected, above 1 for a job that runs longer.
     """
 
     share: float
@@ -68,14 +68,14 @@ class Comparison:
 
     @property
     def saved_percent(self) -> int | None:
-        """Return the share that was saved; None where it cannot be told."""
+        """Return the share that was saved; None where it is not known."""
         if self.saved is None or not self.standard:
             return None
         return round(self.saved / self.standard * 100)
 
 
 def done_of(job: Job, study: timeline.Study | None, measured: Measured, now: datetime) -> Done | None:
-    """Return how much is done: of a study its trials, else what the log tells, else the run time that was expected."""
+    """Return how much is done: of a study its trials, else by the log, else the run time that was expected."""
     if study is not None:
         ended = study.succeeded + study.failed
         words = _("%(ended)s of %(most)s trials") % {"ended": ended, "most": study.most}
@@ -97,7 +97,7 @@ def done_of(job: Job, study: timeline.Study | None, measured: Measured, now: dat
 
 
 def _place_of(measured: Measured) -> str:
-    """Return the step or epoch that the log told last."""
+    """Return the last step or epoch in the log."""
     place = next(iter(measured.record.places.values()))
     if place.overall is not None and place.overall_of:
         return _("step %(step)s of %(all)s") % {"step": f"{place.overall:,}", "all": f"{place.overall_of:,}"}

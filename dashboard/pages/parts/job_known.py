@@ -1,4 +1,4 @@
-"""What a job's page and its log read of the job once: its events, its trials, and what its log tells of attempts."""
+"""What a job's page and its log read of the job once: its events, its trials, and the attempts in its log."""
 
 from dataclasses import dataclass
 from datetime import datetime

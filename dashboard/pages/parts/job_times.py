@@ -29,7 +29,7 @@ AHEAD = 1 / 4
 """The room that such an axis has for what is to come, as a share of what has passed."""
 MIN_RANGE = timedelta(minutes=1)
 MIN_RUN = timedelta(seconds=10)
-"""A shorter stretch of progress tells no pace."""
+"""A shorter stretch of progress has no pace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class End:
 
     @property
     def is_range(self) -> bool:
-        """Return whether the ends lie far enough apart to be worth telling."""
+        """Return whether the ends lie far enough apart to be worth showing."""
         return self.earliest is not None and self.latest is not None and self.latest - self.earliest >= MIN_RANGE
 
 
@@ -113,7 +113,7 @@ def _axes(
 
 
 def expected_end(job: Job, measured: Measured, now: datetime) -> End | None:
-    """Return when a running job ends: at the pace that its log tells, else after the run time that was expected.
+    """Return when a running job ends: at the pace in its log, else after the run time that was expected.
 
     None where the job does not run, or where that moment has passed.
     """

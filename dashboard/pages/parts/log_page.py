@@ -96,7 +96,7 @@ def _that_fit(lines: list[LogLine], before: LogLine | None) -> tuple[LogLine | N
 
 
 def toggles_of(view: LogView) -> list[tuple[str, str]]:
-    """Return the links that change the look: (label, what the address then says)."""
+    """Return the links that change the look: (label, the query of the address)."""
     labels = {"wrap": (_("Do not wrap"), _("Wrap")), "height": (_("Full height"), _("Less height"))}
     found = []
     for name, (label, undo) in labels.items():
@@ -107,6 +107,6 @@ def toggles_of(view: LogView) -> list[tuple[str, str]]:
 
 
 def cursor_of(view: LogView, context: dict[str, Any], lines: list[LogLine]) -> str:
-    """Return what the next request for new lines says about those that are shown."""
+    """Return what the next request for new lines sends about those that are shown."""
     shown = {"first": lines[0].pk, "after": max(line.pk for line in lines)} if lines else {}
     return urlencode(view.chosen | {"shape": context["shape"], **shown})

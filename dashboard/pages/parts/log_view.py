@@ -98,7 +98,7 @@ class LogView:
 
     @property
     def chosen(self) -> dict[str, str]:
-        """What an address says to select the same lines in the same look."""
+        """The query of an address that selects the same lines in the same look."""
         found = {"find": self.words, "level": self.level, **self.looks}
         return {"replica": self.replica, "attempt": self.attempt} | {name: each for name, each in found.items() if each}
 

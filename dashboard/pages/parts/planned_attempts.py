@@ -31,7 +31,7 @@ class PlannedAttempt:
 
 @dataclass(frozen=True, slots=True)
 class Attempts:
-    """All attempts of a plan, and the most that they may cost together; None where nobody can say."""
+    """All attempts of a plan, and the most that they may cost together; None where it is not known."""
 
     rows: Sequence[PlannedAttempt]
     worst_usd: Decimal | None

@@ -52,7 +52,7 @@ def _diagnosis(job: Job, circumstances: Circumstances) -> Diagnosis | None:
 
 
 def has_failed(job: Job) -> bool:
-    """Tell whether the job ended badly: also when Vertex AI cancelled it because its timeout was over."""
+    """Return whether the job ended badly: also when Vertex AI cancelled it because its timeout was over."""
     if job.state != JobState.CANCELLED:
         return job.state in ENDED_BADLY
     known = diagnosis_of(job)
@@ -130,7 +130,7 @@ def _with_events(events: Sequence[JobEvent], job: Job, circumstances: Circumstan
 
 
 def timeout_of(job: Job) -> timedelta:
-    """Return how long the job may run; seven days where it does not say (Scheduling reference)."""
+    """Return how long the job may run; seven days where it has no timeout (Scheduling reference)."""
     text = str(custom_job_spec(job.spec).get("scheduling", {}).get("timeout", ""))
     try:
         return timedelta(seconds=float(text.removesuffix("s")))

@@ -89,5 +89,5 @@ def is_stale(job: Job, now: datetime, silent: Iterable[Scope]) -> bool:
 
 
 def is_silent(job: Job, silent: Iterable[Scope]) -> bool:
-    """Tell whether the scope of a job is one of those for which Vertex AI does not answer."""
+    """Return whether the scope of a job is one of those for which Vertex AI does not answer."""
     return any((job.project, job.region, job.kind) == (each.project, each.region, each.kind) for each in silent)

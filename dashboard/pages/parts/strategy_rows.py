@@ -18,11 +18,11 @@ from jobs.strategies import STRATEGIES, Strategy
 NAMED = {"resource_is_named": _("Name the persistent resource first.")}
 """What is no obstacle but a field that belongs to the strategy itself and is still empty."""
 PAID_FOR = frozenset({"reservation", "persistent"})
-"""Strategies whose machines somebody pays for already, used or not, so that a price says little."""
+"""Strategies whose machines somebody pays for already, used or not, so that a price means little."""
 SAFEST_FIRST = ("reservation", "persistent", "standard", "flex_start", "spot")
 """Machines that are held, then those that no restart waits for, then those whose wait ends, then preemptible ones."""
 MIN_WAITS = 3
-"""Jobs of a strategy that tell enough of its waits to call it the fastest."""
+"""Jobs of a strategy that are enough of its waits to call it the fastest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +37,11 @@ class RowWait:
 
 @dataclass(frozen=True, slots=True)
 class StrategyRow:
-    """What a row says: the strategy's key, why it is not possible, what it still needs, its price if it has one.
+    """What a row shows: the strategy's key, why it is not possible, what it still needs, its price if it has one.
 
-    Amounts are in USD, those of the whole job unless a field says otherwise; None where no price is known. `axis_usd`
-    is the right end of the drawing of all ranges. `tags` are "cheapest", "fastest", "safest". `break_even`: how many
-    times as long machines that are preempted may be billed until Standard costs less.
+    Amounts are in USD and of the whole job unless a field has another description; None where no price is known.
+    `axis_usd` is the right end of the drawing of all ranges. `tags` are "cheapest", "fastest", "safest". `break_even`:
+    how many times as long machines that are preempted may be billed until Standard costs less.
     """
 
     key: str
@@ -120,7 +120,7 @@ def axis_end(usd: Decimal) -> Decimal:
 def _tags(rows: Sequence[StrategyRow], chosen: str) -> dict[str, str]:
     """Return {tag: key of the strategy that has it} among those that are possible.
 
-    Machines that are paid for already count only where they are chosen, for nobody else says that there are any; and
+    Machines that are paid for already count only where they are chosen, for nothing else shows that there are any; and
     they are never called the cheapest.
     """
     able = {row.key: row for row in rows if not row.obstacles and not row.needs}

@@ -49,7 +49,7 @@ def cheaper(ways: list[StrategyRow], job: Job) -> list[StrategyRow]:
 
 
 def asks_requester(job: Job) -> bool:
-    """Tell whether the requester has to accept a strategy that an approver chooses."""
+    """Return whether the requester has to accept a strategy that an approver chooses."""
     policy = getattr(job.team, "policy", None)
     return not terms_of(policy.current if policy is not None else None).approvers_choose_strategy
 
