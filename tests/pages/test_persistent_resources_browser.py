@@ -59,6 +59,25 @@ def test_the_page_follows_by_itself(window: OpenWindow, owner: User, clock: Cloc
     expect(page.get_by_role("img", name="3 of 4 replicas in use")).to_be_visible(timeout=10_000)
 
 
+def test_an_update_keeps_the_focus_and_what_is_open(
+    window: OpenWindow, make_job: MakeJob, approver: User, clock: Clock
+) -> None:
+    seen("night-shift", used=1, now=clock.now)
+    make_job("running", name="resnet", resource="night-shift")
+    clock.forward(hours=1)
+    page = window().sign_in("approver").page
+    page.goto("/persistent-resources/")
+    details = page.locator("#live details").first
+    details.locator("summary").click()
+    page.get_by_role("link", name="Resize night-shift").focus()
+
+    PersistentResource.objects.update(state="UPDATING")
+
+    expect(page.get_by_text("UPDATING")).to_be_visible(timeout=20_000)
+    assert details.get_attribute("open") is not None
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "Resize night-shift"
+
+
 @pytest.mark.parametrize("has_script", [True, False])
 def test_the_form_offers_what_runs_there(window: OpenWindow, owner: User, clock: Clock, has_script: bool) -> None:
     seen(used=1, now=clock.now)
