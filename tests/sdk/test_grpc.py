@@ -138,12 +138,10 @@ class TestFaults:
 
         with pytest.raises(expected):
             create(jobs)
-
         if kind in ("lost", "reset"):
             with contextlib.suppress(exceptions.ServiceUnavailable):  # sent before the channel knew that it was gone
                 jobs.list_custom_jobs(parent=PARENT)
-        is_carried_out = kind in ("lost", "truncated")
-        assert len(list(jobs.list_custom_jobs(parent=PARENT))) == is_carried_out
+        assert len(list(jobs.list_custom_jobs(parent=PARENT))) == (kind in ("lost", "truncated"))
         assert create(jobs).display_name == "a job"
         assert [plan["struck"] for plan in served.truth()["faults"]] == [1]
 
@@ -291,11 +289,10 @@ class TestConnections:
         assert not [thread for thread in threading.enumerate() if thread not in before and thread.name == "emulator"]
 
     def test_may_send_nonsense(self, served: Running, jobs: Any) -> None:
+        address = ("127.0.0.1", port_of(served))
         for given in (b"GET / HTTP/1.1\r\n\r\n", b"C", b"CONNECT", b"CONNECT a:b HTTP/9\r\n\r\n", b"C" * 200_000):
-            with (
-                socket.create_connection(("127.0.0.1", port_of(served)), timeout=20) as client,
-                contextlib.suppress(ConnectionError),  # the server may hang up at any byte
-            ):
+            # The server may hang up at any byte.
+            with socket.create_connection(address, timeout=20) as client, contextlib.suppress(ConnectionError):
                 client.sendall(given)
                 with contextlib.suppress(OSError):  # not connected any more
                     client.shutdown(socket.SHUT_WR)
