@@ -271,6 +271,22 @@ def test_a_form_older_than_the_last_sign_in_keeps_what_is_typed(window: OpenWind
     expect(page.get_by_label("Display name", exact=True)).to_have_value("typed before")
 
 
+def test_a_form_that_was_not_sent_is_opened_again_as_it_was(window: OpenWindow, owner: User) -> None:
+    view = window(viewport={"width": 1280, "height": 800})
+    view.expected_statuses = {403}
+    page = view.sign_in("owner").page
+    page.goto("/jobs/new/?example=1")
+    page.get_by_label("Display name", exact=True).fill("typed before")
+    expect(page.locator("#draft")).to_contain_text("Draft saved")
+    page.wait_for_load_state("networkidle")
+    page.context.clear_cookies(name="csrftoken")
+
+    page.get_by_role("button", name="Submit").click()
+    page.get_by_role("link", name="Open the form again").click()
+
+    expect(page.get_by_label("Display name", exact=True)).to_have_value("typed before")
+
+
 def test_what_is_submitted_without_javascript_after_the_session_has_ended_is_a_draft(
     window: OpenWindow, owner: User
 ) -> None:

@@ -66,5 +66,8 @@ document.addEventListener("htmx:afterRequest", (event) => {
   }
 });
 
-// compose.js keeps a form for the way to a sign-in and back; any other page ends that way. It may hold passwords.
-if (!document.getElementById("compose") && !location.search.includes("next=")) sessionStorage.removeItem("compose-unsaved");
+// compose.js keeps a form for the way back to it, over a sign-in or the page of a form that was not sent; any other page
+// ends that way. It may hold passwords.
+if (!document.querySelector("#compose, [data-keeps-form]") && !location.search.includes("next=")) {
+  sessionStorage.removeItem("compose-unsaved");
+}
