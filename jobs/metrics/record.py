@@ -67,10 +67,10 @@ class Place:
     is_through: bool = False
     table: Table = field(default_factory=Table)
 
-    def take(self, reading: Reading) -> None:
-        """Take in what a line holds, unless it is a remark."""
-        if self.is_remark(reading):
-            return
+    def take(self, reading: Reading) -> bool:
+        """Take in what a line holds; return False, and change nothing, where it is a remark."""
+        if self._is_remark(reading):
+            return False
         self.epochs = reading.epochs or self.epochs
         if reading.epoch is not None:
             self.is_from_zero = self.is_from_zero or (self.epoch is None and reading.epoch == 0)
@@ -84,8 +84,9 @@ class Place:
                 self.step, self.steps = reading.step, reading.steps
         elif reading.steps is None or not self._is_shorter(reading.steps, self.overall, self.overall_of):
             self.overall, self.overall_of = reading.step, reading.steps or self.overall_of
+        return True
 
-    def is_remark(self, reading: Reading) -> bool:
+    def _is_remark(self, reading: Reading) -> bool:
         """Whether a line only mentions a step or an epoch that was reached: "saved after epoch 26", "Epoch 26/40 done".
 
         It has no metric and no step, and of an earlier epoch no count of all of them: with it a training begins again.
@@ -190,12 +191,11 @@ class Record:
         if reading.columns or reading.cell is not None:
             place.table.take(reading.columns, reading.cell)
             return
-        is_remark = place.is_remark(reading)
-        place.take(reading)
+        is_taken = place.take(reading)
         for name, value in reading.values.items():
             self._add(name, (at, reading.step if reading.step is not None else place.overall, value), source, owner)
         fraction = place.fraction(self.totals, has_values=bool(reading.values))
-        if fraction is not None and not is_remark and not owner and source == next(iter(self.places)):
+        if fraction is not None and is_taken and not owner and source == next(iter(self.places)):
             self._advance(at, fraction)
 
     def columns_of(self, source: str) -> list[str]:
