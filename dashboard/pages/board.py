@@ -182,14 +182,14 @@ def _switches(request: Request, teams: Sequence[Team], asked: Asked) -> dict[str
     """Return what the bar above the rows offers: a tab for each team, or one menu of many."""
     is_choice = len(teams) > 1 or request.user.is_superuser
     has_tabs = is_choice and len(teams) <= MAX_TEAM_TABS
+    is_of_all = asked.who == "all" or (not is_choice and asked.who != "mine")
     return {
         "asked": asked,
-        "is_now": not asked.search
-        and not asked.needs_me
-        and (asked.who == "all" or (not is_choice and asked.who != "mine")),
+        "is_now": is_of_all and not asked.search and not asked.needs_me,
         "teams": teams,
         "team_tabs": teams if has_tabs else (),
         "team_menu": teams if is_choice and not has_tabs else (),
+        "chosen_team": next((team for team in teams if asked.who == str(team.pk)), None),
         "views": list_saved_views(request.user),
         "groupings": GROUPINGS,
         "grouping": GROUPINGS[asked.group],

@@ -37,7 +37,6 @@ def spend(request: Request) -> HttpResponse:
         "teams": teams,
         "chosen": chosen,
         "view": view,
-        "extra_usd": -view.saved_usd,
         "of": of,
         "of_word": _("Team") if of == "team" else DIMENSIONS[of],
         "dimensions": ({"team": _("Team")} if len(shown) > 1 else {}) | DIMENSIONS,
