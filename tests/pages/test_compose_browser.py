@@ -5,7 +5,7 @@ import re
 import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from jobs.models import Job
 from tests.conftest import PASSWORD
@@ -280,8 +280,12 @@ def test_a_form_that_was_not_sent_is_opened_again_as_it_was(window: OpenWindow, 
     expect(page.locator("#draft")).to_contain_text("Draft saved")
     page.wait_for_load_state("networkidle")
     page.context.clear_cookies(name="csrftoken")
+    held: list[Route] = []
+    page.route("**/jobs/new/", lambda route: held.append(route), times=1)
 
-    page.get_by_role("button", name="Submit").click()
+    with page.expect_response("**/jobs/new/check/"):  # refused too, while the form is on its way
+        page.get_by_role("button", name="Submit").click(no_wait_after=True)
+    held[0].continue_()
     page.get_by_role("link", name="Open the form again").click()
 
     expect(page.get_by_label("Display name", exact=True)).to_have_value("typed before")

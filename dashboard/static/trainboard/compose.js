@@ -26,13 +26,19 @@ async function restore() {
   if (address) location.replace(address);
 }
 
+// The answer to a check must not take the browser away from a form that is being submitted.
+let submitting = false;
+addEventListener("pageshow", () => (submitting = false));
 document.addEventListener("submit", (event) => {
-  if (event.target === composeForm()) keep();
+  if (event.target !== composeForm()) return;
+  keep();
+  submitting = !event.defaultPrevented;
 });
 document.addEventListener("htmx:beforeOnLoad", (event) => {
   const { xhr } = event.detail;
   if (xhr.status !== 403 && !xhr.getResponseHeader("HX-Refresh")) return;
   event.preventDefault();
+  if (submitting) return;
   keep();
   location.assign(location.pathname + location.search);
 });
