@@ -39,3 +39,21 @@ def test_a_token_is_made_and_revoked(window: OpenWindow, owner: User, has_script
     expect(page.locator("#token")).to_contain_text("tb_")
     page.get_by_role("button", name="Revoke CI of vision").click()
     expect(page.get_by_role("status")).to_contain_text("Revoked the token CI of vision")
+
+
+def test_a_token_is_copied_by_a_button_that_says_so_for_a_moment(window: OpenWindow, owner: User) -> None:
+    page = window().sign_in("owner").page
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto("/account/tokens/")
+    page.get_by_label("Name").fill("CI of vision")
+    page.get_by_role("button", name="Make token").click()
+    page.clock.install()
+    button = page.locator("[data-copy=token]")
+
+    button.click()
+    expect(button).to_have_text("Copied")
+    button.click()
+    page.clock.run_for(2_000)
+
+    expect(button).to_have_text("Copy")
+    assert page.evaluate("navigator.clipboard.readText()") == page.locator("#token").text_content()

@@ -10,10 +10,10 @@ function show(root) {
 
 async function copy(button) {
   const source = document.getElementById(button.dataset.copy);
-  const word = button.textContent;
+  button.dataset.label ??= button.textContent; // a second click finds the other word on it
   await navigator.clipboard.writeText(source.value ?? source.textContent);
   button.textContent = document.body.dataset.copied;
-  setTimeout(() => { button.textContent = word; }, 1500);
+  setTimeout(() => { button.textContent = button.dataset.label; }, 1500);
 }
 
 document.addEventListener("click", (event) => {
