@@ -42,7 +42,9 @@ def database(url: str) -> dict[str, Any]:
     found: dict[str, Any] = dict(dj_database_url.parse(url, conn_max_age=300, conn_health_checks=True))
     given = found.get("OPTIONS") or {}
     if found["ENGINE"] == "django.db.backends.postgresql":
-        found["OPTIONS"] = LIMITS | given | {"options": _session(given.get("options", ""))}
+        # Of two options with one name the server takes the later, so what the address gives wins over SESSION.
+        session = " ".join(f"-c {name}={value}" for name, value in SESSION.items())
+        found["OPTIONS"] = LIMITS | given | {"options": f"{session} {given.get('options', '')}".strip()}
     elif found["ENGINE"] == "django.db.backends.sqlite3":
         found["OPTIONS"] = SQLITE | given
     return found
@@ -59,12 +61,6 @@ def sqlite_file(database: dict[str, Any]) -> Path | None:
         (":", "file:")
     )
     return Path(database["NAME"]) if is_file else None
-
-
-def _session(given: str) -> str:
-    """Return the options that the server takes at the start of a session; of two with one name the later counts."""
-    ours = " ".join(f"-c {name}={value}" for name, value in SESSION.items())
-    return f"{ours} {given}".strip()
 
 
 SQLITE = {

@@ -50,23 +50,6 @@ def arguments() -> argparse.ArgumentParser:
     return parser
 
 
-def _options(args: argparse.Namespace) -> Options:
-    """Return what the command line asks for; ValueError or OSError for a file that cannot be read."""
-    return Options(
-        state=args.state,
-        speed=args.speed,
-        is_scripted=args.scripted,
-        capacity=json.loads(args.capacity.read_text()) if args.capacity else {},
-        reclaim_spot=tuple(value for part in args.reclaim_spot for value in part),
-        images=images.load(args.images) if args.images else (),
-        limits=Limits(
-            memory_mib=args.replica_memory_mib,
-            cpu_seconds=args.replica_cpu_seconds,
-            seconds=args.replica_run_seconds,
-        ),
-    )
-
-
 def _listen(host: str, port: int) -> socket.socket:
     """Bind a port; ValueError with the reason if that cannot be."""
     try:
@@ -83,7 +66,19 @@ def _prepare(args: argparse.Namespace) -> Server:
         raise ValueError(
             "--grpc needs the packages in requirements/grpc.txt: run `make grpc`, or install them with pip"
         )
-    options = _options(args)
+    options = Options(
+        state=args.state,
+        speed=args.speed,
+        is_scripted=args.scripted,
+        capacity=json.loads(args.capacity.read_text()) if args.capacity else {},
+        reclaim_spot=tuple(value for part in args.reclaim_spot for value in part),
+        images=images.load(args.images) if args.images else (),
+        limits=Limits(
+            memory_mib=args.replica_memory_mib,
+            cpu_seconds=args.replica_cpu_seconds,
+            seconds=args.replica_run_seconds,
+        ),
+    )
     bound = _listen(args.host, args.port)
     bound_grpc = None if args.grpc is None else _listen(args.host, args.grpc)
     emulator = Emulator(options)

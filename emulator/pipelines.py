@@ -3,7 +3,6 @@
 from emulator.lifecycle import messages
 from emulator.lifecycle.engine import Engine
 from emulator.lifecycle.runtime import check_can_cancel
-from emulator.protocol.documents import Document
 from emulator.protocol.names import new_id
 from emulator.state.records import Job, Model, Pipeline, Study
 from emulator.tuning.studies import Studies
@@ -52,9 +51,9 @@ class Pipelines:
             document.setdefault("startTime", child.document["startTime"])
         if child.is_finished:
             document["endTime"] = document["updateTime"]
-            error = _error(child)
+            error = (child.outcome or {}).get("error") if isinstance(child, Job) else child.document.get("error")
             if error:
-                document["error"] = error
+                document["error"] = dict(error)
             elif "modelToUpload" in document:
                 self._upload_model(pipeline, child)
         self._store.save(pipeline)
@@ -103,8 +102,3 @@ class Pipelines:
             pipeline.document["updateTime"] = self._runtime.timestamp()
         else:
             self._runtime.set_state(pipeline, state)
-
-
-def _error(child: Job | Study) -> Document | None:
-    error = (child.outcome or {}).get("error") if isinstance(child, Job) else child.document.get("error")
-    return dict(error) if error else None

@@ -90,14 +90,14 @@ class Diagnosis:
         self._number += 1
         family = socket.AF_INET if len(local[0]) == 4 else socket.AF_INET6
         ends = [struct.pack(">H", local[1]), struct.pack(">H", remote[1]), local[0], remote[0]]
-        body = REQUEST.pack(family, socket.IPPROTO_TCP, 0, 0, 0xFFFFFFFF)
+        body = REQUEST.pack(family, socket.IPPROTO_TCP, 0, 0, 0xFFFFFFFF)  # in whatever state
         body += SOCKET.pack(*ends, self._loopback, NO_COOKIE, NO_COOKIE)
         length = HEADER.size + len(body)
         self._netlink.send(HEADER.pack(length, SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST, self._number, 0) + body)
         while True:
             answer = self._netlink.recv(8192)
             _, kind, _, number, _ = HEADER.unpack_from(answer)
-            if number == self._number:
+            if number == self._number:  # else it is late, to a question that was given up
                 return self._row(kind, answer[HEADER.size :])
 
     def _row(self, kind: int, body: bytes) -> Row | None:

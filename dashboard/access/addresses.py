@@ -36,16 +36,16 @@ def absolute_url(request: HttpRequest, path: str) -> str:
 def _normalized(text: str) -> str | None:
     """Return an address without port, zone and brackets; None for text that is none."""
     text = text.strip()
-    if text.startswith("["):
+    if text.startswith("["):  # [2001:db8::1]:443
         text = text[1:].partition("]")[0]
-    elif text.count(":") == 1:
+    elif text.count(":") == 1:  # 192.0.2.1:443
         text = text.partition(":")[0]
     try:
         address = ip_address(text.partition("%")[0])
     except ValueError:
         return None
     if isinstance(address, IPv6Address):
-        if address.ipv4_mapped is not None:
+        if address.ipv4_mapped is not None:  # how a socket for both families names a client that uses IPv4
             return str(address.ipv4_mapped)
         if not address.is_loopback:
             return str(ip_network((address, PREFIX_OF_ONE_SITE), strict=False).network_address)

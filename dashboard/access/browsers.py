@@ -23,8 +23,12 @@ class BrowserMiddleware(MiddlewareMixin):
     def process_request(self, request: HttpRequest) -> None:
         """Mark the session where this process has not done so for a while."""
         key = request.session.session_key
-        if key and _is_due(key, timezone.now()) and isinstance(request.user, User):
-            _remember(key, timezone.now())
+        if not key:
+            return
+        now, last = timezone.now(), _seen.get(key)
+        # The person is looked at last: to load who it is may cost a query.
+        if (last is None or now - last > SEEN_INTERVAL) and isinstance(request.user, User):
+            _remember(key, now)
             mark_browser_seen(request.user, key, **_about(request))
 
 
@@ -40,11 +44,6 @@ def _record(request: HttpRequest | None, user: User, **_: Any) -> None:
         request.session.create()
     _remember(request.session.session_key, timezone.now())
     record_browser(user, str(request.session.session_key), **_about(request))
-
-
-def _is_due(key: str, now: datetime) -> bool:
-    last = _seen.get(key)
-    return last is None or now - last > SEEN_INTERVAL
 
 
 def _remember(key: str | None, now: datetime) -> None:

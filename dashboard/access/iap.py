@@ -70,6 +70,7 @@ class Keys:
             answer = requests.get(url, timeout=(3, 5), allow_redirects=False)
             is_usable = answer.status_code == requests.codes.ok and len(answer.content) <= MAX_KEYS_BYTES
             found = answer.json() if is_usable else None
+        # Bad JSON is a RequestException too, but not JSON that is nested too deeply.
         except (requests.RequestException, RecursionError) as error:
             log.warning("the keys of Identity-Aware Proxy could not be read: %s", error)
             return

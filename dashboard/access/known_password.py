@@ -36,13 +36,9 @@ class KnownPasswordBackend:
         request = request or HttpRequest()
         if why := rehearsal.refusal(request) or rehearsal.refusal_of_others(request):
             # Never as it was typed: people type passwords into the field of the name.
-            log.warning("refused the demo's password for %s: %s", _loggable(username), why)
+            name = username if username in rehearsal.NAMES else "somebody who is not of the demo"
+            log.warning("refused the demo's password for %s: %s", name, why)
             raise PermissionDenied
-
-
-def _loggable(username: str | None) -> str:
-    """Return a typed name if it is one of the demo's people, else words in its place."""
-    return username if username in rehearsal.NAMES else "somebody who is not of the demo"
 
 
 class NotTheKnownPassword:
@@ -115,15 +111,12 @@ def check(databases: Any = None, **_: Any) -> list[checks.CheckMessage]:
     """
     if "default" not in (databases or ()) or not _has_table():
         return []
-    if refusal := why_not_start(rehearsal.reasons_against(endpoint=_given_endpoint())):
+    endpoint = None if settings.VERTEX_ENDPOINT else rehearsal.EMULATOR
+    if refusal := why_not_start(rehearsal.reasons_against(endpoint=endpoint)):
         return [checks.Error(refusal, id="dashboard.E001")]
     if warning := why_not_start(rehearsal.reasons_against()):
         return [checks.Warning(warning, id="dashboard.W001")]
     return []
-
-
-def _given_endpoint() -> str | None:
-    return None if settings.VERTEX_ENDPOINT else rehearsal.EMULATOR
 
 
 def _has_table() -> bool:

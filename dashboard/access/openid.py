@@ -97,7 +97,8 @@ class Apps:
         if now >= good_until and now >= retry_at:
             if self._lock.acquire(blocking=False):
                 try:
-                    app = self._read(provider, now)
+                    app = _make(provider)
+                    self._apps[provider] = (app, now + METADATA_SECONDS)
                 except NotReadable as error:
                     reason = str(error)
                     self._failed[provider] = (reason, now + RETRY_SECONDS)
@@ -108,11 +109,6 @@ class Apps:
                 raise TooManySignIns
         if app is None:
             raise ProviderDown(reason)
-        return app
-
-    def _read(self, provider: Provider, now: float) -> Any:
-        app = _make(provider)
-        self._apps[provider] = (app, now + METADATA_SECONDS)
         return app
 
 
@@ -170,6 +166,7 @@ def finish(request: HttpRequest, provider: Provider) -> Claims:
     Raises Cancelled, NotSignedIn and ProviderDown.
     """
     if refusal := request.GET.get("error"):
+        # Anybody can write this text: %r keeps line ends out of the log.
         log.info("the sign-in provider %s answered with the error %.60r", provider.key, refusal)
         raise Cancelled
     state = request.GET.get("state", "")

@@ -34,13 +34,14 @@ def read_claims(provider: Provider, signed: dict[str, Any]) -> Claims:
     if not _answers_for(provider, signed, email) or (is_google and not hosted and not email.endswith("@gmail.com")):
         email = hosted = ""
     groups = signed.get(provider.groups_claim)
+    listed = [groups] if isinstance(groups, str) else groups
     elsewhere = signed.get("_claim_names")  # of Microsoft Entra, for people in more groups than a token holds
     claims = Claims(
         provider=provider.issuer,
         subject=subject,
         email=email,
         hosted_domain=hosted,
-        groups=_texts([groups] if isinstance(groups, str) else groups),
+        groups=tuple(filter(None, map(_text, listed))) if isinstance(listed, list) else (),
         name=_text(signed.get("name")),
         knows_groups=not (isinstance(elsewhere, dict) and provider.groups_claim in elsewhere),
         trusts_address=email.rpartition("@")[2].lower() in provider.trusted_domains,
@@ -66,7 +67,3 @@ def _answers_for(provider: Provider, signed: dict[str, Any], email: str) -> bool
 def _text(value: object) -> str:
     """Return a text that a column holds, "" for anything else."""
     return value if isinstance(value, str) and is_storable(value) else ""
-
-
-def _texts(values: object) -> tuple[str, ...]:
-    return tuple(filter(None, map(_text, values))) if isinstance(values, list) else ()

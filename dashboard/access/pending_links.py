@@ -41,6 +41,7 @@ def find_pending(request: HttpRequest, *, now: datetime) -> PendingLink | None:
     provider, user = find_provider(kept["provider"]), User.objects.filter(pk=kept["user"], is_active=True).first()
     if provider is None or user is None:
         return None
+    # The session is kept as JSON, which has made a list of the tuple.
     claims = Claims(**kept["claims"] | {"groups": tuple(kept["claims"]["groups"])})
     return PendingLink(user, provider, claims)
 

@@ -14,7 +14,7 @@ from axes.helpers import get_cool_off
 from axes.models import AccessAttempt
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db.models import QuerySet, Sum
+from django.db.models import Sum
 from django.http import HttpRequest
 from django.utils.crypto import salted_hmac
 
@@ -30,7 +30,10 @@ class SignInLimits(AxesDatabaseHandler):  # type: ignore[misc]  # axes has no an
 
     def get_failures(self, request: HttpRequest, credentials: Credentials = None) -> int:
         """Return the failures that count, on the scale of AXES_FAILURE_LIMIT; axes locks at that number."""
-        of_account, of_address = (_failures(rows) for rows in self.get_user_attempts(request, credentials))
+        of_account, of_address = (
+            int(rows.aggregate(failures=Sum("failures_since_start"))["failures"] or 0)
+            for rows in self.get_user_attempts(request, credentials)
+        )
         return max(of_account, of_address * settings.AXES_FAILURE_LIMIT // settings.MAX_FAILURES_PER_ADDRESS)
 
     def reset_user_attempts(self, request: HttpRequest, credentials: Credentials = None) -> int:
@@ -78,10 +81,6 @@ def counted_name(request: HttpRequest, credentials: Credentials) -> str | None:
     if not name or find_account({"username": name}) is not None:
         return name
     return f"unknown {salted_hmac('dashboard.access.sign_in_limits', name).hexdigest()}"
-
-
-def _failures(rows: "QuerySet[AccessAttempt]") -> int:
-    return int(rows.aggregate(failures=Sum("failures_since_start"))["failures"] or 0)
 
 
 def _end(rows: Iterable[AccessAttempt], limit: int, request: HttpRequest) -> datetime | None:

@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 from http import HTTPStatus
-from typing import Any
 
 from django.http import HttpResponse
 from django.urls import reverse
@@ -17,10 +16,10 @@ from dashboard.api.request_bodies import JobRequest, JobText, ParsedRequest
 from dashboard.api.shapes import AlternativeShape, AssessmentShape, FindingShape, Requested
 from dashboard.api.tokens import READ, SUBMIT
 from jobs import requests, spec, tasks
-from jobs.assessment import Alternative, Assessment, assess
+from jobs.assessment import Assessment, assess
 from jobs.clock import database_now
 from jobs.errors import NotAllowed
-from jobs.fallback import Plan, plan_of
+from jobs.fallback import plan_of
 from jobs.models import Job, ShownJob
 from jobs.spec import Finding
 from jobs.states import JobState
@@ -88,19 +87,16 @@ def _request(request: Request, parsed: ParsedRequest, body: JobRequest, key: str
 def _is_same(job: Job, parsed: ParsedRequest, body: JobRequest) -> bool:
     """Return whether a job is the one that is asked for: what was requested with its key never changes."""
     submission, plan = parsed.submission, request_bodies.parse_plan(body)
+    attempt = getattr(job, "attempt", None)
+    attempted = None if attempt is None else plan_of(attempt.fallback.plan)
     return (
         job.team_id == parsed.team.pk
         and (job.kind, job.project, job.region) == (submission.kind, submission.project, submission.region)
         and job.expected_seconds == body.expected_seconds
         and job.display_name == submission.display_name
         and requests.is_request_of(job, submission, body.cap_usd, plan)
-        and _plan_of(job) == plan
+        and attempted == plan
     )
-
-
-def _plan_of(job: Job) -> Plan | None:
-    attempt = getattr(job, "attempt", None)
-    return None if attempt is None else plan_of(attempt.fallback.plan)
 
 
 def _assessment(parsed: ParsedRequest, assessment: Assessment, findings: list[Finding]) -> AssessmentShape:
@@ -118,25 +114,20 @@ def _assessment(parsed: ParsedRequest, assessment: Assessment, findings: list[Fi
         findings=_shapes(findings),
         estimate=assessment.estimate.as_dict() if assessment.estimate else None,
         max_usd=usd(assessment.max_usd),
-        alternatives=[_alternative(parsed, alternative) for alternative in assessment.alternatives],
+        alternatives=[
+            AlternativeShape(
+                strategy=alternative.strategy.key,
+                label=alternative.strategy.label,
+                is_possible=not alternative.errors,
+                estimate=alternative.estimate.as_dict(),
+                saving=None if alternative.saving is None else float(alternative.saving),
+                findings=_shapes(parsed.located(alternative.findings)),
+            )
+            for alternative in assessment.alternatives
+        ],
         body=spec.rest_body(submission.job),
     )
 
 
-def _alternative(parsed: ParsedRequest, each: Alternative) -> AlternativeShape:
-    return AlternativeShape(
-        strategy=each.strategy.key,
-        label=each.strategy.label,
-        is_possible=not each.errors,
-        estimate=each.estimate.as_dict(),
-        saving=None if each.saving is None else float(each.saving),
-        findings=_shapes(parsed.located(each.findings)),
-    )
-
-
 def _shapes(findings: list[Finding]) -> list[FindingShape]:
-    return [FindingShape(**_values(finding)) for finding in findings]
-
-
-def _values(finding: Finding) -> dict[str, Any]:
-    return finding.as_dict()
+    return [FindingShape(**finding.as_dict()) for finding in findings]

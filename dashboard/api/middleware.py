@@ -4,7 +4,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 from dashboard.api.problems import MEDIA_TYPE, Problem, answer
@@ -28,21 +28,14 @@ class ProblemMiddleware:
         """Answer; a body that is too large is refused before it is read."""
         if not request.path.startswith(PREFIX):
             return self.get_response(request)
-        if _body_length(request) > (most := settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0):
+        length = request.headers.get("Content-Length") or "0"
+        size = int(length) if length.isascii() and length.isdecimal() else 0
+        if size > (most := settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0):
             words = f"The body of a request has at most {most:,} bytes."
             return answer(request, Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, words))
         response = self.get_response(request)
         if response.status_code < HTTPStatus.BAD_REQUEST or response.headers.get("Content-Type") == MEDIA_TYPE:
             return response
-        return _as_problem(request, response)
-
-
-def _body_length(request: HttpRequest) -> int:
-    length = request.headers.get("Content-Length") or "0"
-    return int(length) if length.isascii() and length.isdecimal() else 0
-
-
-def _as_problem(request: HttpRequest, response: HttpResponseBase) -> HttpResponse:
-    status = HTTPStatus(response.status_code)
-    headers = {name: response.headers[name] for name in KEPT if name in response.headers}
-    return answer(request, Problem(status, WORDS.get(status, status.description or status.phrase), headers=headers))
+        status = HTTPStatus(response.status_code)
+        headers = {name: response.headers[name] for name in KEPT if name in response.headers}
+        return answer(request, Problem(status, WORDS.get(status, status.description or status.phrase), headers=headers))

@@ -16,7 +16,7 @@ from jobs.clock import database_now
 from jobs.cost.prices import hourly
 from jobs.models import ApiToken
 from jobs.requests.allowed_resources import projects_of
-from jobs.strategies import STRATEGIES, Strategy
+from jobs.strategies import STRATEGIES
 
 router = Router(tags=["facts"], auth=READ)
 
@@ -54,24 +54,23 @@ def list_teams(request: Request) -> list[TeamShape]:
 @router.get("/strategies", response=list[StrategyShape], summary="List strategies")
 def list_strategies(request: Request) -> list[StrategyShape]:
     """Return the ways of getting capacity, with what each sets, costs and risks."""
-    return [_strategy(strategy) for strategy in STRATEGIES.values()]
-
-
-def _strategy(each: Strategy) -> StrategyShape:
-    return StrategyShape(
-        key=each.key,
-        label=each.label,
-        summary=each.summary,
-        sets=each.sets,
-        machines=each.machines,
-        billing=each.billing,
-        preemptible=each.preemptible,
-        restart_rule=each.restart_rule,
-        wait_rule=each.wait_rule,
-        longest_run_seconds=round(each.longest_run.total_seconds()) if each.longest_run else None,
-        kinds=list(each.kinds),
-        source=each.source.title,
-    )
+    return [
+        StrategyShape(
+            key=strategy.key,
+            label=strategy.label,
+            summary=strategy.summary,
+            sets=strategy.sets,
+            machines=strategy.machines,
+            billing=strategy.billing,
+            preemptible=strategy.preemptible,
+            restart_rule=strategy.restart_rule,
+            wait_rule=strategy.wait_rule,
+            longest_run_seconds=round(strategy.longest_run.total_seconds()) if strategy.longest_run else None,
+            kinds=list(strategy.kinds),
+            source=strategy.source.title,
+        )
+        for strategy in STRATEGIES.values()
+    ]
 
 
 @router.get("/machines", response=list[MachineShape], summary="List machine types")

@@ -151,7 +151,10 @@ def parse_request(request: Request, body: JobText) -> ParsedRequest:
         names = ", ".join(f"{place} {job.name}" for place, job in enumerate(reading.jobs, 1))
         raise field_error("body", "job", f"The text holds several jobs: {names[:500]}. Choose one.")
     if reading.submission is None:
-        raise refused(reading.findings if body.spec is None else _without_lines(reading.findings), "unreadable")
+        findings = reading.findings
+        if body.spec is not None:  # the lines are those of a text that we made of it
+            findings = tuple(replace(finding, line=None) for finding in findings)
+        raise refused(findings, "unreadable")
     submission, notes = _set_place(reading.submission, team, body.project)
     submission = replace(submission, confirmed=frozenset(body.confirm))
     if body.strategy:
@@ -196,7 +199,3 @@ def _set_place(submission: Submission, team: Team, wanted: str) -> tuple[Submiss
         notes.append(Finding("region_assumed", Severity.NOTE, "", message))
     placed = replace(submission, project=project, region=submission.region or team.default_region)
     return placed, tuple(notes)
-
-
-def _without_lines(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    return tuple(replace(finding, line=None) for finding in findings)

@@ -1,7 +1,6 @@
 """Who calls: a personal token in the Authorization header, its scope, and how often it may call."""
 
 import math
-from datetime import timedelta
 from http import HTTPStatus
 
 from django.conf import settings
@@ -32,18 +31,14 @@ class BearerToken(HttpBearer):
             return None
         bucket = rate_limit.Bucket("API", f"token-{known.pk}", "", settings.API_CALLS_PER_MINUTE)
         if wait := rate_limit.take(bucket, now=now):
-            raise _too_many(wait)
+            seconds = max(math.ceil(wait.total_seconds()), 1)
+            words = f"A token may make {settings.API_CALLS_PER_MINUTE} requests a minute; try again in {seconds} s."
+            headers = {"Retry-After": str(seconds)}
+            raise Problem(HTTPStatus.TOO_MANY_REQUESTS, words, kind="too-many-requests", headers=headers)
         if self.scope not in known.scopes:
             raise Problem(HTTPStatus.FORBIDDEN, f"This token has no scope {self.scope!r}.", kind="scope")
         request.user = known.owner
         return known
-
-
-def _too_many(wait: timedelta) -> Problem:
-    seconds = max(math.ceil(wait.total_seconds()), 1)
-    words = f"A token may make {settings.API_CALLS_PER_MINUTE} requests a minute; try again in {seconds} s."
-    headers = {"Retry-After": str(seconds)}
-    return Problem(HTTPStatus.TOO_MANY_REQUESTS, words, kind="too-many-requests", headers=headers)
 
 
 READ, SUBMIT, APPROVE = BearerToken("read"), BearerToken("submit"), BearerToken("approve")

@@ -68,15 +68,13 @@ def clipped(lines: Sequence[Line], scale: Scale) -> list[Line]:
         shown = [point for point in line if scale.start <= point[0] <= scale.end]
         before = [point for point in line if point[0] < scale.start][-1:]
         if before and shown and shown[0][0] > scale.start:
-            shown = [(scale.start, _between(before[0], shown[0], scale.start)), *shown]
+            # Where the straight line from the last point before the edge to the first one behind it crosses the edge.
+            (before_at, before_value), (first_at, first_value) = before[0], shown[0]
+            share = (scale.start - before_at) / (first_at - before_at)
+            edge = _held(before_value) * (1 - share) + _held(first_value) * share
+            shown = [(scale.start, edge), *shown]
         found += [shown] if shown else []
     return found
-
-
-def _between(one: tuple[datetime, float], other: tuple[datetime, float], at: datetime) -> float:
-    """Return the value at a moment on the straight line from one point to a later one."""
-    share = (at - one[0]) / (other[0] - one[0])
-    return _held(one[1]) * (1 - share) + _held(other[1]) * share
 
 
 def _paths(curve: Curve, shown: Sequence[Line], scale: Scale, ends: Sequence[float]) -> SafeString:

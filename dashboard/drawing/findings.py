@@ -55,6 +55,7 @@ def render_finding(finding: Finding | Mapping[str, Any], *, shows_line: bool = F
     """Return a finding as HTML, be it a new one or one that was stored as JSON; with its line where that is wanted."""
     made = finding if isinstance(finding, Finding) else _parse(finding)
     line = _("Line %(line)s:") % {"line": made.line} if shows_line and made.line is not None else ""
+    job = format_html(' <a href="{}">{}</a>', reverse("job", args=[made.job]), _("Open the job")) if made.job else ""
     return format_html(
         '<div class="find {severity}">{mark}{line}<span{language}>{text}</span>{job}{source}</div>',
         severity=made.severity,
@@ -62,7 +63,7 @@ def render_finding(finding: Finding | Mapping[str, Any], *, shows_line: bool = F
         line=format_html("<b>{}</b> ", line) if line else "",
         language=language_of(made),
         text=f"{translated(made.message)} {translated(made.remedy)}".rstrip(),
-        job=_job_link(made),
+        job=job,
         source=_source(made),
     )
 
@@ -79,11 +80,6 @@ def _parse(stored: Mapping[str, Any]) -> Finding:
     message, remedy = from_json(words["message"]), from_json(words.get("remedy") or "")
     source, read = stored.get("source") or "", stored.get("read") or ""
     return Finding("", Severity(stored["severity"]), "", message, remedy, source, read, job=stored.get("job", ""))
-
-
-def _job_link(made: Finding) -> SafeString | str:
-    """Return a link to the job that a finding names; "" where it names none."""
-    return format_html(' <a href="{}">{}</a>', reverse("job", args=[made.job]), _("Open the job")) if made.job else ""
 
 
 def _source(made: Finding) -> SafeString | str:

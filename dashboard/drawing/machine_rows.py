@@ -63,6 +63,7 @@ def render(machine_type: str, region: str, source: int, book: PriceBook, languag
     del language  # the one that is in use, which makes a row of its own
     machine = MACHINES[machine_type]
     accelerators = accelerator_label(machine)
+    prices = prices_in(region, book)[machine_type] if region else ()
     return format_html(
         '<tr><td><b>{}</b> <a class="cite" href="#source-{}">{}</a>{}</td>'
         '<td class="num">{}</td><td class="num" data-label="{}">{}{}</td><td{}>{}{}</td>{}</tr>',
@@ -80,7 +81,7 @@ def render(machine_type: str, region: str, source: int, book: PriceBook, languag
         format_html_join(
             "",
             '<td class="num{}">{}</td>',
-            (("" if price.usd is not None else " none", price.label) for price in _prices(machine_type, region, book)),
+            (("" if price.usd is not None else " none", price.label) for price in prices),
         ),
     )
 
@@ -96,10 +97,6 @@ def _remark(machine: Machine) -> SafeString | str:
         return ""
     words = '<details><summary>{}</summary><span lang="en">{}</span></details>'
     return format_html(words, _("note"), machine.notes)
-
-
-def _prices(machine_type: str, region: str, book: PriceBook) -> tuple[Price, ...]:
-    return prices_in(region, book)[machine_type] if region else ()
 
 
 def is_in(machine: Machine, region: str) -> bool:

@@ -12,7 +12,6 @@ CONTEXT_LINES = 3
 MAX_MARKED_LINES = 120
 """Lines with findings that are shown."""
 MAX_LINE_LENGTH = 240
-SEVERITY_ORDER = {Severity.ERROR: 0, Severity.APPROVAL: 1, Severity.NOTE: 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +40,11 @@ def listing(text: str, findings: Iterable[Finding]) -> list[Line]:
             at[min(max(finding.line, 1), len(lines))].append(finding)
     listed, last = [], 0
     for number in _shown(len(lines), sorted(at)):
-        findings_here = tuple(sorted(at.get(number, ()), key=lambda finding: SEVERITY_ORDER[finding.severity]))
-        listed.append(Line(number, _short(lines[number - 1]), findings_here, number - last - 1))
+        # The worst severity is declared first.
+        findings_here = tuple(sorted(at.get(number, ()), key=lambda finding: list(Severity).index(finding.severity)))
+        line = lines[number - 1]
+        shown = line if len(line) <= MAX_LINE_LENGTH else f"{line[:MAX_LINE_LENGTH]}…"
+        listed.append(Line(number, shown, findings_here, number - last - 1))
         last = number
     return listed
 
@@ -54,7 +56,3 @@ def _shown(count: int, marked: list[int]) -> Iterable[int]:
     for number in marked[:MAX_MARKED_LINES]:
         near.update(range(max(1, number - CONTEXT_LINES), min(count, number + CONTEXT_LINES) + 1))
     return sorted(near)
-
-
-def _short(line: str) -> str:
-    return line if len(line) <= MAX_LINE_LENGTH else f"{line[:MAX_LINE_LENGTH]}…"

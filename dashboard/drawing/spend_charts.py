@@ -26,7 +26,9 @@ def draw_month(month: Any, budget: Any = None) -> SafeString:
     """
     length = ((month.month + timedelta(days=31)).replace(day=1) - month.month).days
     spent = _sums([sum(each.values(), Decimal(0)) for each in month.days.values()])
-    before = _sums(_every_day(month.before, month.month - DAY))
+    last = month.month - DAY
+    days_before = [last.replace(day=number) for number in range(1, last.day + 1)]
+    before = _sums([month.before.get(day, Decimal(0)) for day in days_before])
     ahead = month.forecast.high_usd if month.forecast else Decimal(0)
     limit = budget.limit_usd if budget else Decimal(0)
     most = max(spent[-1], before[-1], ahead, limit, Decimal(1))
@@ -53,10 +55,6 @@ def draw_month(month: Any, budget: Any = None) -> SafeString:
         GROUND,
         _days(month.month, length),
     )
-
-
-def _every_day(days: Mapping[date, Decimal], last: date) -> list[Decimal]:
-    return [days.get(last.replace(day=1) + DAY * at, Decimal(0)) for at in range(last.day)]
 
 
 def _sums(amounts: Sequence[Decimal]) -> list[Decimal]:

@@ -82,7 +82,10 @@ class Scale:
         if self.high - self.low <= max(size * MIN_RELATIVE_STEP, MIN_STEP):
             room = size / 10 if size > MIN_STEP else 1.0
             self.low, self.high = self.low - room, self.high + room
-        self.step = _round_step((self.high - self.low) / VALUE_TICKS)
+        # 1, 2 or 5 times a power of ten, just large enough, so that the values at the ticks are short.
+        rough = (self.high - self.low) / VALUE_TICKS
+        power = 10.0 ** math.floor(math.log10(rough))
+        self.step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * (1 - CLOSE))
         self.low = max(math.floor(self.low / self.step + CLOSE) * self.step, -2 * MAX_VALUE)
         self.high = min(math.ceil(self.high / self.step - CLOSE) * self.step, 2 * MAX_VALUE)
         self.first, self.last = min(numbers), max(numbers)
@@ -108,15 +111,13 @@ class Scale:
         yield from range(self.first, self.last + 1, max(1, -(-(self.last - self.first) // TRIAL_TICKS)))
 
 
-def _round_step(rough: float) -> float:
-    """Return 1, 2 or 5 times a power of ten, just large enough."""
-    power = 10.0 ** math.floor(math.log10(rough))
-    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * (1 - CLOSE))
-
-
 def _best_line(steps: Sequence[Step], scale: Scale) -> SafeString:
     """Return the best so far: level from each new best to the next, and on to the last trial."""
-    turns = [step for before, step in zip([None, *steps], steps, strict=False) if _is_turn(before, step)]
+    turns = [
+        step
+        for before, step in zip([None, *steps], steps, strict=False)
+        if step.best is not None and (before is None or before.best != step.best)
+    ]
     if not turns:
         return SafeString("")
     lines: list[tuple[str, str, str, str]] = []
@@ -128,10 +129,6 @@ def _best_line(steps: Sequence[Step], scale: Scale) -> SafeString:
         if then is not None and then.best is not None:
             lines.append((percent(until), percent(until), _pixels(down), _pixels(scale.down(then.best))))
     return format_html_join("", '<line class="so-far" x1="{}%" x2="{}%" y1="{}" y2="{}"/>', lines)
-
-
-def _is_turn(before: Step | None, step: Step) -> bool:
-    return step.best is not None and (before is None or before.best != step.best)
 
 
 def _point(step: Step, metric: Metric, study: Study, scale: Scale) -> SafeString:

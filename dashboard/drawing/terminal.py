@@ -71,14 +71,11 @@ def _pieces(text: str, words: str) -> Iterator[str]:
 
 
 def _piece(text: str, look: dict[str, str], words: str) -> str:
-    clean = _marked(_CONTROLS.sub("", text), words)
-    return f'<span class="{" ".join(look.values())}">{clean}</span>' if look and clean else clean
-
-
-def _marked(text: str, words: str) -> str:
-    """Return the text as HTML with the words marked, in capitals or not; at most MAX_MARKS of them."""
-    parts = re.split(f"({re.escape(words)})", text, maxsplit=MAX_MARKS, flags=re.IGNORECASE) if words else [text]
-    return "".join(f"<mark>{escape(part)}</mark>" if place % 2 else escape(part) for place, part in enumerate(parts))
+    clean = _CONTROLS.sub("", text)
+    # With a group in the pattern, every second part is what was found; at most MAX_MARKS of them are marked.
+    parts = re.split(f"({re.escape(words)})", clean, maxsplit=MAX_MARKS, flags=re.IGNORECASE) if words else [clean]
+    html = "".join(f"<mark>{escape(part)}</mark>" if place % 2 else escape(part) for place, part in enumerate(parts))
+    return f'<span class="{" ".join(look.values())}">{html}</span>' if look and html else html
 
 
 def _followed(look: dict[str, str], parameters: str) -> dict[str, str]:

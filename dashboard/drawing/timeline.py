@@ -180,7 +180,7 @@ def _strip(strip: Strip, scale: Scale) -> SafeString:
     width = max(scale.at(span.end or scale.now) - left, MIN_PERCENT)
     left = min(left, 100 - width)
     room = width if strip.clear_until is None else min(width, scale.at(strip.clear_until) - left)
-    label, fits = _label(strip, scale, room)
+    label, fits = _fitting((_describe(strip, scale), strip.word), room)
     text = format_html('<text class="{}" x="7" y="15.5">{}</text>', fits, label) if label else ""
     return format_html(
         '<svg class="span {}" x="{}%" y="4" width="{}%" height="22"><title>{}</title>'
@@ -193,11 +193,6 @@ def _strip(strip: Strip, scale: Scale) -> SafeString:
         "" if span.seen else mark_safe(' fill="url(#hatch)"'),
         text,
     )
-
-
-def _label(strip: Strip, scale: Scale, width: float) -> tuple[str, str]:
-    """Return what a strip is called in `width` percent of the drawing, and the class of the width it needs."""
-    return _fitting((_describe(strip, scale), strip.word), width)
 
 
 def _fitting(texts: Iterable[str], width: float) -> tuple[str, str]:

@@ -42,7 +42,9 @@ class Key:
 
 def keys_of(story: JobTimeline, scale: Scale, ends_at: datetime | None) -> list[Key]:
     """Return the key of what a timeline draws with this scale and this expected end."""
-    looks, signs = set(_looks(story, scale, ends_at)), set(_signs(story, scale))
+    looks = set(_looks(story, scale, ends_at))
+    marks = [mark for lane in story.lanes for mark in lane.marks if scale.holds(mark.at, mark.at)]
+    signs = {restart_marks.shape_of(mark.reason) for mark in marks}
     keys = [Key(look, label) for look, label in LABELS.items() if look in looks]
     return keys + [Key(sign, label, is_mark=True) for sign, label in restart_marks.LABELS.items() if sign in signs]
 
@@ -53,8 +55,3 @@ def _looks(story: JobTimeline, scale: Scale, ends_at: datetime | None) -> Iterat
         yield from (strip.look for strip in strips if scale.holds(strip.span.start, strip.span.end))
         if ends_at is not None and strips and strips[-1].span.end is None and strips[-1].look in GOES_ON:
             yield "expected"
-
-
-def _signs(story: JobTimeline, scale: Scale) -> Iterator[str]:
-    for lane in story.lanes:
-        yield from (restart_marks.shape_of(mark.reason) for mark in lane.marks if scale.holds(mark.at, mark.at))

@@ -32,7 +32,8 @@ class FindingsField(BoundField):
             return []
         if self.errors:
             return [Finding("unreadable", Severity.ERROR, "", str(error)) for error in self.errors]
-        return sorted(self.form.findings_at(self.name), key=lambda finding: WEIGHT[finding.severity])
+        # The worst severity is declared first.
+        return sorted(self.form.findings_at(self.name), key=lambda finding: list(Severity).index(finding.severity))
 
     @property
     def shown_findings(self) -> list[Finding]:
@@ -95,7 +96,6 @@ class FindingsField(BoundField):
 
 
 SILENT = ("skip", "drop_carried")
-WEIGHT = {Severity.ERROR: 0, Severity.APPROVAL: 1, Severity.NOTE: 2}
 
 
 class FindingsForm(forms.Form):

@@ -42,6 +42,7 @@ def joined(given: Sequence[Given]) -> str:
     if len(given) == 1:
         return as_lines(given[0].content)
     texts = ((each.name, as_lines(each.content)) for each in given)
+    # chr(10): before Python 3.12 an expression in an f-string holds no backslash.
     return "".join(
         f"==> {name or 'pasted'} <==\n{text}{'' if text.endswith(chr(10)) else chr(10)}" for name, text in texts
     )
@@ -91,7 +92,7 @@ class FirstBytes(FileUploadHandler):
         assert self.kept is not None
         part = raw_data[: max(0, MAX_BYTES + 1 - self.size)]
         self.size += len(part)
-        self.kept.write(part)
+        self.kept.write(part)  # to return nothing keeps the data from the handlers behind this one
 
     def file_complete(self, file_size: int) -> InMemoryUploadedFile | None:
         """Return what was kept; `file_size` is what was sent."""

@@ -60,28 +60,23 @@ def sign_out_browsers(request: Request) -> HttpResponse:
     return redirect("account")
 
 
-def _profile_form(request: Request) -> ProfileForm:
-    profile = profile_of(request.user)
-    chosen = {"time_zone": profile.time_zone, "language": profile.language}
-    return ProfileForm(instance=request.user, zones=zone_names(), initial=chosen)
-
-
-def _password_form(request: Request) -> PasswordChangeForm:
-    """Return Django's form, which is not what the page is for, so it takes no focus."""
-    form = PasswordChangeForm(request.user)
-    form.fields["old_password"].widget.attrs.pop("autofocus", None)
-    return form
-
-
 def _page(request: Request, more: dict[str, Any] | None = None, *, status: int = 200) -> HttpResponse:
     now, here = timezone.now(), request.session.session_key
     rows = [
         (row, browser_name(row.browser), row.session_key == here)
         for row in browsers.list_browsers(request.user, now=now)
     ]
+    profile = profile_of(request.user)
+    chosen = {"time_zone": profile.time_zone, "language": profile.language}
+    profile_form = ProfileForm(instance=request.user, zones=zone_names(), initial=chosen)
+    password_form = None
+    if request.user.has_usable_password():
+        password_form = PasswordChangeForm(request.user)
+        # Django's form takes the focus, but the page is not there for it.
+        password_form.fields["old_password"].widget.attrs.pop("autofocus", None)
     context = {
-        "profile_form": _profile_form(request),
-        "password_form": _password_form(request) if request.user.has_usable_password() else None,
+        "profile_form": profile_form,
+        "password_form": password_form,
         "browsers": rows,
         "links": [(row, openid.name_of(row.provider)) for row in list_links(request.user)],
         "now": now,

@@ -93,7 +93,9 @@ def approvals(request: Request) -> HttpResponse:
     found = list_approvals(request.user, MAX_ROWS + 1)
     decider = Decider.load(request.user, [each.job for each in found], now=now)
     asks = [_ask(each, decider) for each in found[:MAX_ROWS]]
-    chosen = _chosen(request.GET.get("job", ""), asks)
+    # What the address names, else the oldest that needs this person, else the oldest.
+    named = next((ask for ask in asks if ask.key == request.GET.get("job", "")), None)
+    chosen = named or next((ask for ask in asks if ask.needs_person), asks[0] if asks else None)
     facts = [(ask.key, ask.job.max_usd, ask.job.estimate_usd, ask.why_not, ask.is_needed, ask.groups) for ask in asks]
     version = version_of(facts, chosen and chosen.key, len(found), now.replace(second=0, microsecond=0))
 
@@ -109,12 +111,6 @@ def approvals(request: Request) -> HttpResponse:
         } | (_details(request, chosen, now) if chosen else {})
 
     return live_page(request, "approvals.html", "inbox", version, context)
-
-
-def _chosen(key: str, asks: list[Ask]) -> Ask | None:
-    """Return the approval that the address names, else the oldest that needs this person, else the oldest."""
-    named = next((ask for ask in asks if ask.key == key), None)
-    return named or next((ask for ask in asks if ask.needs_person), asks[0] if asks else None)
 
 
 def _details(request: Request, ask: Ask, now: datetime) -> dict[str, Any]:

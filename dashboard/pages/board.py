@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from dashboard.access import Request, jobs_of, teams_of
 from dashboard.drawing.marks import strategy_label
-from dashboard.drawing.scale import Scale, axis
+from dashboard.drawing.scale import axis
 from dashboard.drawing.track import board_scale
 from dashboard.pages.parts.board_axis import AXES, HOURS_HEADER, hours_for
 from dashboard.pages.parts.board_rows import (
@@ -34,7 +34,6 @@ from dashboard.pages.parts.fragments import live_page, version_of, wants_part
 from dashboard.pages.parts.search import read_search
 from dashboard.queries.board import (
     BoardJob,
-    MonthSpent,
     get_board_state,
     get_month_spent,
     jobs_on_board,
@@ -124,7 +123,8 @@ def board_context(
     shown = [job for _, job in page.object_list]
     silent = list_silent(shown, timezone.now())
     hours = asked.hours or hours_for(everything, now, request.headers.get(HOURS_HEADER, ""))
-    look = _look(request, asked, viewer, board_scale(now, AXES[hours]))
+    shows_team = asked.who == "all" and len(teams_of(request.user)) > 1
+    look = RowLook(viewer, board_scale(now, AXES[hours]), asked.hidden, shows_team)
     return _figures(request, asked, everything, now) | {
         "now": now,
         "strip": strip_of(everything, viewer, reruns, now),
@@ -137,25 +137,15 @@ def board_context(
 
 
 def _figures(request: Request, asked: Asked, jobs: Sequence[Job], now: datetime) -> dict[str, Any]:
-    """Return the figures of all jobs of the board, and what they have cost this month."""
+    """Return the figures of all jobs of the board, and what those of its teams, or one's own, have cost this month."""
+    teams = [team for team in teams_of(request.user) if asked.who in ("mine", "all", str(team.pk))]
+    group = (Dimension.PERSON, str(request.user.pk)) if asked.who == "mine" else (Dimension.ALL, "")
     return {
         "count": len(jobs),
         "has_jobs": bool(jobs) or jobs_on_board(request.user, asked.who).exists(),
         "is_quiet": all(job.is_finished for job in jobs),
-        "spent": _spent(request, asked, now),
+        "spent": get_month_spent(teams, group, now.date()),
     }
-
-
-def _look(request: Request, asked: Asked, viewer: Viewer, scale: Scale) -> RowLook:
-    shows_team = asked.who == "all" and len(teams_of(request.user)) > 1
-    return RowLook(viewer, scale, asked.hidden, shows_team)
-
-
-def _spent(request: Request, asked: Asked, now: datetime) -> MonthSpent:
-    """Return what the jobs of the teams that the board shows, or the person's own, have cost this month."""
-    teams = [team for team in teams_of(request.user) if asked.who in ("mine", "all", str(team.pk))]
-    group = (Dimension.PERSON, str(request.user.pk)) if asked.who == "mine" else (Dimension.ALL, "")
-    return get_month_spent(teams, group, now.date())
 
 
 def _rows(request: Request, shown: Sequence[Job], look: RowLook, silent: Sequence[Scope]) -> dict[UUID, SafeString]:
@@ -205,7 +195,13 @@ def _page(listed: Sequence[BoardJob], asked: Asked, viewer: Viewer, reruns: froz
         for job, owner, is_found in listed
         if is_found and (not asked.needs_me or needs(job, viewer, reruns))
     ]
-    return Paginator(sorted(grouped, key=_order(asked, now)), PAGE_SIZE).get_page(asked.page)
+
+    def order(item: tuple[tuple[int, str], Job]) -> tuple[Any, ...]:
+        # Groups, then what has not ended, then as the address asks; the key makes pages of equal jobs stable.
+        group, job = item
+        return (*group, job.state in FINISHED, sort_key(job, asked.sort, now), job.pk)
+
+    return Paginator(sorted(grouped, key=order), PAGE_SIZE).get_page(asked.page)
 
 
 def _group(job: Job, owner: str, asked: Asked, viewer: Viewer, reruns: frozenset[UUID]) -> tuple[int, str]:
@@ -217,16 +213,6 @@ def _group(job: Job, owner: str, asked: Asked, viewer: Viewer, reruns: frozenset
     if asked.group == "state" or place == 0:
         return place, ""
     return 1, owner if asked.group == "owner" else strategy_label(job.strategy)
-
-
-def _order(asked: Asked, now: datetime) -> Any:
-    """Return the key that sorts (group, job): groups, then what has not ended, then as the address asks."""
-
-    def key(item: tuple[tuple[int, str], Job]) -> tuple[Any, ...]:
-        group, job = item
-        return (*group, job.state in FINISHED, sort_key(job, asked.sort, now), job.pk)
-
-    return key
 
 
 def _columns(query: QueryDict, asked: Asked) -> list[tuple[str, str, bool]]:

@@ -18,6 +18,8 @@ from jobs.clock import database_now
 from jobs.errors import NotPermitted
 from jobs.models import Budget
 
+MAX_VERSION_DIGITS = 9
+
 
 @require_safe
 def budgets(request: Request) -> HttpResponse:
@@ -55,7 +57,14 @@ def create(request: Request, team_pk: int) -> HttpResponse:
 def budget(request: Request, pk: int) -> HttpResponse:
     """Show a budget with its history; on POST change it."""
     row = budget_for(request, pk, "set_policy" if request.method == "POST" else "see")
-    form = BudgetForm(request.POST if request.method == "POST" else None, is_new=False, initial=_initial(row))
+    initial = {
+        "version": row.version,
+        "name": row.name,
+        "amount": row.amount_usd,
+        "passing": row.passing,
+        "thresholds": ", ".join(map(str, row.thresholds)),
+    }
+    form = BudgetForm(request.POST if request.method == "POST" else None, is_new=False, initial=initial)
     if request.method == "POST" and form.is_valid():
         data = {"by": request.user, "reason": form.cleaned_data["reason"], "now": database_now()}
         try:
@@ -73,7 +82,9 @@ def close(request: Request, pk: int) -> HttpResponse:
     """Hold no more jobs against a budget."""
     row = budget_for(request, pk, "set_policy")
     version = request.POST.get("version", "")
-    seen, reason = int(version) if version.isdecimal() else 0, request.POST.get("reason", "")
+    # int() raises for more than 4,300 digits (sys.set_int_max_str_digits).
+    seen = int(version) if version.isdecimal() and len(version) < MAX_VERSION_DIGITS else 0
+    reason = request.POST.get("reason", "")
     try:
         verbs.close_budget(row.pk, version=seen, by=request.user, reason=reason, now=database_now())
     except (NotPermitted, ValueError) as refusal:
@@ -82,17 +93,6 @@ def close(request: Request, pk: int) -> HttpResponse:
     words = _("Closed the budget %(name)s. No job is held against it any more.")
     messages.success(request, words % {"name": row.name})
     return redirect("budgets")
-
-
-def _initial(row: Budget) -> dict[str, Any]:
-    """Return what the form of a budget begins with."""
-    return {
-        "version": row.version,
-        "name": row.name,
-        "amount": row.amount_usd,
-        "passing": row.passing,
-        "thresholds": ", ".join(map(str, row.thresholds)),
-    }
 
 
 def _context(request: Request, row: Budget, form: BudgetForm) -> dict[str, Any]:

@@ -183,23 +183,19 @@ def _wanted(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _page(request: Request, found: Channel, *, form: ChannelForm | None = None, secret: str = "") -> HttpResponse:
+    address = found.address
+    if found.via != "email":  # whoever knows a whole address of a chat can post there
+        address = f"{urlsplit(address).hostname}/…{address[-4:]}"
     context = {
         "channel": found,
         "form": form or _form(found, None),
         "secret": secret,
-        "shown_address": _shown(found),
+        "shown_address": address,
         "fingerprint": verbs.fingerprint_of(found),
         "rows": [row_of(each) for each in list_newest(found)],
         "now": database_now(),
     }
     return render(request, "messages/channel.html", context, status=_status(form) if form else 200)
-
-
-def _shown(found: Channel) -> str:
-    """Return what of an address may be shown: whoever knows the rest of it can post there."""
-    if found.via == "email":
-        return found.address
-    return f"{urlsplit(found.address).hostname}/…{found.address[-4:]}"
 
 
 def _status(form: ChannelForm) -> int:

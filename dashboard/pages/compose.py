@@ -114,7 +114,9 @@ def _request(request: Request, assessed: AssessedForm) -> HttpResponse:
     assert assessed.submission is not None
     assert form.expected is not None
     key = form.job.cleaned_data["request_key"]
-    origin = _origin(request, form)
+    cloned_from = form.job.cleaned_data.get("cloned_from")
+    # It comes from a hidden field, so it may name any job: only one that the person may see counts.
+    origin = jobs_of(request.user).filter(pk=cloned_from).first() if cloned_from else None
     plan = form.fallback.plan
     asked = requests.RequestOptions(
         assessed.team, request.user, form.expected, database_now(), origin, form.cap_usd, plan
@@ -205,9 +207,3 @@ def _assess(request: Request, teams: list[Team], **options: Any) -> AssessedForm
     """Return the form that `options` of `Compose` describe, assessed for the person."""
     form = Compose(teams=team_choices(teams), **options)
     return assess_form(form, teams, by=request.user, now=timezone.now())
-
-
-def _origin(request: Request, form: Compose) -> Job | None:
-    """Return the job that the form was filled from, if the person may still see it."""
-    origin = form.job.cleaned_data.get("cloned_from")
-    return jobs_of(request.user).filter(pk=origin).first() if origin else None

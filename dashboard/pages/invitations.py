@@ -47,7 +47,7 @@ def invite(request: Request, pk: int) -> HttpResponse:
         except NotChanged as refusal:
             form.add_error(None, str(refusal))
         else:
-            link = _link(request, secret)
+            link = absolute_url(request, reverse("join", args=[secret]))
             fate, form = _send(row, link), InviteForm()
     found = invitations.open_invitations(team, now)[: invitations.MAX_OPEN]
     context = {"team": team, "form": form, "link": link, "fate": fate, "now": now, "open": found}
@@ -76,10 +76,6 @@ def join(request: HttpRequest, secret: str) -> HttpResponse:
         return render(request, "join.html", {"problem": str(refusal)}, status=410)
     messages.success(request, _("You are now in %(name)s.") % {"name": row.team.name})
     return redirect("board")
-
-
-def _link(request: Request, secret: str) -> str:
-    return absolute_url(request, reverse("join", args=[secret]))
 
 
 def _send(row: Invitation, link: str) -> str:

@@ -17,7 +17,6 @@ from dashboard.pages.parts.log_view import LogView, format_text, parse_number
 from dashboard.queries.jobs import list_events
 from dashboard.queries.logs import filter_lines_from, get_line_before
 from jobs.clock import database_now
-from jobs.models import LogLine
 
 MAX_LINES = 2 * TAIL_LINES
 """A page that shows more, because it was followed for long, is drawn again with the newest lines."""
@@ -44,7 +43,8 @@ def new_lines(request: Request, pk: UUID) -> HttpResponse:
     """
     job, now = job_for(request, pk), database_now()
     view, context = load_log(request, job, now, list_events(job))
-    lines = _shown_lines(view, request.GET.get("first", ""))
+    line = view.lines.filter(pk=parse_number(request.GET.get("first", ""))).first()
+    lines = list(filter_lines_from(view.lines, line)[: MAX_LINES + 1]) if line is not None else []
     if request.GET.get("shape") != context["shape"] or not 0 < len(lines) <= MAX_LINES:
         return _render_whole(request, view, context)
     after = parse_number(request.GET.get("after", ""))
@@ -65,12 +65,6 @@ def text(request: Request, pk: UUID) -> HttpResponse:
     response = HttpResponse(body, content_type="text/plain; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="log-{job.pk}.txt"'
     return response
-
-
-def _shown_lines(view: LogView, first: str) -> list[LogLine]:
-    """Return the lines that the page shows, from its first one on, at most MAX_LINES + 1; [] where that is gone."""
-    line = view.lines.filter(pk=parse_number(first)).first()
-    return list(filter_lines_from(view.lines, line)[: MAX_LINES + 1]) if line is not None else []
 
 
 def _render_whole(request: Request, view: LogView, context: dict[str, Any]) -> HttpResponse:

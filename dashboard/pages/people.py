@@ -4,7 +4,6 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.contrib.auth.tokens import default_token_generator
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
@@ -47,7 +46,9 @@ def change_person(request: Request, pk: int) -> HttpResponse:
         raise Http404("no such account")
     do = request.POST.get("do", "")
     if do == "password" and settings.PASSWORD_SIGN_IN:
-        return _page(request, {"link": _password_link(request, user), "link_of": user})
+        key, token = urlsafe_base64_encode(force_bytes(user.pk)), default_token_generator.make_token(user)
+        link = request.build_absolute_uri(reverse("password_reset_confirm", args=[key, token]))
+        return _page(request, {"link": link, "link_of": user})
     try:
         accounts.change_account(pk, do, by=request.user)
     except NotChanged as refusal:
@@ -82,11 +83,6 @@ def change_rules(request: Request) -> HttpResponse:
 def _check_admin(request: Request) -> None:
     if not request.user.is_superuser:
         raise PermissionDenied(_("The people of the site are for its admins."))
-
-
-def _password_link(request: Request, user: User) -> str:
-    key, token = urlsafe_base64_encode(force_bytes(user.pk)), default_token_generator.make_token(user)
-    return request.build_absolute_uri(reverse("password_reset_confirm", args=[key, token]))
 
 
 def _page(request: Request, more: dict[str, Any] | None = None, *, status: int = 200) -> HttpResponse:

@@ -48,7 +48,7 @@ def record(request: Request) -> HttpResponse:
             messages.success(
                 request, _("The price of %(name)s in %(region)s is recorded.") % {"name": key[0], "region": region}
             )
-            return _back(region, name)
+            return HttpResponseRedirect(f"{reverse('prices')}?{urlencode({'region': region, 'price': name})}#history")
     return render(request, "prices.html", _context(request, region, name) | {"form": form}, status=422)
 
 
@@ -63,10 +63,6 @@ def accept(request: Request) -> HttpResponse:
     else:
         messages.success(request, _("Prices recorded: %(count)s.") % {"count": count})
     return redirect("prices")
-
-
-def _back(region: str, name: str) -> HttpResponseRedirect:
-    return HttpResponseRedirect(f"{reverse('prices')}?{urlencode({'region': region, 'price': name})}#history")
 
 
 def _context(request: Request, region: str, name: str) -> dict[str, Any]:

@@ -48,7 +48,8 @@ def begin(request: HttpRequest, key: str) -> HttpResponse:
     """Lead to the provider; whoever is signed in links it to the account."""
     provider = _provider(key)
     try:
-        answer = openid.begin(request, provider, redirect_uri=absolute_url(request, _callback_path(provider)))
+        path = reverse("provider-callback", args=[provider.key])
+        answer = openid.begin(request, provider, redirect_uri=absolute_url(request, path))
     except openid.ProviderDown as reason:
         return _down(request, provider, reason)
     request.session[NEXT] = safe_path(request, request.GET.get("next", ""))
@@ -130,10 +131,6 @@ def _provider(key: str) -> Provider:
     if provider is None:
         raise Http404("no such provider")
     return provider
-
-
-def _callback_path(provider: Provider) -> str:
-    return reverse("provider-callback", args=[provider.key])
 
 
 def _admit(request: HttpRequest, provider: Provider, claims: Claims, attempt: dict[str, str]) -> HttpResponse:

@@ -1,6 +1,5 @@
 """Changes of persistent resources: forms and questions with what each means, before a worker sends them."""
 
-from datetime import datetime
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -17,7 +16,7 @@ from dashboard.access.loaders import resource_for
 from dashboard.forms.resource_form import ResizeForm, ResourceForm
 from jobs import cost, spec, tasks, timeline
 from jobs.clock import database_now
-from jobs.models import PersistentResource, Team
+from jobs.models import Team
 from jobs.prices import current_book
 from jobs.submission import ask_for_change, resize_body
 
@@ -69,13 +68,9 @@ def change(request: Request, pk: int, action: str) -> HttpResponse:
     if request.method == "POST" and (form is None or form.is_valid()):
         body = resize_body(resource, form.sizes) if form is not None else {}
         return _ask(request, action, Place(team, resource.project, resource.region, resource.resource_id), body)
-    context = _context(resource, action, database_now()) | {"form": form}
+    context = {"resource": resource, "action": action, "verb": ACTIONS[action], "form": form, "now": database_now()}
+    context |= _costs(_hourly(resource.body, resource.region))
     return render(request, "resource_change.html", context, status=422 if request.method == "POST" else 200)
-
-
-def _context(resource: PersistentResource, action: str, now: datetime) -> dict[str, Any]:
-    hourly = _hourly(resource.body, resource.region)
-    return {"resource": resource, "action": action, "verb": ACTIONS[action], "now": now} | _costs(hourly)
 
 
 def _ask(request: Request, action: str, place: Place, body: dict[str, Any]) -> HttpResponse:

@@ -25,7 +25,7 @@ from jobs import cron, fallback, tasks
 from jobs.bounds import clean
 from jobs.clock import database_now
 from jobs.errors import NotAllowed, NotPermitted
-from jobs.models import Job, Schedule
+from jobs.models import Schedule
 from jobs.requests import schedules as verbs
 from jobs.requests.schedule_runs import run_now
 from jobs.states import JobState
@@ -74,6 +74,8 @@ def create(request: Request) -> HttpResponse:
 
 
 def _create(request: Request, start: Start, form: ScheduleForm, now: datetime) -> Schedule:
+    attempt = getattr(start.cloned_from, "attempt", None)
+    plan = None if attempt is None else fallback.plan_of(attempt.fallback.plan)
     return verbs.create_schedule(
         form.times,
         submission=start.submission,
@@ -82,14 +84,8 @@ def _create(request: Request, start: Start, form: ScheduleForm, now: datetime) -
         expected=start.expected or DEFAULT_RUN_TIME,
         now=now,
         cap_usd=start.cap_usd,
-        plan=_plan_of(start.cloned_from),
+        plan=plan,
     )
-
-
-def _plan_of(job: Job | None) -> fallback.Plan | None:
-    """Return the further attempts of the job that the schedule begins with; None where it has none."""
-    attempt = getattr(job, "attempt", None)
-    return None if attempt is None else fallback.plan_of(attempt.fallback.plan)
 
 
 def _form_page(request: Request, form: ScheduleForm, now: datetime, context: dict[str, Any]) -> HttpResponse:
@@ -176,14 +172,10 @@ def _act(request: Request, row: Schedule, action: str) -> None:
     elif action == "resume":
         verbs.resume_schedule(row, by=request.user, now=database_now())
     elif action == "run":
-        _run(request, row)
+        # The key of the page that asked, so that a second click finds the job of the first.
+        key = f"run-{clean(request.POST.get('key', ''))[:MAX_KEY_LENGTH] or uuid4()}"
+        job = run_now(row, by=request.user, now=database_now(), request_key=key)
+        if job.state == JobState.APPROVED:
+            tasks.enqueue_job(job.pk)
     else:
         verbs.delete_schedule(row, by=request.user)
-
-
-def _run(request: Request, row: Schedule) -> None:
-    """Request its job; the key of the page that asked makes a second click find the first job."""
-    key = f"run-{clean(request.POST.get('key', ''))[:MAX_KEY_LENGTH] or uuid4()}"
-    job = run_now(row, by=request.user, now=database_now(), request_key=key)
-    if job.state == JobState.APPROVED:
-        tasks.enqueue_job(job.pk)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from django.db.models import Count, F, Q, QuerySet, Sum
+from django.db.models import Count, F, Q, Sum
 from django.db.models.functions import Abs
 
 from jobs.models import BilledAmount, BillingImport, Team
@@ -28,29 +28,25 @@ def get_billed(team: Team) -> Billed | None:
     if row is None:
         return None
     amounts = BilledAmount.objects.filter(billing_import=row)
-    named = amounts.filter(job__isnull=False).select_related("job")
-    other = amounts.filter(job=None).order_by("-cost", "pk")
-    return Billed(
-        row,
-        list(_months(amounts)),
-        list(named.order_by(Abs("difference_usd").desc(nulls_last=True), "pk")[:MAX_ROWS]),
-        list(other.exclude(label="")[:MAX_ROWS]),
-        list(other.filter(label="")[:MAX_ROWS]),
-    )
-
-
-def _months(amounts: QuerySet[BilledAmount]) -> Iterator[dict[str, object]]:
-    ours = Q(job__isnull=False)
-    rows = amounts.values("month", "currency").annotate(
-        billed=Sum("cost", filter=ours),
+    is_ours = Q(job__isnull=False)
+    months = amounts.values("month", "currency").annotate(
+        billed=Sum("cost", filter=is_ours),
         taken_off=Sum("credits"),
         taxes=Sum("tax"),
         ours=Sum("ours_usd"),
         difference=Sum("difference_usd"),
-        unmatched=Sum("cost", filter=~ours),
+        unmatched=Sum("cost", filter=~is_ours),
         count=Count("job", distinct=True),
     )
-    yield from map(dict, rows.order_by("-month", "currency"))
+    named = amounts.filter(is_ours).select_related("job")
+    other = amounts.filter(job=None).order_by("-cost", "pk")
+    return Billed(
+        row,
+        [dict(month) for month in months.order_by("-month", "currency")],
+        list(named.order_by(Abs("difference_usd").desc(nulls_last=True), "pk")[:MAX_ROWS]),
+        list(other.exclude(label="")[:MAX_ROWS]),
+        list(other.filter(label="")[:MAX_ROWS]),
+    )
 
 
 def iterate_billed(row: BillingImport) -> Iterator[BilledAmount]:

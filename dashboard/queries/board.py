@@ -83,7 +83,8 @@ def list_board(
     """
     found = Case(When(search, then=1), default=0) if search else Value(1)
     name = F("owner__username") if with_owners else Value("")
-    rows = _on_board(jobs, ended_since).select_related(None).annotate(name=name, is_found=found)
+    on_board = jobs.filter(Q(ended_at=None) | Q(ended_at__gte=ended_since))
+    rows = on_board.select_related(None).annotate(name=name, is_found=found)
     order = ["-is_found", "-state_since"] if search else ["-state_since"]
     listed = list(rows.order_by(*order)[:MAX_JOBS].values_list("pk", "name", "is_found", *CHANGING))
     loaded = _load_changed(jobs, {pk: tuple(changing) for pk, _, _, *changing in listed}, now)
@@ -187,7 +188,3 @@ def get_month_spent(teams: Sequence[Team], group: Group, today: date) -> MonthSp
     found = list(rows.values_list("cents", "limit"))
     usd = Decimal(sum(spent or 0 for spent, _ in found)) / 100
     return MonthSpent(month, usd, limit_usd=found[0][1] if len(found) == 1 else None)
-
-
-def _on_board(jobs: QuerySet[Job], ended_since: datetime) -> QuerySet[Job]:
-    return jobs.filter(Q(ended_at=None) | Q(ended_at__gte=ended_since))

@@ -124,17 +124,17 @@ def list_failing_scopes(jobs: Iterable[Job]) -> list[Scope]:
 
     One query; none where the jobs were loaded `with_silence` and Vertex AI answers for all of them.
     """
-    scopes = {(job.project, job.region, job.kind) for job in jobs if _may_be_silent(job)}
+    scopes = {
+        (job.project, job.region, job.kind)
+        for job in jobs
+        if job.is_remote and not job.is_finished and getattr(job, "is_scope_silent", True)
+    }
     if not scopes:
         return []
     wanted = Q()
     for project, region, kind in sorted(scopes):
         wanted |= Q(project=project, region=region, kind=kind)
     return list(Scope.objects.filter(wanted, failing_since__isnull=False).order_by("failing_since", "pk"))
-
-
-def _may_be_silent(job: Job) -> bool:
-    return job.is_remote and not job.is_finished and getattr(job, "is_scope_silent", True)
 
 
 def list_attempts(job: Job) -> list[FallbackAttempt]:

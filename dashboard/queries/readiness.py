@@ -30,16 +30,20 @@ def get_readiness() -> dict[str, str]:
     try:
         now = database_now()
         parts["database"] = OK
-        if (migrations := _migrations()) != OK:
-            return parts | {"migrations": migrations}
+        executor = MigrationExecutor(connection)
+        # Without its tables nothing below can be asked.
+        if missing := executor.migration_plan(executor.loader.graph.leaf_nodes()):
+            return parts | {"migrations": f"{len(missing)} migrations are not applied"}
         rows = list(Heartbeat.objects.values_list("part", "queues", "at"))
         fresh = [(part, queues) for part, queues, at in rows if now - at <= MAX_HEARTBEAT_AGE]
         late = observe_lag(now)
     except DatabaseError:
         return parts | {"database": NO_ANSWER}
+    served = queues_served(fresh)
+    idle = [queue.name for queue in settings.CELERY_TASK_QUEUES if queue.name not in served]
     return parts | {
         "migrations": OK,
-        "worker": _workers(fresh),
+        "worker": f"no worker for {' and '.join(idle)}" if idle else OK,
         "beat": OK if any(part == Heartbeat.Part.BEAT for part, _ in fresh) else "no beat has been heard of lately",
         "observation": OK if late <= allowed_lag() else f"late by {late.total_seconds():.0f} s",
     }
@@ -72,14 +76,3 @@ def redis_state() -> str:
     finally:
         client.close()
     return OK
-
-
-def _workers(fresh: Sequence[tuple[str, str]]) -> str:
-    missing = [queue.name for queue in settings.CELERY_TASK_QUEUES if queue.name not in queues_served(fresh)]
-    return f"no worker for {' and '.join(missing)}" if missing else OK
-
-
-def _migrations() -> str:
-    executor = MigrationExecutor(connection)
-    missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    return f"{len(missing)} migrations are not applied" if missing else OK

@@ -57,23 +57,20 @@ def of_job(job: Job) -> Demand:
 def of_worker_pools(region: str, pools: list[Document], strategy: str = "STANDARD") -> Demand:
     """Return what worker pools, or the resource pools of a persistent resource, need."""
     demand = Demand(region, "spot" if strategy == "SPOT" else "machines")
-    for pool in pools:
-        if pool:
-            _add(demand, pool.get("machineSpec", {}), int(pool.get("replicaCount", "1")), strategy)
-    return demand
-
-
-def _add(demand: Demand, machine: dict[str, Any], count: int, strategy: str) -> None:
-    affinity = machine.get("reservationAffinity", {})
-    kind = affinity.get("reservationAffinityType", "")
-    if kind == "SPECIFIC_RESERVATION":
-        demand.reserved[affinity["values"][0]] += count
-    elif kind == "ANY_RESERVATION":
-        demand.any_reserved[machine["machineType"]] += count
-        demand.any_units.update(units_of(machine, count))
-    demand.metrics.update(metrics_of(machine, count, strategy))
-    if kind != "SPECIFIC_RESERVATION":
+    for pool in filter(None, pools):  # a worker pool that is left out is an empty message
+        machine = pool.get("machineSpec", {})
+        count = int(pool.get("replicaCount", "1"))
+        demand.metrics.update(metrics_of(machine, count, strategy))
+        affinity = machine.get("reservationAffinity", {})
+        kind = affinity.get("reservationAffinityType", "")
+        if kind == "SPECIFIC_RESERVATION":
+            demand.reserved[affinity["values"][0]] += count
+            continue  # its machines are set aside, so it takes none of those that all jobs share
         demand.units.update(units_of(machine, count))
+        if kind == "ANY_RESERVATION":
+            demand.any_reserved[machine["machineType"]] += count
+            demand.any_units.update(units_of(machine, count))
+    return demand
 
 
 def units_of(machine: dict[str, Any], count: int) -> Counter[str]:

@@ -65,19 +65,13 @@ class CapacityPlans:
         record.document["plan"] = self._inventory.plan
         self._runtime.store.save(record)
         for region in self._inventory.plan.get("spot", {}):
-            self._reclaim(region)
+            # The youngest job first, until no more machines are taken than there are.
+            for name in reversed(self._inventory.holders(region, "spot")):
+                job = self._runtime.store.get(Job, name)
+                if job is not None and job.has_started and self._inventory.excess(region, "spot"):
+                    self._inventory.release(name)
+                    self._engine.preempt(job)
         self._engine.admit_waiting()
-
-    def _reclaim(self, region: str) -> None:
-        """Reclaim Spot machines, the youngest first, until no more are taken than there are."""
-        for name in reversed(self._inventory.holders(region, "spot")):
-            excess = self._inventory.excess(region, "spot")
-            job = self._runtime.store.get(Job, name)
-            if not excess or job is None:
-                continue
-            if job.has_started:
-                self._inventory.release(name)
-                self._engine.preempt(job)
 
     def _get_record(self) -> CapacityPlan:
         if self._record is None:

@@ -114,7 +114,11 @@ def match_pools(job: Job, resource: PersistentResource) -> dict[str, int]:
     """
     needs: dict[str, int] = {}
     for index, worker_pool in job.worker_pools:
-        equal = [pool for pool in resource.document["resourcePools"] if _are_equal(worker_pool, pool)]
+        equal = [
+            pool
+            for pool in resource.document["resourcePools"]
+            if all(worker_pool.get(name) == pool.get(name) for name in ("machineSpec", "diskSpec"))
+        ]
         if not equal:
             text = f"worker_pool_specs[{index}] matches no resource pool of the PersistentResource {resource.id}"
             raise precondition(f"{text}: machine_spec and disk_spec must be equal.")
@@ -125,7 +129,3 @@ def match_pools(job: Job, resource: PersistentResource) -> dict[str, int]:
             raise precondition(f"{text} {resource.id} can have.")
         needs[fitting[0]] = needs.get(fitting[0], 0) + count
     return needs
-
-
-def _are_equal(worker_pool: Document, pool: Document) -> bool:
-    return all(worker_pool.get(name) == pool.get(name) for name in ("machineSpec", "diskSpec"))

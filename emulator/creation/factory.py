@@ -73,20 +73,12 @@ class RecordFactory:
         return resource
 
     def _check_capacity(self, job: Job) -> None:
-        if "persistentResourceId" in job.spec:
-            self._check_persistent_resource(job)
-        else:
+        if "persistentResourceId" not in job.spec:
             self._check_quota(demand.of_job(job))
-
-    def _check_quota(self, wanted: demand.Demand) -> None:
-        over = self._inventory.over_quota(wanted)
-        if over:
-            raise exhausted(messages.quota(over))
-
-    def _check_persistent_resource(self, job: Job) -> None:
-        """Refuse a job that its persistent resource can never run ("Run training jobs on a persistent resource")."""
-        resource = self._lending.find(job)
+            return
+        # What its persistent resource can never run: Vertex AI docs, "Run training jobs on a persistent resource".
         identifier = job.spec["persistentResourceId"]
+        resource = self._lending.find(job)
         if resource is None:
             raise precondition(f"The PersistentResource {identifier} does not exist in {job.location}.")
         if resource.state != "RUNNING":
@@ -97,3 +89,8 @@ class RecordFactory:
         if job.spec.get("serviceAccount") and not runtime.get("enableCustomServiceAccount"):
             raise precondition(f"The PersistentResource {identifier} does not enable custom service accounts.")
         match_pools(job, resource)
+
+    def _check_quota(self, wanted: demand.Demand) -> None:
+        over = self._inventory.over_quota(wanted)
+        if over:
+            raise exhausted(messages.quota(over))

@@ -42,7 +42,9 @@ def scheduling(spec: Document, *, at: str) -> Iterator[tuple[str, str]]:
     if strategy == "FLEX_START":
         yield from _flex_start(spec, at=at)
     elif strategy in SPOT:
-        yield from _spot(spec, at=at)
+        for path, machine in _machines(spec, at):
+            if is_tpu_pod(machine):
+                yield path, "The SPOT strategy does not support TPU Pods."
 
 
 def _machines(spec: Document, at: str) -> Iterator[tuple[str, Document]]:
@@ -65,12 +67,6 @@ def _flex_start(spec: Document, *, at: str) -> Iterator[tuple[str, str]]:
         if kind not in FLEX_START_GPUS and machine.get("machineType"):
             asked = f'accelerator "{kind}"' if kind else f'machine type "{machine["machineType"]}" without a GPU'
             yield path, f"The FLEX_START strategy does not support {asked}."
-
-
-def _spot(spec: Document, *, at: str) -> Iterator[tuple[str, str]]:
-    for path, machine in _machines(spec, at):
-        if is_tpu_pod(machine):
-            yield path, "The SPOT strategy does not support TPU Pods."
 
 
 def is_tpu_pod(machine: Document) -> bool:

@@ -161,11 +161,11 @@ class Relay:
             private.bind(name)
             await asyncio.get_running_loop().sock_connect(private, str(self._folder / "server"))
             inner_reader, inner = await asyncio.open_unix_connection(sock=private)
-        except BaseException:
+        except BaseException:  # also where the task is cancelled
             private.close()
             raise
         finally:
-            Path(name).unlink(missing_ok=True)
+            Path(name).unlink(missing_ok=True)  # a connection keeps the name of its ends
         peer = f"unix:{name}"
         self._open[peer] = writer
         if is_trusted:

@@ -114,9 +114,11 @@ class GrpcServer:
         except ApiError as problem:
             raise self._transcoder.error(problem) from None
         metadata = {str(name): value for name, value in context.invocation_metadata() if isinstance(value, str)}
+        # gRPC percent-encodes the path of the socket that it names as the peer.
         task = asyncio.ensure_future(self._ask(request, metadata, peer=unquote(context.peer())))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
+        # A client that gives up cancels this call, but not the request that it has sent.
         status, body = await asyncio.shield(task)
         if status == 0:
             raise Failure(UNAVAILABLE, "The connection was broken before the answer was sent.")

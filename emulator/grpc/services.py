@@ -8,7 +8,6 @@ takes 143 MB, and the discovery documents name neither field numbers nor gRPC me
 
 import gzip
 import re
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from google.api import annotations_pb2, http_pb2
@@ -97,9 +96,11 @@ class Services:
         files = descriptor_pb2.FileDescriptorSet.FromString(gzip.decompress(FILE.read_bytes()))
         for file in files.file:
             self.pool.Add(file)
-            for path, method in _methods(file):
-                http_rule = method.options.Extensions[annotations_pb2.http]
-                self._add_method(path, [http_rule, *http_rule.additional_bindings])
+            for service in file.service:
+                for method in service.method:
+                    http_rule = method.options.Extensions[annotations_pb2.http]
+                    path = f"/{file.package}.{service.name}/{method.name}"
+                    self._add_method(path, [http_rule, *http_rule.additional_bindings])
         for path, http_rule in MIXINS.items():
             self._add_method(path, [http_rule])
         self.status = self.message("google.rpc.Status")
@@ -121,9 +122,3 @@ class Services:
     def message(self, name: str) -> Any:
         """Return a message class by its full name."""
         return message_factory.GetMessageClass(self.pool.FindMessageTypeByName(name))
-
-
-def _methods(file: descriptor_pb2.FileDescriptorProto) -> Iterator[tuple[str, descriptor_pb2.MethodDescriptorProto]]:
-    for service in file.service:
-        for method in service.method:
-            yield f"/{file.package}.{service.name}/{method.name}", method

@@ -32,17 +32,15 @@ class Engine:
         self.runtime.set_state(job, "JOB_STATE_QUEUED")
         job.document["createTime"] = job.document["updateTime"]
         self.runtime.log(job, messages.WAITING)
-        self._timers.set(job, "phase", self._times.scaled(self._queue_seconds(job)))
+        script = script_of(job)
+        seconds = self._times.queue if script.queue_seconds is None else script.queue_seconds
+        if "persistentResourceId" in job.spec:  # it has no queue before the resource's own
+            seconds = min(seconds, ON_PERSISTENT_RESOURCE_QUEUE_SECONDS)
+        self._timers.set(job, "phase", self._times.scaled(seconds))
         max_wait = self._phases.capacity.max_wait_seconds(job)
         if max_wait is not None:
             self._timers.set(job, "give-up", max_wait)
         self._store.add(job)
-
-    def _queue_seconds(self, job: Job) -> float:
-        """Return how long a new job is queued at speed 1; a persistent resource has no queue before its own."""
-        script = script_of(job)
-        seconds = self._times.queue if script.queue_seconds is None else script.queue_seconds
-        return min(seconds, ON_PERSISTENT_RESOURCE_QUEUE_SECONDS) if "persistentResourceId" in job.spec else seconds
 
     def cancel(self, job: Job) -> None:
         """Start to cancel a job, which may still end otherwise. Raises ApiError 400 if it has ended."""
@@ -146,19 +144,17 @@ class Engine:
             if job.phase == Phase.QUEUED and "phase" not in job.timers:
                 self._timers.set(job, "phase", 0)
             if job.phase != Phase.DONE and not job.script:
-                self._recover(job)
+                lost = job.running_replicas
+                if job.phase == Phase.STOPPING and (lost or "phase" not in job.timers):
+                    self._phases.after_stop(job)
+                elif job.has_started:
+                    # Its processes ended with the emulator, so the replicas start on another host as after maintenance.
+                    job.hosts += 1
+                    for replica in lost:
+                        self.runtime.log(job, messages.TERMINATED, task=replica)
+                        job.machines[replica] = job.hosts
+                        self._phases.start(job, replica)
                 self._store.save(job)
-
-    def _recover(self, job: Job) -> None:
-        lost = job.running_replicas
-        if job.phase == Phase.STOPPING and (lost or "phase" not in job.timers):
-            self._phases.after_stop(job)
-        elif job.has_started:
-            job.hosts += 1
-            for replica in lost:
-                self.runtime.log(job, messages.TERMINATED, task=replica)
-                job.machines[replica] = job.hosts
-                self._phases.start(job, replica)
 
     def fire(self, job: Job, key: str) -> None:
         """Handle a timer of a job that is due."""

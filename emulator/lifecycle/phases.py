@@ -141,13 +141,11 @@ class Phases:
         if job.trial:
             self._timers.set(job, "watch", CHECK_TRIAL_SECONDS)
         self.observer.job_started(job)
-        if job.strategy == "SPOT" and (reclaim_seconds := self._reclaim_seconds(job)):
-            self._timers.set(job, "reclaim", reclaim_seconds)
-
-    def _reclaim_seconds(self, job: Job) -> float | None:
-        has_plan = not job.script and job.preemptions < len(self._reclaim_after)
-        planned = self._reclaim_after[job.preemptions] if has_plan else 0.0
-        return planned or self.capacity.reclaim_seconds(job)
+        if job.strategy == "SPOT":
+            has_plan = not job.script and job.preemptions < len(self._reclaim_after)
+            planned = self._reclaim_after[job.preemptions] if has_plan else 0.0
+            if seconds := planned or self.capacity.reclaim_seconds(job):
+                self._timers.set(job, "reclaim", seconds)
 
     # ------------------------------------------------------------ down from RUNNING
     def apply(self, job: Job, replica: str, decision: exits.Decision) -> None:

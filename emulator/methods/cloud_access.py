@@ -19,7 +19,11 @@ MAX_SERVICES = 30
 
 def test_permissions(emulator: Emulator, call: Call) -> Document:
     """Return those of the named permissions that the caller has in a project or on a service account."""
-    return _granted(emulator, _permissions(call))
+    body = call.json()
+    named = body.get("permissions") if isinstance(body, dict) else None
+    if not _is_texts(named) or not named or any("*" in each for each in named):
+        raise invalid("Request contains an invalid argument: permissions must name permissions without wildcards.")
+    return _granted(emulator, list(named))
 
 
 def test_bucket_permissions(emulator: Emulator, call: Call) -> Document:
@@ -34,7 +38,12 @@ def get_services(emulator: Emulator, call: Call) -> Document:
     if not names or len(names) > MAX_SERVICES:
         raise invalid(f"Request contains an invalid argument: names must have 1 to {MAX_SERVICES} items.")
     project = f"projects/{project_number(call.params['project'])}"
-    return {"services": [_service(emulator, project, name.rpartition("/")[2]) for name in names]}
+    services = []
+    for service in (name.rpartition("/")[2] for name in names):
+        state = "DISABLED" if service in emulator.disabled else "ENABLED"
+        about = {"name": f"{project}/services/{service}", "parent": project}
+        services.append({**about, "state": state, "config": {"name": service}})
+    return {"services": services}
 
 
 def show_access(emulator: Emulator, call: Call) -> Document:  # noqa: ARG001
@@ -53,22 +62,9 @@ def change_access(emulator: Emulator, call: Call) -> Document:
     return show_access(emulator, call)
 
 
-def _permissions(call: Call) -> list[str]:
-    body = call.json()
-    named = body.get("permissions") if isinstance(body, dict) else None
-    if not _is_texts(named) or not named or any("*" in each for each in named):
-        raise invalid("Request contains an invalid argument: permissions must name permissions without wildcards.")
-    return list(named)
-
-
 def _granted(emulator: Emulator, named: list[str]) -> Document:
     held = [each for each in named if each not in emulator.denied]
     return {"permissions": held} if held else {}
-
-
-def _service(emulator: Emulator, project: str, service: str) -> Document:
-    state = "DISABLED" if service in emulator.disabled else "ENABLED"
-    return {"name": f"{project}/services/{service}", "parent": project, "state": state, "config": {"name": service}}
 
 
 def _is_texts(value: Any) -> bool:

@@ -174,22 +174,15 @@ def _ranked(one: Comparison, name: str) -> Test:
         raise invalid(f"Invalid filter: {name} does not support {one.operator}")
     if name != "severity":
         _moment(one.value)
-        moment = _nanoseconds(one.value)
+        # With nine fractional digits, as entries have it, times compare as text; a float would lose the last ones.
+        fraction = re.search(r"\.(\d+)", one.value)
+        digits = (fraction[1] if fraction else "").ljust(9, "0")[:9]
+        moment = f"{timestamps.format_time(timestamps.parse_time(one.value))[:19]}.{digits}"
         return lambda entry: compare(entry[name][:-1], moment)
     if one.value.upper() not in SEVERITIES:
         raise invalid(f"Invalid filter: unknown severity {one.value}")
     rank = SEVERITIES[one.value.upper()]
     return lambda entry: compare(f"{SEVERITIES[entry.get('severity', 'DEFAULT')]:03d}", f"{rank:03d}")
-
-
-def _nanoseconds(text: str) -> str:
-    """Return a time with nine fractional digits, so that times compare as text."""
-    fraction = re.search(r"\.(\d+)", text)
-    return (
-        timestamps.format_time(timestamps.parse_time(text))[:19]
-        + "."
-        + (fraction[1] if fraction else "").ljust(9, "0")[:9]
-    )
 
 
 def _compared(one: Comparison, steps: list[str]) -> Test:

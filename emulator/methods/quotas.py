@@ -22,7 +22,11 @@ def list_infos(emulator: Emulator, call: Call) -> Document:
     """Return a page of the quotas that the plan limits, in the order of their metrics."""
     call.check_arguments("pageSize", "pageToken")
     project, service = call.params["project"], call.params["service"]
-    limits = _limits(emulator) if service == SERVICE else {}
+    limits: dict[str, dict[str, int]] = {}
+    plan = emulator.capacity_plans.show()["plan"].get("quotas", {}) if service == SERVICE else {}
+    for region, of_region in plan.items():
+        for metric, limit in of_region.items():
+            limits.setdefault(metric, {})[region] = limit
     position = paging.read_token(call.query.get("pageToken", ""), "quotaInfos", project)
     size = paging.page_size(call.query.get("pageSize", ""))
     rest = sorted(metric for metric in limits if position is None or metric > str(position[0]))
@@ -50,15 +54,6 @@ def usage_series(emulator: Emulator, project: str, test: Callable[[dict[str, str
                     "valueType": "INT64",
                     "points": [{"interval": {"startTime": at, "endTime": at}, "value": {"int64Value": str(amount)}}],
                 }
-
-
-def _limits(emulator: Emulator) -> dict[str, dict[str, int]]:
-    """Return the plan's limits by metric and region."""
-    found: dict[str, dict[str, int]] = {}
-    for region, limits in emulator.capacity_plans.show()["plan"].get("quotas", {}).items():
-        for metric, limit in limits.items():
-            found.setdefault(metric, {})[region] = limit
-    return found
 
 
 def _info(project: str, metric: str, limits: dict[str, int]) -> Document:

@@ -41,13 +41,16 @@ def _start(arguments: list[str], cpu_seconds: int) -> int:
     try:
         os.setsid()
         _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        # The signal comes for a death from now on; the guard may have died before (prctl(2)).
         if os.getppid() != guard:
             os._exit(1)
+        # Standard input is the pipe with the guard's commands.
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        # What is ignored stays so over exec (execve(2)): Python ignores SIGPIPE, the guard SIGINT.
         for number in (signal.SIGPIPE, signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
         os.nice(NICENESS)
-        if cpu_seconds:
+        if cpu_seconds:  # SIGXCPU at the first limit, SIGKILL at the second (getrlimit(2))
             resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 5))
         os.execv(arguments[0], arguments)  # noqa: S606  # starting it is the purpose
     except OSError as problem:
@@ -60,12 +63,13 @@ def _descendants(ancestor: int) -> list[int]:
     parents: dict[int, int] = {}
     for folder in PROC.glob("[0-9]*"):
         try:
+            # The command's name stands in brackets, and may hold blanks and brackets (proc(5)).
             _, _, rest = (folder / "stat").read_text().rpartition(")")
         except OSError:
             continue
         parents[int(folder.name)] = int(rest.split()[1])
     descendants = [pid for pid, parent in parents.items() if parent == ancestor]
-    for pid in descendants:
+    for pid in descendants:  # the list grows while it is walked
         descendants.extend(child for child, parent in parents.items() if parent == pid)
     return descendants
 
@@ -74,6 +78,7 @@ def _memory_bytes(processes: list[int]) -> int:
     total = 0
     for pid in processes:
         try:
+            # The second field of statm: resident pages (proc(5)).
             total += int((PROC / str(pid) / "statm").read_text().split()[1])
         except (OSError, IndexError):
             continue
@@ -111,6 +116,7 @@ def _reap(child: int) -> int | None:
     """Collect the processes that have ended; return the replica's status if it is one of them."""
     status = None
     while True:
+        # Of any child: the guard is the subreaper of what the replica leaves behind (prctl(2)).
         try:
             pid, raw = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
@@ -161,6 +167,7 @@ def main() -> int:
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
     wake, waker = os.pipe()
     os.set_blocking(waker, False)
+    # Only a signal that has a handler is written into the wake-up descriptor, which must not block.
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -71,21 +71,18 @@ def prepare(job: Job, replica: str, folders: Folders, images: Images, *, storage
     if job.trial:
         cluster.metric_file(job, folders).parent.mkdir(parents=True, exist_ok=True)
     if "pythonPackageSpec" in pool:
-        return Launch(_package(task, scratch, folders), environment, scratch)
+        # The runner installs the package into a throwaway environment and then becomes its module.
+        options = ["--environment", str(scratch / "environment"), "--module", task["pythonModule"]]
+        for uri in task["packageUris"]:
+            options += ["--package", folders.local(uri)]
+        arguments = [folders.local(part) for part in task.get("args", [])]
+        command = [sys.executable, "-I", str(RUNNER), *options, "--", *arguments]
+        return Launch(command, environment, scratch)
     image = images.find(task["imageUri"])
     command = task.get("command") or (image.command if image is not None else [])
     arguments = [folders.local(part) for part in [*command, *task.get("args", [])]]
     folder = _work_folder(scratch, image)
     return Launch([_program(arguments[0], environment["PATH"], folder), *arguments[1:]], environment, folder)
-
-
-def _package(task: Document, scratch: Path, folders: Folders) -> list[str]:
-    """Return the command that installs a Python package into a throwaway environment and runs its module."""
-    options = ["--environment", str(scratch / "environment"), "--module", task["pythonModule"]]
-    for uri in task["packageUris"]:
-        options += ["--package", folders.local(uri)]
-    arguments = [folders.local(part) for part in task.get("args", [])]
-    return [sys.executable, "-I", str(RUNNER), *options, "--", *arguments]
 
 
 def _work_folder(scratch: Path, image: Image | None) -> Path:

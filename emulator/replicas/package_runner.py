@@ -24,20 +24,19 @@ def _print(text: str) -> None:
     sys.stdout.flush()
 
 
-def _environment(folder: Path, libraries: list[str]) -> tuple[Path, Path]:
-    """Make an empty environment that also sees `libraries`; return its interpreter and its site-packages."""
+def _environment(folder: Path) -> tuple[Path, Path]:
+    """Make an empty environment; return its interpreter and its site-packages.
+
+    It also sees the packages of the interpreter that runs the emulator, as a container has those of its image.
+    """
     shutil.rmtree(folder, ignore_errors=True)
     venv.create(folder, with_pip=False, symlinks=True)
     site = next(folder.glob("lib*/python*/site-packages"))
-    (site / "image.pth").write_text("".join(f"{path}\n" for path in libraries))
-    return folder / "bin" / "python", site
-
-
-def _libraries() -> list[str]:
-    """Return the site-packages of the interpreter that runs the emulator."""
     code = "import site, json; print(json.dumps(site.getsitepackages()))"
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    return list(json.loads(output))
+    libraries = json.loads(output)
+    (site / "image.pth").write_text("".join(f"{path}\n" for path in libraries))
+    return folder / "bin" / "python", site
 
 
 def _has(python: Path, module: str) -> bool:
@@ -77,7 +76,7 @@ def main() -> None:
     parser.add_argument("arguments", nargs="*")
     args = parser.parse_args()
     _print("Running run_module.py")
-    python, site = _environment(args.environment, _libraries())
+    python, site = _environment(args.environment)
     for package in args.package:
         if not package.is_file():
             sys.stderr.write(f"CommandException: No URLs matched: {package}\n")

@@ -102,12 +102,14 @@ class ProcessRunner:
             how = Exit(START_ERROR_EXIT, "StartError", f" Termination log message: {problem}")
         except OSError as problem:
             how = Exit(START_ERROR_EXIT, "StartError", f" Termination log message: {START_FAILURE}{problem}")
+        # The engine may have started the replica again meanwhile: then another process has its place.
         if self._running.get((job.name, replica)) is running:
             del self._running[job.name, replica]
         if not self._is_closing:
             self._engine.exited(job, replica, how)
 
     async def _execute(self, job: Job, replica: str, running: RunningReplica, launch: Launch) -> Exit:
+        # -I: the replica's PYTHON* variables and its folder are not for the guard.
         command = [sys.executable, "-I", "-S", str(GUARD), *self._limits.arguments(), "--", *launch.arguments]
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(
@@ -117,7 +119,7 @@ class ProcessRunner:
             stderr=pipe,
             cwd=launch.folder,
             env=launch.environment,
-            start_new_session=True,
+            start_new_session=True,  # Ctrl-C in a terminal reaches the emulator only, which ends its replicas
         )
         assert process.stdin is not None
         assert process.stdout is not None
@@ -175,6 +177,7 @@ class ProcessRunner:
 def assign_ports(job: Job) -> None:
     """Give every replica of a job a port that is free now, kept over restarts, so that they reach each other."""
     missing = [replica for replica in job.replica_names if replica not in job.ports]
+    # Every probe stays open until all have a port, or the system could give one port twice.
     with contextlib.ExitStack() as stack:
         for replica in missing:
             probe = stack.enter_context(socket.socket())

@@ -48,6 +48,7 @@ def cpu_seconds(ancestor: int) -> float | None:
     ticks: dict[int, int] = {}
     for folder in PROC.glob("[0-9]*"):
         try:
+            # The command's name stands in brackets, and may hold blanks and brackets (proc(5)).
             _, _, rest = (folder / "stat").read_text().rpartition(")")
         except OSError:
             continue
@@ -57,6 +58,6 @@ def cpu_seconds(ancestor: int) -> float | None:
     if ancestor not in ticks:
         return None
     family = [ancestor]
-    for pid in family:
+    for pid in family:  # the list grows while it is walked
         family.extend(child for child, parent in parents.items() if parent == pid)
     return sum(ticks[pid] for pid in family) / os.sysconf("SC_CLK_TCK")

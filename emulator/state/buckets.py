@@ -76,7 +76,11 @@ class Buckets:
         data = path.read_bytes() if status.st_size <= MAX_CHECKSUM_BYTES else b""
         generation = str(status.st_mtime_ns // 1_000)
         when = format_time(status.st_mtime)
-        checksums = {"crc32c": _crc32c(data), "md5Hash": _md5(data)} if data or not status.st_size else {}
+        checksums = {}
+        if data or not status.st_size:
+            crc32c = google_crc32c.Checksum(data).digest()
+            md5 = hashlib.md5(data, usedforsecurity=False).digest()
+            checksums = {"crc32c": base64.b64encode(crc32c).decode(), "md5Hash": base64.b64encode(md5).decode()}
         return {
             "kind": "storage#object",
             "id": f"{bucket}/{name}/{generation}",
@@ -103,11 +107,3 @@ class Buckets:
             if not (file.startswith(".") and file.endswith(".part"))
         )
         yield from sorted(name for name in names if name.startswith(prefix))
-
-
-def _md5(data: bytes) -> str:
-    return base64.b64encode(hashlib.md5(data, usedforsecurity=False).digest()).decode()
-
-
-def _crc32c(data: bytes) -> str:
-    return base64.b64encode(google_crc32c.Checksum(data).digest()).decode()

@@ -73,21 +73,22 @@ class Logs:
                 text = f"The emulator keeps {MAX_ENTRIES_PER_JOB} entries of a job; the rest of this log is dropped."
                 line = Line(line.moment, "service", "WARNING", {"textPayload": text})
             self._last += 1
-            rows.append(self._row(job, line))
+            number = self._last
+            machine = "" if line.task == "service" else job.machine_name(line.task)
+            # What the labels of an entry need; `_entry` takes it out of the payload again.
+            data = json.dumps(line.payload | {"_": [job.project_id, job.trial, machine]})
+            # The float of a moment is exact to microseconds only.
+            nanoseconds = round(line.moment * 1e6) * 1000
+            severity = SEVERITIES.get(line.severity, 0)
+            # The insertId has the same length for every number, so that it orders as text.
+            row = (number, job.project, job.id, line.task, nanoseconds, f"{number:014x}", severity, data)
+            rows.append(row)
         self._counts[job.id] = count
         if len(rows) == 1:
             self._db.execute(INSERT, rows[0])
         elif rows:
             with self._store.transaction():
                 self._db.executemany(INSERT, rows)
-
-    def _row(self, job: Job, line: Line) -> tuple[Any, ...]:
-        number = self._last
-        machine = "" if line.task == "service" else job.machine_name(line.task)
-        data = json.dumps(line.payload | {"_": [job.project_id, job.trial, machine]})
-        nanoseconds = round(line.moment * 1e6) * 1000
-        severity = SEVERITIES.get(line.severity, 0)
-        return (number, job.project, job.id, line.task, nanoseconds, f"{number:014x}", severity, data)
 
     def read(
         self,
@@ -106,6 +107,7 @@ class Logs:
         terms: list[Any] = list(values)
         if since is not None:
             where.append("moment >= ?")
+            # A little earlier, for a float is not exact; the caller's filter decides about each entry.
             terms.append(int(since * 1e9) - 1000)
         if after is not None:
             where.append("(moment, insert_id) " + ("<" if descending else ">") + " (?, ?)")

@@ -53,7 +53,15 @@ class Studies:
             if point is None:
                 study.is_open = False
                 break
-            self._start(study, str(number), point)
+            trial: Document = {
+                "id": str(number),
+                "state": "ACTIVE",
+                "parameters": [{"parameterId": name, "value": value} for name, value in point.items()],
+                "startTime": self._runtime.timestamp(),
+            }
+            study.trials.append(trial)
+            self._store.save(study)
+            self._launch(study, trial, point)
         self._end_if_done(study)
 
     def resume(self, study: Study) -> None:
@@ -79,17 +87,6 @@ class Studies:
             if value is not None:
                 seen.append((_point(trial), value))
         return search.suggest(study.spec, seen, number=number, seed=study.id)
-
-    def _start(self, study: Study, trial_id: str, point: Point) -> None:
-        trial: Document = {
-            "id": trial_id,
-            "state": "ACTIVE",
-            "parameters": [{"parameterId": name, "value": value} for name, value in point.items()],
-            "startTime": self._runtime.timestamp(),
-        }
-        study.trials.append(trial)
-        self._store.save(study)
-        self._launch(study, trial, point)
 
     def _launch(self, study: Study, trial: Document, point: Point) -> None:
         job = self._factory.new_trial_job(study, trial["id"], arguments(point))
@@ -132,7 +129,8 @@ class Studies:
             trial |= {"state": "SUCCEEDED", "finalMeasurement": final}
         else:
             trial["state"] = "INFEASIBLE"
-            trial["infeasibleReason"] = self._reason(job)
+            error = (job.outcome or {}).get("error", {})
+            trial["infeasibleReason"] = str(error.get("message") or "The trial did not report the metric of the study.")
             study.failed += job.state != "JOB_STATE_CANCELLED"
         if study.is_open and _has_failed(study):
             study.has_failed = True
@@ -140,17 +138,17 @@ class Studies:
         self._store.save(study)
         self._start_trials(study)
 
-    def _reason(self, job: Job) -> str:
-        error = (job.outcome or {}).get("error", {})
-        return str(error.get("message") or "The trial did not report the metric of the study.")
-
     def _read_metrics(self, study: Study, trial: Document, job: Job) -> None:
         metrics = [metric["metricId"] for metric in study.spec["metrics"]]
         if job.script and job.state == SUCCEEDED:
             point = _point(trial)
-            measured = [
-                {"stepCount": "1", "metrics": [{"metricId": metrics[0], "value": _script_metric(study.spec, point)}]}
+            # The metric is best, 1, where every parameter is a third up its scale.
+            places = [
+                space.position_of(one, point[one["parameterId"]])
+                for one in space.active(study.spec["parameters"], point)
             ]
+            value = 1 - sum((place - 1 / 3) ** 2 for place in places)
+            measured = [{"stepCount": "1", "metrics": [{"metricId": metrics[0], "value": value}]}]
         else:
             measured = measures.load(metric_file(job, self._folders), metrics, started=parse_time(trial["startTime"]))
         if measured and measured != trial.get("measurements"):
@@ -202,9 +200,3 @@ def arguments(point: Point) -> list[str]:
 
 def _text(value: space.Value) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 else str(value)
-
-
-def _script_metric(study: Document, point: Point) -> float:
-    """Return the metric of a trial with a script: best, 1, where every parameter is a third up its scale."""
-    places = [space.position_of(one, point[one["parameterId"]]) for one in space.active(study["parameters"], point)]
-    return 1 - sum((place - 1 / 3) ** 2 for place in places)

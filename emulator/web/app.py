@@ -66,7 +66,10 @@ class RequestHandler:
             if fault.kind in faults.STATUSES:
                 headers = {} if fault.retry_after is None else {"Retry-After": str(fault.retry_after)}
                 return _json(fault.error().body(), status=int(fault.kind), headers=headers)
-            return _response(await self._call(request, match, fault))
+            answer = await self._call(request, match, fault)
+            if isinstance(answer, Reply):
+                return Response(answer.body, answer.status, dict(answer.headers), media_type=answer.content_type)
+            return _json(answer)
         except ApiError as problem:
             return _json(problem.body(), status=problem.http)
         except Exception:  # the edge: a bug here must not look like a broken connection
@@ -91,6 +94,7 @@ class RequestHandler:
         )
         fields = routes.selected_fields(route, call)
         self._emulator.calls[route.method] += 1
+        # Awaited behind the transaction, or what other requests write meanwhile would be part of it.
         with self._emulator.store.transaction():
             answer = route.handler(self._emulator, call)
         answer = await answer if inspect.isawaitable(answer) else answer
@@ -100,7 +104,7 @@ class RequestHandler:
 
 async def _body(request: Request) -> bytes:
     size = request.headers.get("content-length", "0")
-    if size.isdigit() and int(size) > MAX_BODY_BYTES:
+    if size.isdecimal() and int(size) > MAX_BODY_BYTES:
         raise ApiError(413, "The request is too large.")
     chunks, total = [], 0
     async for chunk in request.stream():
@@ -116,14 +120,9 @@ def _json(body: Any, *, status: int = 200, headers: dict[str, str] | None = None
     return Response(content, status, headers, media_type="application/json")
 
 
-def _response(answer: Any) -> Response:
-    if isinstance(answer, Reply):
-        return Response(answer.body, answer.status, dict(answer.headers), media_type=answer.content_type)
-    return _json(answer)
-
-
 def reset(transport: asyncio.BaseTransport) -> None:
     """Break a connection: the other end gets a TCP reset."""
+    # To linger for 0 seconds sends a reset in place of an orderly end (socket(7)).
     transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     cast(asyncio.WriteTransport, transport).abort()
 

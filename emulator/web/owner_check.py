@@ -45,7 +45,11 @@ def protocol_for_owner(find: socket_owners.Lookup) -> type[asyncio.Protocol]:
                 made = cast(Http, AutoHTTPProtocol)
                 answer = made(config=self._config, server_state=self._server_state, **self._more)
             else:
-                answer = Refused(self._server_state, _refusal(our_user, user))
+                source = "has no owner that the system could name" if user is None else f"comes from the user id {user}"
+                body = json.dumps(ApiError(403, REFUSAL.format(our_user=our_user, source=source)).body()).encode()
+                head = f"HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+                refusal = head.encode() + b"Connection: close\r\n\r\n" + body
+                answer = Refused(self._server_state, refusal)
             cast(asyncio.Transport, transport).set_protocol(answer)
             answer.connection_made(transport)
 
@@ -61,13 +65,6 @@ def find_owner(find: socket_owners.Lookup, transport: asyncio.BaseTransport) -> 
         return find(client[:2], server[:2])
     except (OSError, ValueError):
         return None  # refused: who cannot be known may be anybody
-
-
-def _refusal(our_user: int, user: int | None) -> bytes:
-    source = "has no owner that the system could name" if user is None else f"comes from the user id {user}"
-    body = json.dumps(ApiError(403, REFUSAL.format(our_user=our_user, source=source)).body()).encode()
-    head = f"HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
-    return head.encode() + b"Connection: close\r\n\r\n" + body
 
 
 class Refused(asyncio.Protocol):

@@ -26,10 +26,11 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; fra
 
 def show(emulator: Emulator, call: Call) -> Reply:
     """Return the page; `?note=` is the result of the last button."""
+    note = call.query.get("note", "")
     parts = [
         "<h1>Vertex AI training, emulated</h1>",
         "<p class=note>This server runs the commands of the jobs it is given, on this computer.</p>",
-        _note(call),
+        f"<p role=status class=note>{_e(note)}</p>" if note else "",
         _clock(emulator),
         _jobs(emulator),
         _persistent_resources(emulator),
@@ -94,11 +95,6 @@ def _e(value: object) -> str:
 def _button(action: str, label: str, **hidden: str) -> str:
     fields = "".join(f'<input type=hidden name="{_e(name)}" value="{_e(value)}">' for name, value in hidden.items())
     return f'<form method=post>{fields}<button name=do value="{_e(action)}">{_e(label)}</button></form> '
-
-
-def _note(call: Call) -> str:
-    note = call.query.get("note", "")
-    return f"<p role=status class=note>{_e(note)}</p>" if note else ""
 
 
 def _clock(emulator: Emulator) -> str:

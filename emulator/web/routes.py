@@ -30,6 +30,11 @@ from emulator.web import control, page
 
 Handler = Callable[[Emulator, Call], Any | Awaitable[Any]]
 PARENT = "/v1/projects/{project}/locations/{location}"
+REPOSITORY = PARENT + "/repositories/{repository}"
+QUOTAS = "/v1/projects/{project}/locations/global/services/{service}/quotaInfos"
+ACCOUNT = "/v1/projects/-/serviceAccounts/{account}"
+TEST = "testIamPermissions"
+BUCKET_IAM = f"/storage/v1/b/{{bucket}}/iam/{TEST}"
 MESSAGES: dict[str, str] = {each.kind: each.message for each in (Job, Study, Pipeline, PersistentResource, Model)}
 """What get and list answer with, by collection."""
 HTTP = {
@@ -88,48 +93,6 @@ def _operations() -> list[Route]:
     return routes
 
 
-def _storage() -> list[Route]:
-    return [
-        route("POST", "/upload/storage/v1/b/{bucket}/o", "storage.upload", storage.upload),
-        route("PUT", "/upload/storage/v1/b/{bucket}/o", "storage.upload", storage.resume),
-        route("GET", "/download/storage/v1/b/{bucket}/o/{object}", "storage.objects.get", storage.get_object),
-        route("GET", "/storage/v1/b/{bucket}/o/{object}", "storage.objects.get", storage.get_object),
-        route("DELETE", "/storage/v1/b/{bucket}/o/{object}", "storage.objects.delete", storage.delete_object),
-        route("GET", "/storage/v1/b/{bucket}/o", "storage.objects.list", storage.list_objects),
-        route("GET", "/storage/v1/b/{bucket}", "storage.buckets.get", storage.get_bucket),
-        route("GET", "/storage/v1/b", "storage.buckets.list", storage.list_buckets),
-        route("POST", "/storage/v1/b", "storage.buckets.insert", storage.insert_bucket),
-    ]
-
-
-def _access() -> list[Route]:
-    account, permissions = "/v1/projects/-/serviceAccounts/{account}", "testIamPermissions"
-    return [
-        route("POST", "/v3/projects/{project}:" + permissions, f"projects.{permissions}",
-              cloud_access.test_permissions),
-        route("POST", f"{account}:{permissions}", f"serviceAccounts.{permissions}",
-              cloud_access.test_permissions),
-        route("GET", "/storage/v1/b/{bucket}/iam/testPermissions", f"storage.buckets.{permissions}",
-              cloud_access.test_bucket_permissions),
-        route("GET", "/v1/projects/{project}/services:batchGet", "services.batchGet", cloud_access.get_services),
-        route("GET", "/v1/projects/{project}/locations/global/services/{service}/quotaInfos", "quotaInfos.list",
-              quotas.list_infos),
-        route("GET", "/_emulator/access", "_emulator.access", cloud_access.show_access),
-        route("POST", "/_emulator/access", "_emulator.access", cloud_access.change_access),
-    ]  # fmt: skip
-
-
-def _artifacts() -> list[Route]:
-    repository = PARENT + "/repositories/{repository}"
-    return [
-        route("GET", repository, "repositories.get", artifacts.get_repository),
-        route("GET", repository + "/packages/{package}/tags/{tag}", "tags.get", artifacts.get_tag),
-        route("GET", repository + "/dockerImages/{image}", "dockerImages.get", artifacts.get_image),
-        route("GET", "/_emulator/images", "_emulator.images", artifacts.show_images),
-        route("POST", "/_emulator/images", "_emulator.images", artifacts.change_images),
-    ]
-
-
 ROUTES = [
     *_collection(Job, "list get delete cancel", create=jobs.create_custom_job),
     *_collection(Study, "list delete cancel", create=jobs.create_study, get=jobs.get_study),
@@ -149,9 +112,25 @@ ROUTES = [
     route("POST", "/v2/entries:list", "entries.list", log_entries.list_),
     route("GET", "/v3/projects/{project}/timeSeries", "timeSeries.list", time_series.list_),
     route("POST", "/token", "token", token.exchange),
-    *_storage(),
-    *_access(),
-    *_artifacts(),
+    route("POST", "/upload/storage/v1/b/{bucket}/o", "storage.upload", storage.upload),
+    route("PUT", "/upload/storage/v1/b/{bucket}/o", "storage.upload", storage.resume),
+    route("GET", "/download/storage/v1/b/{bucket}/o/{object}", "storage.objects.get", storage.get_object),
+    route("GET", "/storage/v1/b/{bucket}/o/{object}", "storage.objects.get", storage.get_object),
+    route("DELETE", "/storage/v1/b/{bucket}/o/{object}", "storage.objects.delete", storage.delete_object),
+    route("GET", "/storage/v1/b/{bucket}/o", "storage.objects.list", storage.list_objects),
+    route("GET", "/storage/v1/b/{bucket}", "storage.buckets.get", storage.get_bucket),
+    route("GET", "/storage/v1/b", "storage.buckets.list", storage.list_buckets),
+    route("POST", "/storage/v1/b", "storage.buckets.insert", storage.insert_bucket),
+    route(
+        "GET", f"/storage/v1/b/{{bucket}}/iam/{TEST}", f"storage.buckets.{TEST}", cloud_access.test_bucket_permissions
+    ),
+    route("POST", f"/v3/projects/{{project}}:{TEST}", f"projects.{TEST}", cloud_access.test_permissions),
+    route("POST", f"{ACCOUNT}:{TEST}", f"serviceAccounts.{TEST}", cloud_access.test_permissions),
+    route("GET", "/v1/projects/{project}/services:batchGet", "services.batchGet", cloud_access.get_services),
+    route("GET", QUOTAS, "quotaInfos.list", quotas.list_infos),
+    route("GET", REPOSITORY, "repositories.get", artifacts.get_repository),
+    route("GET", REPOSITORY + "/packages/{package}/tags/{tag}", "tags.get", artifacts.get_tag),
+    route("GET", REPOSITORY + "/dockerImages/{image}", "dockerImages.get", artifacts.get_image),
     route("GET", "/_emulator/", "_emulator.page", page.show),
     route("POST", "/_emulator/", "_emulator.page", page.submit),
     route("GET", "/_emulator/health", "_emulator.health", control.health),
@@ -169,6 +148,10 @@ ROUTES = [
     route("POST", "/_emulator/preempt", "_emulator.preempt", control.preempt),
     route("POST", "/_emulator/evict", "_emulator.evict", control.evict),
     route("POST", "/_emulator/maintenance", "_emulator.maintenance", control.maintenance),
+    route("GET", "/_emulator/access", "_emulator.access", cloud_access.show_access),
+    route("POST", "/_emulator/access", "_emulator.access", cloud_access.change_access),
+    route("GET", "/_emulator/images", "_emulator.images", artifacts.show_images),
+    route("POST", "/_emulator/images", "_emulator.images", artifacts.change_images),
 ]
 
 

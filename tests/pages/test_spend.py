@@ -208,6 +208,17 @@ class TestBudgets:
         assert "jobs of owner" in text
         assert "jobs with the label a=b" in text
 
+    def test_a_version_that_is_none_closes_nothing(self, team: Team, lead: User, signed_in: SignIn) -> None:
+        browser = signed_in(lead)
+        browser.post(f"/budgets/new/{team.pk}/", NEW)
+        row = Budget.objects.get()
+        for version in ("", "one", "²", "9" * 5_000):
+            answer = browser.post(f"/budgets/{row.pk}/close/", {"version": version, "reason": "Over"}, follow=True)
+
+            assert "Somebody else has changed this budget" in text_of(answer)
+        row.refresh_from_db()
+        assert row.closed_at is None
+
     def test_others_may_not(
         self, team: Team, lead: User, owner: User, approver: User, stranger: User, signed_in: SignIn
     ) -> None:

@@ -164,9 +164,12 @@ class Compose:
         body = deepcopy(self.job.kept)
         for form in self.single:
             write_fields(form, body)
-        rows = {WORKER_POOLS: [_pool(form, at) for at, form in enumerate(self.pools)]}
+        pools = [
+            deepcopy(form.kept) if at and form.is_skipped else form.to_body() for at, form in enumerate(self.pools)
+        ]
+        rows = {WORKER_POOLS: pools}
         if self.job.cleaned_data.get("strategy") == "reservation":
-            reserve(rows[WORKER_POOLS], self.job.cleaned_data.get("reservation", ""))
+            reserve(pools, self.job.cleaned_data.get("reservation", ""))
         if self.layout.tunes:
             rows[PARAMETERS] = self.tree.parameters
         for path, values in rows.items():
@@ -232,10 +235,6 @@ class Compose:
         }
         conditions = (each for each in at if each[1].endswith(".parameterSpec"))
         return found | {path.removesuffix(".parameterSpec"): (form, "parent_values") for form, path in conditions}
-
-
-def _pool(form: WorkerPoolForm, at: int) -> dict[str, Any]:
-    return deepcopy(form.kept) if at and form.is_skipped else form.to_body()
 
 
 def form_data(initial: Mapping[str, Any]) -> dict[str, Any]:

@@ -43,6 +43,7 @@ class Located(forms.Field):
     def load(self, json: Any) -> Any:
         """Return the value of this JSON, or None if the field would not write the same JSON for what it shows."""
         shown = self.prepare_value(self.from_json(json))
+        # A browser strips line ends from a control of one line, and posts CRLF for each in a text area (HTML, 4.10).
         if isinstance(shown, str) and ("\r" in shown or ("\n" in shown and not self.widget_takes_lines)):
             return None
         try:

@@ -82,7 +82,10 @@ class Command(BaseCommand):
             if options["json"]:
                 reports.append(_report(name, reading, findings, code))
             else:
-                self._write_result(name, reading, findings, code)
+                for line in _lines(name, findings):
+                    self.stdout.write(line)
+                what = f"{reading.kind.replace('_', ' ')}, {reading.form}" if reading.form else "no job"
+                self.stdout.write(f"{name}: {('valid', 'refused', 'unreadable')[code]}: {what}")
         if options["json"]:
             self.stdout.write(json.dumps(reports, indent=2, ensure_ascii=True))
         return worst
@@ -135,12 +138,6 @@ class Command(BaseCommand):
         self._findings(name, findings)
         self.stdout.write(f"{job.pk} {job.state}")
         return VALID
-
-    def _write_result(self, name: str, reading: importer.Reading, findings: list[Finding], code: int) -> None:
-        for line in _lines(name, findings):
-            self.stdout.write(line)
-        what = f"{reading.kind.replace('_', ' ')}, {reading.form}" if reading.form else "no job"
-        self.stdout.write(f"{name}: {('valid', 'refused', 'unreadable')[code]}: {what}")
 
     def _findings(self, name: str, findings: Iterable[Finding]) -> None:
         for line in _lines(name, findings):

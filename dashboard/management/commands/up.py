@@ -56,7 +56,9 @@ class Command(BaseCommand):
                 facts = {"address": site.address, "host": site.host, "rehearsal": emulated, "reached": reached}
                 held.write(**facts)
                 keeper.on_stop = partial(held.write, **facts, stopping=True)
-                keeper.watchers.append(Welcome(site.host, site.port, _known_name(), lines))
+                # Django answers 400 to a Host header that is none of these; a pattern is no name to send.
+                names = [name for name in settings.ALLOWED_HOSTS if not name.startswith(("*", "."))]
+                keeper.watchers.append(Welcome(site.host, site.port, names[0] if names else "localhost", lines))
                 if emulated and not options["no_demo"] and not plan.emulator_state(site).exists():
                     keeper.watchers.append(FirstResource(site.state / "emulator-port"))
                 connections.close_all()
@@ -139,9 +141,3 @@ def _grpc_port(site: plan.Site, *, besides: int) -> int | None:
     if not grpc.is_installed():
         return None
     return ports.remembered(site.state / "emulator-grpc-port", "127.0.0.1", besides=besides)
-
-
-def _known_name() -> str:
-    """Return a host name that the site answers to."""
-    names = [name for name in settings.ALLOWED_HOSTS if not name.startswith(("*", "."))]
-    return names[0] if names else "localhost"

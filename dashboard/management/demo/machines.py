@@ -47,7 +47,9 @@ class FirstResource:
         """Create the resource; return why there is none, or an empty string. One that is there already is enough."""
         try:
             port = int(self.port_file.read_text())
-            request = urllib.request.Request(_address(port), data=json.dumps(BODY).encode(), method="POST")  # noqa: S310 loopback
+            parent = f"projects/{TEAMS['vision']['project']}/locations/{REGION}"
+            address = f"http://127.0.0.1:{port}/v1/{parent}/persistentResources?persistentResourceId={NAME}"
+            request = urllib.request.Request(address, data=json.dumps(BODY).encode(), method="POST")
             request.add_header("Content-Type", "application/json")
             with urllib.request.urlopen(request, timeout=REQUEST_SECONDS):  # noqa: S310 loopback
                 return ""
@@ -56,8 +58,3 @@ class FirstResource:
                 return "" if refusal.code == 409 else f"{refusal.code} {refusal.reason}"
         except (OSError, ValueError) as failure:
             return str(failure) or type(failure).__name__
-
-
-def _address(port: int) -> str:
-    parent = f"projects/{TEAMS['vision']['project']}/locations/{REGION}"
-    return f"http://127.0.0.1:{port}/v1/{parent}/persistentResources?persistentResourceId={NAME}"

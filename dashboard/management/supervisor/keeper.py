@@ -53,7 +53,7 @@ class Keeper:
     def run(self) -> None:
         """Start everything, keep it running, stop everything."""
         bell, self.bell = socket.socketpair()
-        bell.settimeout(0)
+        bell.settimeout(0)  # `signal.set_wakeup_fd` takes no descriptor that blocks
         self.bell.settimeout(0)
         heard = [number for number in STOPPING if signal.getsignal(number) != signal.SIG_IGN]  # nohup ignores SIGHUP
         before = {number: signal.signal(number, self._on_signal) for number in heard}
@@ -81,7 +81,9 @@ class Keeper:
 
     def turn(self, seconds: float) -> None:
         """Wait at most `seconds` for something to happen, print the output of parts, restart what died."""
-        for key, _ in self.selector.select(self._pause(seconds)):
+        now = time.monotonic()
+        pause = max(0.0, min([seconds, *(moment - now for moment, _ in self.due.values())]))
+        for key, _ in self.selector.select(pause):
             if key.data is None:
                 self.bell.recv(4096)
             else:
@@ -127,10 +129,6 @@ class Keeper:
         self.due[name] = (now + wait, child.part)
         again = f"restarting in {wait:.0f} s (death {deaths} in a row)" if wait else "restarting it now"
         self.console.log(f"{name} died ({child.ending()}); {again}")
-
-    def _pause(self, seconds: float) -> float:
-        now = time.monotonic()
-        return max(0.0, min([seconds, *(moment - now for moment, _ in self.due.values())]))
 
     # ------------------------------------------------------------ layers
     def _start_layers(self) -> None:

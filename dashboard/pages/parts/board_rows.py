@@ -177,6 +177,10 @@ def board_row(
         at, word = now + max(timeout_of(job) - timeline.running(job, now), timedelta()), "times out"
     elif word == "since" and (until := gives_up_at(job)) is not None:
         at, word = until, "gives up" if until > now else "gave up"
+    metrics = getattr(job, "metrics", None)
+    percent = None
+    if metrics is not None and metrics.fraction is not None and job.running_since is not None:
+        percent = round(100 * metrics.fraction)
     return BoardRow(
         row=row_of(job, now, silent, held),
         at=at,
@@ -185,15 +189,9 @@ def board_row(
         accelerators=accelerators_of(job.machines),
         actions=_actions(job, viewer),
         may_decide=viewer.may_decide(job),
-        percent=_percent_done(job),
+        percent=percent,
         attempt=attempt_words(job),
     )
-
-
-def _percent_done(job: Job) -> int | None:
-    metrics = getattr(job, "metrics", None)
-    is_known = metrics is not None and metrics.fraction is not None and job.running_since is not None
-    return round(100 * metrics.fraction) if metrics is not None and is_known else None
 
 
 def _actions(job: Job, viewer: Viewer) -> tuple[Action, ...]:

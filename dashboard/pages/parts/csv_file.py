@@ -29,6 +29,7 @@ def csv_lines(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator
     for row in itertools.chain([head], rows):
         writer.writerow([cell(value) for value in row])
         yield line.getvalue()
+        # csv writes into a file only, so one line at a time is taken out of this one.
         line.seek(0)
         line.truncate()
 
@@ -40,6 +41,7 @@ def cell(value: object) -> str:
     if isinstance(value, datetime):
         return iso(value)
     text = str(value)
+    # -0.5 begins as a formula does, and is none.
     return f"'{text}" if text.startswith(FORMULA_SIGNS) and not _is_number(text) else text
 
 

@@ -20,6 +20,7 @@ SHOWN = ("as", "zoom", "metric")
 
 def wants_part(request: Request) -> bool:
     """Return whether the browser will swap the answer into a page that it already shows."""
+    # htmx also fetches whole pages: for links with hx-boost, and for one that its own history has no more.
     return bool(request.htmx) and not request.htmx.boosted and not request.htmx.history_restore_request
 
 

@@ -80,9 +80,12 @@ def read_filters(form: HistoryForm) -> tuple[HistoryFilters, dict[int, str] | No
     found = form.cleaned_data
     names = found.get("owner", ())
     owners = get_owners(names) if names else None
+    states: set[str] = set()
+    for value in found.get("state", ()):  # "=" and a state, or the name of a group of states
+        states |= {value[1:]} if value.startswith("=") else states_for(value)
     filters = HistoryFilters(
         name=found.get("q", ""),
-        state=frozenset(state for value in found.get("state", ()) for state in _states(value)),
+        state=frozenset(states),
         owner=frozenset(owners.values() if owners else names),
         since=found.get("since"),
         until=found.get("until"),
@@ -90,10 +93,6 @@ def read_filters(form: HistoryForm) -> tuple[HistoryFilters, dict[int, str] | No
         **{name: frozenset(found.get(name, ())) for name in ("strategy", "accelerator", "region", "team")},
     )
     return filters, owners
-
-
-def _states(value: str) -> frozenset[str]:
-    return frozenset({value[1:]}) if value.startswith("=") else states_for(value)
 
 
 def facets_of(figures: HistoryFigures, filters: HistoryFilters) -> list[Facet]:

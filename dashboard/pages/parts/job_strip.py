@@ -102,7 +102,10 @@ def _while_running(known: Known) -> Iterator[Figure]:
     yield from _results(known)
     if known.study is None and not is_waiting:
         yield _ran(known)
-    yield from _use(known)
+    note = _("all replicas, %(machines)s") % {"machines": known.row.job.machines}
+    for series in known.measured.usage.series:
+        if series.last is not None:
+            yield Figure(percent(series.last[2]), _("%(name)s use") % {"name": series.name}, note)
     rate = f"{money(job.hourly_usd)}/h" if job.hourly_usd is not None else ""
     yield _cost(known, rate)
     yield from _restarts(known)
@@ -147,13 +150,6 @@ def _results(known: Known) -> Iterator[Figure]:
     elif study is None and metric is not None:
         label = f"{metric.name}, {metric.trend}"
         yield Figure(metric.last, label, _("best %(best)s") % {"best": metric.best})
-
-
-def _use(known: Known) -> Iterator[Figure]:
-    note = _("all replicas, %(machines)s") % {"machines": known.row.job.machines}
-    for series in known.measured.usage.series:
-        if series.last is not None:
-            yield Figure(percent(series.last[2]), _("%(name)s use") % {"name": series.name}, note)
 
 
 def _cost(known: Known, note: str) -> Figure:

@@ -89,6 +89,7 @@ def _that_fit(lines: list[LogLine], before: LogLine | None) -> tuple[LogLine | N
     """Leave out the oldest lines where all together are too long for a page; one line is always left."""
     room = MAX_PAGE_BYTES
     for place in range(len(lines) - 1, -1, -1):
+        # As it is sent: escaped, "&" takes five bytes.
         room -= len(escape(lines[place].message[:MAX_CHARACTERS]).encode(errors="replace"))
         if room < 0 and place < len(lines) - 1:
             return lines[place], lines[place + 1 :]

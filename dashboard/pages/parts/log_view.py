@@ -206,6 +206,7 @@ def format_text(entries: Iterable[Entry]) -> Iterator[str]:
 
 def parse_number(text: str) -> int:
     """Return a line's number; 0, which no line has, for anything else."""
+    # Other digits than ASCII's are decimal too, and a number of 19 digits may not fit a column of 64 bits.
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else 0
 
 

@@ -78,7 +78,8 @@ def failure_of(
     circumstances = _with_events(list_events(job) if events is None else events, job, circumstances_of(job))
     known, is_from_log = _diagnosis(job, circumstances), False
     if known is None:
-        logged = (diagnose(None, message, circumstances) for message in _errors(job, errors))
+        messages = list_service_errors(job) if errors is None else errors
+        logged = (diagnose(None, message, circumstances) for message in messages)
         known, is_from_log = next((each for each in logged if each is not None and each.cause != "unknown"), None), True
     if known is not None and known.cause in EXPLAINED_BY_OUTPUT:
         known = _with_output(job, known)
@@ -111,10 +112,6 @@ def circumstances_of(job: Job) -> Circumstances:
         timeout=timeout_of(job),
         is_cancel_requested=job.cancel_requested_at is not None,
     )
-
-
-def _errors(job: Job, errors: Iterable[str] | None) -> Iterable[str]:
-    return list_service_errors(job) if errors is None else errors
 
 
 def _with_events(events: Sequence[JobEvent], job: Job, circumstances: Circumstances) -> Circumstances:

@@ -53,7 +53,7 @@ def read_search(text: str) -> Q:
 
 
 def _words(text: str) -> list[str]:
-    try:
+    try:  # without NUL, which PostgreSQL takes in no text
         return shlex.split(text.replace("\x00", ""))
     except ValueError:  # a quote that is still open
         return text.replace("\x00", "").split()
