@@ -29,14 +29,16 @@ def reassess(job: Job, now: datetime) -> Change | None:
     """
     submission, expected = submission_of(job), timedelta(seconds=job.expected_seconds)
     resources = known_resources(submission, apart_from=job.pk)
+    approval = find_approval(job) if job.cap_usd is not None else None
     context = load_context(
         job.team,
         resources=resources,
         sweep_size=sweep_size(job),
         by=job.owner,
         cap_usd=job.cap_usd,
-        is_approvers_cap=job.cap_usd is not None and _has_approvers_cap(job),
+        is_approvers_cap=approval is not None and approval.cap_usd is not None,
     )
+    # The job's own commitment does not count against it, and policy sets nothing in a job that was approved.
     context = replace(context, budgets=budgets.left_for_job(job, now), budget_jobs=1, fills=False)
     assessment = assess(submission, context, expected=expected)
     if not (refused := assessment.errors):
@@ -74,12 +76,6 @@ def _ask_again(job: Job, assessment: Assessment, asks: list[dict[str, object]], 
     )
     amounts = {"max_usd": assessment.max_usd, "limit_usd": assessment.decision.limit_usd, "approved_usd": None}
     return Change((event,), {"due_at": None, **amounts}, question=Question(asks, policy), releases=True)
-
-
-def _has_approvers_cap(job: Job) -> bool:
-    """Return whether an approver has set the cap, or one that is higher."""
-    approval = find_approval(job)
-    return approval is not None and approval.cap_usd is not None
 
 
 def save_price_snapshot(job: Job, assessment: Assessment, context: Context, now: datetime) -> None:
