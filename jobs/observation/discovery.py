@@ -96,7 +96,10 @@ class Walk:
         self._row = row
         self._watch = cadence.Stopwatch(now)
         self._spend = partial(rate_limit.spend, rate_limit.reads(row.project, row.region), now=now)
-        self._inside = _inside_followed(row)
+        # Kind and number of the jobs that do the work of the pipelines and tuning jobs that we follow.
+        parents = Job.objects.filter(project=row.project, region=row.region).exclude(kind=Job.Kind.CUSTOM_JOB)
+        numbers = {number for sources in parents.values_list("log_sources", flat=True).iterator() for number in sources}
+        self._inside = {(kind, number) for number in numbers for kind in RUNS_INSIDE.values()}
         self._gets_left = MAX_GETS
         self.aside = SetAside(str(row), now=now)
         self.last_error = ""
@@ -182,13 +185,6 @@ def hint_of(external: ExternalJob) -> str:
     if instance == settings.INSTANCE:
         return "This Trainboard made it and has no row for it, as after its database was restored."
     return f"Another Trainboard made it: {instance}." if instance else ""
-
-
-def _inside_followed(row: Discovery) -> set[tuple[str, str]]:
-    """Kind and number of the jobs that do the work of pipelines and tuning jobs that we follow."""
-    parents = Job.objects.filter(project=row.project, region=row.region).exclude(kind=Job.Kind.CUSTOM_JOB)
-    numbers = {number for sources in parents.values_list("log_sources", flat=True).iterator() for number in sources}
-    return {(kind, number) for number in numbers for kind in RUNS_INSIDE.values()}
 
 
 def _followed(names: Iterable[str]) -> set[str]:

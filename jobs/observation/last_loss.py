@@ -38,7 +38,9 @@ def record_last_loss(job: Job, events: Sequence[JobEvent], lines: Sequence[LogLi
     restarted = [row.occurred_at for row in events if row.kind == JobEvent.Kind.RESTARTED and not row.detail["replica"]]
     since = max(restarted, default=job.submitted_at or job.requested_at)
     taken = next((line for line in lines if line.timestamp > since and line.message.startswith(TAKEN_AWAY)), None)
-    was_running = _was_running(events)
+    # Whether the machines ran until the end; of a pipeline its custom job shows it.
+    of_custom_job = [row for row in events if row.kind == JobEvent.Kind.CUSTOM_JOB_STATE]
+    was_running = any(row.from_state in BILLABLE and row.to_state == JobState.FAILED for row in of_custom_job or events)
     reason = "preempted" if taken is not None or was_running else "stockout"
     line_of_loss = taken or next((line for line in reversed(lines) if _names_loss(line, since)), None)
     transitions.record_event(
@@ -51,12 +53,6 @@ def record_last_loss(job: Job, events: Sequence[JobEvent], lines: Sequence[LogLi
         detail={"replica": "", "restarts": losses},
         once_key="machines_lost",
     )
-
-
-def _was_running(events: Sequence[JobEvent]) -> bool:
-    """Whether the machines ran until the end; of a pipeline its custom job shows it."""
-    of_custom_job = [row for row in events if row.kind == JobEvent.Kind.CUSTOM_JOB_STATE]
-    return any(row.from_state in BILLABLE and row.to_state == JobState.FAILED for row in of_custom_job or events)
 
 
 def _is_loss(error: object) -> bool:

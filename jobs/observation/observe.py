@@ -66,27 +66,23 @@ def observe(scope_id: int, *, now: datetime) -> Listed | None:
         return None
     listed = None
     with record_failure(scope, now=now):  # which may end the block early
-        listed = _observe(scope, now)
-    return listed  # noqa: RET504
-
-
-def _observe(scope: Scope, now: datetime) -> Listed | None:
-    watched = {job.remote_name: job for job in list_watched(scope, now)}
-    if not (watched or may_have_duplicates(scope, now) or has_child_jobs(scope, now)):
-        claims.release_poll(scope, due_at=None, answered_at=scope.answered_at)
-        return None
-    with cadence.call_seconds(scope.failures) as patience:
-        if not patience:
-            claims.postpone_poll(scope, due_at=now + ANOTHER_PROBE)
+        watched = {job.remote_name: job for job in list_watched(scope, now)}
+        if not (watched or may_have_duplicates(scope, now) or has_child_jobs(scope, now)):
+            claims.release_poll(scope, due_at=None, answered_at=scope.answered_at)
             return None
-        poll = Poll(scope, watched, patience, now)
-        last_error = poll.run()
-    claims.wake_feed(scope.project, due_at=now)
-    interval, asked = cadence.poll_interval(watched.values()), last_error.retry_after if last_error else None
-    due_at = now + asked if asked else cadence.next_poll_at(scope.pk, interval, now=now)
-    due_at = now if poll.is_cut_short else due_at
-    claims.release_poll(scope, due_at=due_at, answered_at=now, last_error=str(last_error or poll.aside.words))
-    return Listed(poll.unmatched, is_complete=poll.is_list_complete)
+        with cadence.call_seconds(scope.failures) as patience:
+            if not patience:
+                claims.postpone_poll(scope, due_at=now + ANOTHER_PROBE)
+                return None
+            poll = Poll(scope, watched, patience, now)
+            last_error = poll.run()
+        claims.wake_feed(scope.project, due_at=now)
+        interval, asked = cadence.poll_interval(watched.values()), last_error.retry_after if last_error else None
+        due_at = now + asked if asked else cadence.next_poll_at(scope.pk, interval, now=now)
+        due_at = now if poll.is_cut_short else due_at
+        claims.release_poll(scope, due_at=due_at, answered_at=now, last_error=str(last_error or poll.aside.words))
+        listed = Listed(poll.unmatched, is_complete=poll.is_list_complete)
+    return listed  # noqa: RET504
 
 
 class Poll:

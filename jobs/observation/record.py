@@ -49,7 +49,9 @@ def record(job: Job, remote: vertex.RemoteJob, *, now: datetime, **columns: Any)
 
     The caller holds the claim. Writes nothing but that it was seen when the answer holds nothing new.
     """
-    if _is_stale(job, remote, now):
+    # An answer that a newer one has overtaken would take the job back.
+    known, reported = _plausible(job.remote_updated_at, now), _plausible(remote.update_time, now)
+    if known is not None and reported is not None and reported < known:
         return
     with transaction.atomic():
         _record_gap(job, remote, now)
@@ -105,11 +107,6 @@ def number(remote: vertex.RemoteJob) -> str:
 def _plausible(moment: datetime | None, now: datetime) -> datetime | None:
     """Return a time that Vertex AI gave, None when it lies too far in the future."""
     return moment if moment is not None and moment <= now + MAX_AHEAD else None
-
-
-def _is_stale(job: Job, remote: vertex.RemoteJob, now: datetime) -> bool:
-    known, reported = _plausible(job.remote_updated_at, now), _plausible(remote.update_time, now)
-    return known is not None and reported is not None and reported < known
 
 
 def _record_gap(job: Job, remote: vertex.RemoteJob, now: datetime) -> None:

@@ -18,7 +18,7 @@ from jobs.diagnosis import read_exits
 from jobs.diagnosis.exits import NOT_PERMANENT
 from jobs.models import Job, JobEvent, LogLine
 from jobs.observation.last_loss import last_restart_words, record_last_loss
-from jobs.observation.restart_causes import Cause, cause_of, is_spot
+from jobs.observation.restart_causes import cause_of, is_spot
 from jobs.states import WAITING_AT_VERTEX
 from jobs.timeline import BILLABLE, state_spans
 from jobs.timeline.attempts import ATTEMPT_BEGINS, SAME
@@ -101,7 +101,16 @@ def _whole_restarts(job: Job, events: Sequence[JobEvent], lines: Sequence[LogLin
             line for line in nearby if not line.message.startswith(TAKEN_AWAY) or moment - line.timestamp <= GRACE
         ]
         cause = cause_of(job, nearby, has_run=learned_at is not None, is_logged=is_logged)
-        found.append(_whole(moment, cause, learned_at))
+        found.append(
+            Restart(
+                moment,
+                cause.reason,
+                cause.message,
+                exit_code=cause.exit_code,
+                is_certain=cause.is_certain,
+                learned_at=learned_at,
+            )
+        )
         since = moment
     return found
 
@@ -115,17 +124,6 @@ def _later_attempts(job: Job, lines: Sequence[LogLine]) -> list[LogLine]:
     begins = [line for line in lines if line.message == ATTEMPT_BEGINS]
     is_first_kept = not begins or job.started_at is None or begins[0].timestamp <= job.started_at
     return begins[1:] if is_first_kept else begins
-
-
-def _whole(at: datetime, cause: Cause, learned_at: datetime | None) -> Restart:
-    return Restart(
-        at,
-        cause.reason,
-        cause.message,
-        exit_code=cause.exit_code,
-        is_certain=cause.is_certain,
-        learned_at=learned_at,
-    )
 
 
 def _replica_restarts(job: Job, lines: Sequence[LogLine], whole: Sequence[datetime], now: datetime) -> list[Restart]:
