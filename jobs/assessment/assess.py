@@ -182,6 +182,11 @@ def _most(cost: Estimate | None) -> Decimal | None:
     return None if most is None else min(round_up(most), MAX_USD - CENT)
 
 
+def storable_usd(usd: Decimal | None) -> Decimal | None:
+    """Return an amount that its column can hold, else None: what a job of a billion replicas would cost."""
+    return usd if usd is not None and usd < MAX_USD else None
+
+
 def outcome_of(findings: Iterable[Finding]) -> Outcome:
     """Return what becomes of a job with these findings: the worst severity decides."""
     severities = {finding.severity for finding in findings}

@@ -17,6 +17,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from jobs import cost, spec, strategies, transitions, vertex
+from jobs.assessment import storable_usd
 from jobs.clients import INSTANCE_LABEL, JOB_LABEL
 from jobs.errors import NotPermitted
 from jobs.models import ExternalJob, Job, JobEvent, Team
@@ -26,7 +27,6 @@ from jobs.observation.record import mark_seen, number, record
 from jobs.observation.set_aside import SetAside
 from jobs.prices import current_book
 from jobs.queue import claims
-from jobs.requests.request import storable
 from jobs.spec.shape import fields
 from jobs.storable import fit
 
@@ -154,7 +154,7 @@ def _row(
         request_key=f"adopted:{sha256(remote.name.encode()).hexdigest()[:40]}",
         is_adopted=True,
         expected_seconds=0,
-        hourly_usd=storable(price.usd_per_hour),
+        hourly_usd=storable_usd(price.usd_per_hour),
         estimate=price.as_dict(),
         remote_name=remote.name,
         state="",

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from jobs import budgets
-from jobs.assessment import Assessment, Context, assess
+from jobs.assessment import Assessment, Context, assess, storable_usd
 from jobs.cost import rate_of
 from jobs.cost.lines import as_text
 from jobs.models import Job, JobEvent
@@ -12,7 +12,6 @@ from jobs.requests.approval_coverage import find_approval, find_uncovered
 from jobs.requests.context import load_context, submission_of, sweep_size
 from jobs.requests.persistent_resources import known_resources, waits_for_resource
 from jobs.requests.questions import Question
-from jobs.requests.request import storable
 from jobs.states import JobState
 from jobs.strategies import STRATEGIES
 from jobs.submission.ports import Change, Event
@@ -96,5 +95,5 @@ def save_price_snapshot(job: Job, assessment: Assessment, context: Context, now:
         "lines": [line.as_dict() for line in estimate.lines],
     }
     ours = Job.objects.filter(pk=job.pk, claim=job.claim, state=JobState.APPROVED)
-    hourly = storable(estimate.usd_per_hour)
+    hourly = storable_usd(estimate.usd_per_hour)
     ours.update(price_snapshot=snapshot, hourly_usd=hourly, cap_cancels=context.cap_cancels)
