@@ -61,7 +61,12 @@ def decide(submission: Submission, matched: Matched) -> Decision:
     deciding = (each for each in matched.rules if each[1].outcome in ("allow", "ask", "refuse"))
     number, decided_by = next(deciding, (0, None))
     if decided_by is not None and decided_by.outcome != "allow":
-        found.append(_finding(decided_by, matched, number))
+        severity = Severity.ERROR if decided_by.outcome == "refuse" else Severity.APPROVAL
+        code, message, remedy = explain(decided_by, matched)
+        if matched.version:
+            who = _("Decided by %(who)s.", who=who_decides(decided_by.groups)) if decided_by.outcome == "ask" else ""
+            message = joined(decided_by.words, message, _where(matched, number), who)
+        found.append(Finding(code=code, severity=severity, field="", message=message, remedy=remedy, source=SOURCE))
     return Decision(tuple(found), decided_by, number, matched.facts, matched.limit_usd, matched.version)
 
 
@@ -70,15 +75,6 @@ def _where(matched: Matched, number: int) -> str:
     if not matched.version:
         return ""
     return _("(Policy %(version)s, rule %(number)s.)", version=matched.version, number=number)
-
-
-def _finding(rule: Rule, matched: Matched, number: int) -> Finding:
-    severity = Severity.ERROR if rule.outcome == "refuse" else Severity.APPROVAL
-    code, message, remedy = explain(rule, matched)
-    if matched.version:
-        who = _("Decided by %(who)s.", who=who_decides(rule.groups)) if rule.outcome == "ask" else ""
-        message = joined(rule.words, message, _where(matched, number), who)
-    return Finding(code=code, severity=severity, field="", message=message, remedy=remedy, source=SOURCE)
 
 
 def _missing(rule: Rule, submission: Submission, where: str) -> list[Finding]:

@@ -28,10 +28,8 @@ def describe(rule: Rule) -> str:
         return _("%(outcome)s about every job", outcome=outcome)
     if rule.outcome == "require":
         return _("%(outcome)s of every job", outcome=outcome)
-    return _("%(outcome)s in every job", outcome=outcome) if rule.outcome == "set" else _every(rule)
-
-
-def _every(rule: Rule) -> str:
+    if rule.outcome == "set":
+        return _("%(outcome)s in every job", outcome=outcome)
     return _("Allow every job") if rule.outcome == "allow" else _("Refuse every job")
 
 

@@ -43,7 +43,10 @@ def record_resource(resource: PersistentResource, now: datetime) -> bool:
     """Record what a resource has cost until now; False where another worker has meanwhile."""
     place = {"project": resource.project, "region": resource.region, "resource_id": resource.resource_id}
     paid = ResourceSpend.objects.filter(**place)
-    since = _count_from(resource, now)
+    # The midnight (UTC) from which on the bill is counted now.
+    earliest = now - DAY * MAX_DAYS
+    since = earliest if resource.billed_until is None else min(resource.billed_until, now) - DAY * AGAIN_DAYS
+    since = datetime.combine(max(since, earliest).astimezone(UTC).date(), time(), UTC)
     if paid.filter(of_groups=None).exists():  # counted before persons and labels were: the month so far is counted anew
         since = min(since, datetime.combine(month_of(now), time(), UTC))
     sizes = list(ResourceSize.objects.filter(**place).order_by("pk"))
@@ -66,13 +69,6 @@ def record_resource(resource: PersistentResource, now: datetime) -> bool:
         )
         held.update(billed_until=now)
     return True
-
-
-def _count_from(resource: PersistentResource, now: datetime) -> datetime:
-    """Return the midnight (UTC) from which on the bill is counted now."""
-    earliest = now - DAY * MAX_DAYS
-    since = earliest if resource.billed_until is None else min(resource.billed_until, now) - DAY * AGAIN_DAYS
-    return datetime.combine(max(since, earliest).astimezone(UTC).date(), time(), UTC)
 
 
 def _list_jobs(resource: PersistentResource, since: datetime) -> list[Job]:

@@ -56,7 +56,11 @@ def claim_next(now: datetime, channel: Channel | None) -> list[Delivery]:
     Of a summary all that are due for the same receiver are taken, oldest first.
     """
     to = {"channel": channel} if channel is not None else {"person__isnull": False}
-    due = _due(now).filter(**to).exclude(Exists(_earlier("channel" if channel is not None else "person")))
+    # An earlier delivery about the same job that the same receiver still waits for goes first.
+    receiver = "channel" if channel is not None else "person"
+    same = {receiver: OuterRef(receiver), "job": OuterRef("job"), "message__lt": OuterRef("message")}
+    earlier = Delivery.objects.filter(state=State.WAITING, is_digest=False, **same)
+    due = _due(now).filter(**to).exclude(Exists(earlier))
     for first in due.order_by("due_at", "pk")[:5]:  # another worker may take one between the two statements
         token = uuid.uuid4()
         pks = _together(first, now)
@@ -72,12 +76,6 @@ def claim_next(now: datetime, channel: Channel | None) -> list[Delivery]:
 def _due(now: datetime) -> QuerySet[Delivery]:
     free = Q(claimed_until=None) | Q(claimed_until__lte=now)
     return Delivery.objects.filter(free, state=State.WAITING, due_at__lte=now)
-
-
-def _earlier(receiver: str) -> QuerySet[Delivery]:
-    """Earlier deliveries about the same job that the same receiver still waits for."""
-    same = {receiver: OuterRef(receiver), "job": OuterRef("job"), "message__lt": OuterRef("message")}
-    return Delivery.objects.filter(state=State.WAITING, is_digest=False, **same)
 
 
 def _together(first: Delivery, now: datetime) -> Sequence[int]:

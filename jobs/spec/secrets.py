@@ -112,7 +112,8 @@ class Masker:
 
     def _text(self, text: str) -> str:
         for value in self._values:
-            for form in (value, _escaped(value)):
+            # The second form is the value as JSON and Python write it inside quotes.
+            for form in (value, value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")):
                 if len(form) >= MIN_TEXT_LENGTH:
                     text = text.replace(form, MASK)
         return masked(text, spans(text))
@@ -129,8 +130,3 @@ class Masker:
     def _quotes(self, text: str) -> bool:
         """Whether a text repeats a secret of another field."""
         return any(len(value) >= 8 and value in text for value in self._values)
-
-
-def _escaped(value: str) -> str:
-    """The value as JSON and Python write it inside quotes."""
-    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
