@@ -170,25 +170,24 @@ def _values(rule: Rule, submission: Submission) -> Iterator[_Value]:
     if wanted := rule.set_encryption_key:
         found = (job.encryption_spec.kms_key_name or None) if job.encryption_spec is not None else None
         name, field = _("the encryption key"), "encryptionSpec.kmsKeyName"
-        yield _Value("encryption", name, field, wanted, found, _with_key(wanted))
+        yield _Value(
+            "encryption", name, field, wanted, found,
+            lambda old: replace(
+                old, job=old.job.but(encryption_spec=EncryptionSpec(kms_key_name=rule.set_encryption_key))
+            ),
+        )  # fmt: skip
     if rule.set_timeout_hours is not None:
         timeout, limit = spec.scheduling.timeout, timedelta(hours=float(rule.set_timeout_hours))
         found = None if timeout is None else _hours(timeout)
         yield _Value(
-            "timeout", _("the timeout"), path("scheduling.timeout"), _hours(limit), found, _with_timeout(limit)
-        )
+            "timeout", _("the timeout"), path("scheduling.timeout"), _hours(limit), found,
+            lambda old: old.with_job_spec(old.job_spec.but(scheduling=old.job_spec.scheduling.but(timeout=limit))),
+        )  # fmt: skip
 
 
 def _with_label(key: str, value: str) -> Callable[[Submission], Submission]:
+    # A function of its own, because the loop over the labels goes on before the lambda is called.
     return lambda old: replace(old, job=old.job.but(labels={**old.job.labels, key: value}))
-
-
-def _with_key(name: str) -> Callable[[Submission], Submission]:
-    return lambda old: replace(old, job=old.job.but(encryption_spec=EncryptionSpec(kms_key_name=name)))
-
-
-def _with_timeout(limit: timedelta) -> Callable[[Submission], Submission]:
-    return lambda old: old.with_job_spec(old.job_spec.but(scheduling=old.job_spec.scheduling.but(timeout=limit)))
 
 
 def _hours(span: timedelta) -> str:

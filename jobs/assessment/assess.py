@@ -224,15 +224,8 @@ def _alternatives(submission: Submission, context: Context, expected: timedelta 
             job,
             tuple(found),
             cost,
-            _saving(cost.expected_usd, standard),
+            None if cost.expected_usd is None or not standard else 1 - cost.expected_usd / standard,
             with_states(quotas(job, each), context.quota_states),
         )
         for (each, job), cost, found in zip(candidates, estimates, findings, strict=True)
     )
-
-
-def _saving(usd: Decimal | None, standard: Decimal | None) -> Decimal | None:
-    """The share of the standard cost that is saved; None where either is not known or standard costs nothing."""
-    if usd is None or not standard:
-        return None
-    return 1 - usd / standard

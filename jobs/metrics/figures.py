@@ -91,14 +91,11 @@ def _name(before: str) -> str:
         names.insert(0, word.rstrip("."))
     if len(names) < 2:
         return names[0] if names else ""
-    is_whole = len(names) == len(words) <= MAX_WORDS
-    return " ".join(names).lower().replace("'s ", " ") if is_whole else _with_part_before(names)
-
-
-def _with_part_before(names: list[str]) -> str:
-    """Return the last word, with the one before where that is the data it was measured on."""
-    before, name = names[-2:]
-    return f"{before} {name}".lower() if before.lower() in PARTS else name
+    if len(names) == len(words) <= MAX_WORDS:
+        return " ".join(names).lower().replace("'s ", " ")
+    # The last word, with the one before where that is the data it was measured on.
+    part, name = names[-2:]
+    return f"{part} {name}".lower() if part.lower() in PARTS else name
 
 
 def _is_wanted(name: str, number: str, whole: str, sign: str, *, has_place: bool) -> bool:

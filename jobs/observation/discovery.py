@@ -82,7 +82,16 @@ def discover(discovery_id: int, *, now: datetime) -> None:
     with record_failure(row, now=now) as result:
         walk = Walk(row, now)
         found = walk.find()
-        _write(row, found, walk, now)
+        with transaction.atomic():  # with the claim, so that it does not mix with another worker's
+            claims.keep_poll(row, now=now)
+            names, followed = [external.remote_name for external in found], set[str]()
+            for first in range(0, len(names), AT_ONCE):
+                followed |= _followed(names[first : first + AT_ONCE])
+            row.found.all().delete()
+            left = [external for external in found if external.remote_name not in followed]
+            walk.aside.store(left, _insert, name=lambda external: external.remote_name)
+            last_error = " ".join(filter(None, [walk.last_error, walk.aside.words]))
+            claims.release_poll(row, due_at=None, answered_at=now, last_error=last_error)
     if result.failure is not None:
         is_hopeless = isinstance(result.failure, vertex.Refused | vertex.NotFound | vertex.PermissionDenied)
         most = 1 if is_hopeless else MAX_FAILURES
@@ -205,20 +214,6 @@ def _row(row: Discovery, kind: str, remote: vertex.RemoteJob) -> ExternalJob:
         created_at=remote.create_time,
         body=remote.raw,
     )
-
-
-def _write(row: Discovery, found: list[ExternalJob], walk: Walk, now: datetime) -> None:
-    """Replace what the last discovery found, in one transaction that another worker's cannot mix with."""
-    with transaction.atomic():
-        claims.keep_poll(row, now=now)
-        names, followed = [external.remote_name for external in found], set()
-        for first in range(0, len(names), AT_ONCE):
-            followed |= _followed(names[first : first + AT_ONCE])
-        row.found.all().delete()
-        left = [external for external in found if external.remote_name not in followed]
-        walk.aside.store(left, _insert, name=lambda external: external.remote_name)
-        last_error = " ".join(filter(None, [walk.last_error, walk.aside.words]))
-        claims.release_poll(row, due_at=None, answered_at=now, last_error=last_error)
 
 
 def _insert(rows: Sequence[ExternalJob]) -> None:

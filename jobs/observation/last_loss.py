@@ -42,7 +42,9 @@ def record_last_loss(job: Job, events: Sequence[JobEvent], lines: Sequence[LogLi
     of_custom_job = [row for row in events if row.kind == JobEvent.Kind.CUSTOM_JOB_STATE]
     was_running = any(row.from_state in BILLABLE and row.to_state == JobState.FAILED for row in of_custom_job or events)
     reason = "preempted" if taken is not None or was_running else "stockout"
-    line_of_loss = taken or next((line for line in reversed(lines) if _names_loss(line, since)), None)
+    errors = (line for line in reversed(lines) if line.replica == SERVICE and line.severity == "ERROR")
+    named = (line for line in errors if line.timestamp > since and _is_loss({"message": line.message}))
+    line_of_loss = taken or next(named, None)
     transitions.record_event(
         job,
         JobEvent.Kind.MACHINES_LOST,
@@ -60,11 +62,6 @@ def _is_loss(error: object) -> bool:
         return False
     known = diagnose(error.get("code"), str(error.get("message", "")))
     return known is not None and known.cause in {"stockout", "preempted"}
-
-
-def _names_loss(line: LogLine, since: datetime) -> bool:
-    is_error = line.replica == SERVICE and line.severity == "ERROR" and line.timestamp > since
-    return is_error and _is_loss({"message": line.message})
 
 
 def _words(reason: str, used: int, limit: int) -> str:

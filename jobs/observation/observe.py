@@ -225,7 +225,11 @@ class Poll:
                 if job.remote_name != remote.name:  # the row was replaced by an older copy meanwhile
                     continue
                 record(job, remote, now=self._now)
-                self._find_restarts(known, job)
+                # A job that has not run before, or now runs for the first time, has no restart; logs are the feed's.
+                has_run = known.has_started or (job.started_at is not None and job.state != JobState.RUNNING)
+                if has_run and (job.state != known.state or known.may_be_restarting):
+                    with self.aside.item(f"restarts of {known.remote_name}"):
+                        record_restarts(job, now=self._now)
 
     def _write_seen(self) -> None:
         if not self._without_news:
@@ -234,13 +238,6 @@ class Poll:
             self._keep_claim()
             mark_seen(self._without_news, now=self._now)
         self._without_news, self._written_at = [], self._watch.now
-
-    def _find_restarts(self, known: WatchedJob, job: Job) -> None:
-        """A job that has not run before, or now runs for the first time, has no restart; logs are the feed's."""
-        has_run = known.has_started or (job.started_at is not None and job.state != JobState.RUNNING)
-        if has_run and (job.state != known.state or known.may_be_restarting):
-            with self.aside.item(f"restarts of {known.remote_name}"):
-                record_restarts(job, now=self._now)
 
     def _keep_claim(self) -> None:
         claims.keep_poll(self._scope, now=self._watch.now)

@@ -135,8 +135,5 @@ def cost_since(job: Job, trials: Sequence[Trial], since: datetime, now: datetime
     """Return what the trials of a job have cost from `since` to `now` in USD; None where its price is not known."""
     spans = [span for trial in trials for span in machine_spans(trial)]
     until = job.ended_at or now
-    return accrued(trial_price(job), sum((_overlap(span, since, until) for span in spans), timedelta()))
-
-
-def _overlap(span: Span, since: datetime, until: datetime) -> timedelta:
-    return max((span.end or until) - max(span.start, since), timedelta())
+    overlaps = (max((span.end or until) - max(span.start, since), timedelta()) for span in spans)
+    return accrued(trial_price(job), sum(overlaps, timedelta()))
