@@ -120,7 +120,7 @@ def _write(job: Job, event: JobEvent, columns: dict[str, Any], *, only_from: str
     if cuts := storable.fit(event):
         event.detail |= {"cut": cuts}
     columns = storable.fit_columns(Job, columns)
-    with transaction.atomic(savepoint=False):
+    with transaction.atomic(savepoint=False):  # in a caller's transaction, one would be two more statements per event
         # Whoever waited for the lock has the state compared again: of two workers that saw it, the second finds no row.
         rows = Job.objects.select_for_update().filter(pk=job.pk)
         rows = rows if only_from is None else rows.filter(state=only_from)

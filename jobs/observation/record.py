@@ -219,5 +219,6 @@ def mark_seen(jobs: Collection[uuid.UUID], *, now: datetime) -> None:
         cursor.execute(statement, [at.get_db_prep_value(now, connection), *keys])
         is_each_known = cursor.rowcount == len(keys)
     if not is_each_known:
+        # Another worker may write the first answer about a job at the same time.
         unseen = Job.objects.filter(pk__in=jobs, last_seen=None).values_list("pk", flat=True)
         LastSeen.objects.bulk_create([LastSeen(job_id=pk, at=now) for pk in unseen], ignore_conflicts=True)

@@ -104,6 +104,7 @@ def _write(place: str, item: str, reason: str, is_kept: bool, now: datetime) -> 
         again = {"count": F("count") + 1, "last_at": now, "reason": met.reason, "is_kept": is_kept}
         is_new = not known.update(**again)
         if is_new:
+            # Another worker may meet the item for the first time at the same moment.
             SetAsideItem.objects.bulk_create([met], ignore_conflicts=True)
             # The ones that were met longest ago go first.
             newest = SetAsideItem.objects.order_by("-last_at", "-pk").values_list("pk", flat=True)
