@@ -186,7 +186,7 @@ def _values(rule: Rule, submission: Submission) -> Iterator[_Value]:
 
 
 def _with_label(key: str, value: str) -> Callable[[Submission], Submission]:
-    # A function of its own, because the loop over the labels goes on before the lambda is called.
+    # A function of its own: lambdas that are made in the loop over the labels would all hold the last one.
     return lambda old: replace(old, job=old.job.but(labels={**old.job.labels, key: value}))
 
 

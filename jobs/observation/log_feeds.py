@@ -67,6 +67,7 @@ def read_feed(feed_id: int, *, now: datetime) -> None:
         ended = unread.filter(kind=Job.Kind.PIPELINE, ended_at__isnull=False)
         tuned = ended.filter(spec__trainingTaskInputs__has_key="studySpec").order_by("pk")
         last_error, unasked = poll_tuning_jobs(feed, tuned, aside, watch, now)
+        # The log of a pipeline that tuned is found through its trials, so it is not read before those are known.
         readable = unread.exclude(pk__in=unasked)
         jobs = log_turns.wanted(readable, now)
         jobs += log_turns.next_turns(readable, now, room=log_turns.TAILS_PER_LOOK - len(jobs))

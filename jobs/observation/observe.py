@@ -111,7 +111,7 @@ class Poll:
         missing = dict(self._watched)
         try:
             last_error = self._poll_jobs(missing)
-        finally:
+        finally:  # what was answered before a failure was seen all the same
             self._write_seen()
         if self._scope.kind == Job.Kind.CUSTOM_JOB or isinstance(last_error, rate_limit.OverRateLimit):
             return last_error
