@@ -105,7 +105,7 @@ def _send(change: ResourceChange, now: datetime) -> tuple[str, str]:
             ResourceChange.objects.filter(pk=change.pk).update(attempted_at=change.attempted_at)
         raise
     except vertex.NotFound as error:
-        # What asked for a resource to be gone is done where it is gone, as after a first call without an answer.
+        # It is gone, as after a first call that had no answer.
         if change.action == Action.DELETE:
             return Outcome.ACCEPTED, "Vertex AI does not have it any more."
         return Outcome.REFUSED, str(error)
