@@ -58,16 +58,11 @@ def record_event(event: JobEvent, job: Job) -> None:
     together = job.sweep is not None and kind in FOR_ALL_OF_A_SWEEP
     key = f"{kind}:sweep:{job.sweep}:{event.occurred_at.isoformat()}" if together else f"event:{event.pk}"
     message = _message(kind, job.team_id, key, event.occurred_at, event.recorded_at)
-    message.job, message.event, message.actor_id = job, event, _actor(event, kind)
+    message.job, message.event, message.actor_id = job, event, event.actor_id
+    if kind == Kind.CANCELLED:  # Vertex AI ended it, and whoever asked for that needs no message
+        asked = JobEvent.objects.filter(job=event.job_id, kind=JobEvent.Kind.CANCEL_REQUESTED).order_by("-id")
+        message.actor_id = asked.values_list("actor", flat=True).first()
     Message.objects.bulk_create([message], ignore_conflicts=True)
-
-
-def _actor(event: JobEvent, kind: str) -> int | None:
-    """Return who did it, who needs no message; the end of a cancelled job is due to whoever asked for it."""
-    if kind != Kind.CANCELLED:
-        return event.actor_id
-    asked = JobEvent.objects.filter(job=event.job_id, kind=JobEvent.Kind.CANCEL_REQUESTED).order_by("-id")
-    return asked.values_list("actor", flat=True).first()
 
 
 def announce(

@@ -61,7 +61,12 @@ def decide(submission: Submission, matched: Matched) -> Decision:
     deciding = (each for each in matched.rules if each[1].outcome in ("allow", "ask", "refuse"))
     number, decided_by = next(deciding, (0, None))
     if decided_by is not None and decided_by.outcome != "allow":
-        found.append(_finding(decided_by, matched, number))
+        severity = Severity.ERROR if decided_by.outcome == "refuse" else Severity.APPROVAL
+        code, message, remedy = explain(decided_by, matched)
+        if matched.version:
+            who = _("Decided by %(who)s.", who=who_decides(decided_by.groups)) if decided_by.outcome == "ask" else ""
+            message = joined(decided_by.words, message, _where(matched, number), who)
+        found.append(Finding(code=code, severity=severity, field="", message=message, remedy=remedy, source=SOURCE))
     return Decision(tuple(found), decided_by, number, matched.facts, matched.limit_usd, matched.version)
 
 
@@ -70,15 +75,6 @@ def _where(matched: Matched, number: int) -> str:
     if not matched.version:
         return ""
     return _("(Policy %(version)s, rule %(number)s.)", version=matched.version, number=number)
-
-
-def _finding(rule: Rule, matched: Matched, number: int) -> Finding:
-    severity = Severity.ERROR if rule.outcome == "refuse" else Severity.APPROVAL
-    code, message, remedy = explain(rule, matched)
-    if matched.version:
-        who = _("Decided by %(who)s.", who=who_decides(rule.groups)) if rule.outcome == "ask" else ""
-        message = joined(rule.words, message, _where(matched, number), who)
-    return Finding(code=code, severity=severity, field="", message=message, remedy=remedy, source=SOURCE)
 
 
 def _missing(rule: Rule, submission: Submission, where: str) -> list[Finding]:
@@ -174,25 +170,24 @@ def _values(rule: Rule, submission: Submission) -> Iterator[_Value]:
     if wanted := rule.set_encryption_key:
         found = (job.encryption_spec.kms_key_name or None) if job.encryption_spec is not None else None
         name, field = _("the encryption key"), "encryptionSpec.kmsKeyName"
-        yield _Value("encryption", name, field, wanted, found, _with_key(wanted))
+        yield _Value(
+            "encryption", name, field, wanted, found,
+            lambda old: replace(
+                old, job=old.job.but(encryption_spec=EncryptionSpec(kms_key_name=rule.set_encryption_key))
+            ),
+        )  # fmt: skip
     if rule.set_timeout_hours is not None:
         timeout, limit = spec.scheduling.timeout, timedelta(hours=float(rule.set_timeout_hours))
         found = None if timeout is None else _hours(timeout)
         yield _Value(
-            "timeout", _("the timeout"), path("scheduling.timeout"), _hours(limit), found, _with_timeout(limit)
-        )
+            "timeout", _("the timeout"), path("scheduling.timeout"), _hours(limit), found,
+            lambda old: old.with_job_spec(old.job_spec.but(scheduling=old.job_spec.scheduling.but(timeout=limit))),
+        )  # fmt: skip
 
 
 def _with_label(key: str, value: str) -> Callable[[Submission], Submission]:
+    # A function of its own: lambdas that are made in the loop over the labels would all hold the last one.
     return lambda old: replace(old, job=old.job.but(labels={**old.job.labels, key: value}))
-
-
-def _with_key(name: str) -> Callable[[Submission], Submission]:
-    return lambda old: replace(old, job=old.job.but(encryption_spec=EncryptionSpec(kms_key_name=name)))
-
-
-def _with_timeout(limit: timedelta) -> Callable[[Submission], Submission]:
-    return lambda old: old.with_job_spec(old.job_spec.but(scheduling=old.job_spec.scheduling.but(timeout=limit)))
 
 
 def _hours(span: timedelta) -> str:

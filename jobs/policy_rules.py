@@ -180,14 +180,11 @@ def match_rules(
     facts = _facts(submission, total, jobs, submitter, budgets)
     numbered = enumerate(policy.rules, 1)
     matching = tuple((number, rule) for number, rule in numbered if _matches(rule, facts))
-    return Matched(matching, facts, total, jobs, _limit(policy.rules, facts), policy.version)
-
-
-def _limit(rules: Sequence[Rule], facts: Facts) -> Decimal | None:
-    """Return the least amount over which a rule would ask about this job if it cost as much."""
-    asking = ((rule, rule.cost_over) for rule in rules if rule.outcome == "ask" and rule.cost_over is not None)
+    # The least amount over which a rule would ask about this job if it cost as much.
+    asking = ((rule, rule.cost_over) for rule in policy.rules if rule.outcome == "ask" and rule.cost_over is not None)
     at_any_cost = {"cost_over": None, "cost_unknown": False}
-    return min((usd for rule, usd in asking if _matches(rule.model_copy(update=at_any_cost), facts)), default=None)
+    limit = min((usd for rule, usd in asking if _matches(rule.model_copy(update=at_any_cost), facts)), default=None)
+    return Matched(matching, facts, total, jobs, limit, policy.version)
 
 
 def _facts(submission: Submission, total: Estimate, jobs: int, submitter: str, budgets: Sequence[BudgetLeft]) -> Facts:

@@ -28,10 +28,8 @@ def describe(rule: Rule) -> str:
         return _("%(outcome)s about every job", outcome=outcome)
     if rule.outcome == "require":
         return _("%(outcome)s of every job", outcome=outcome)
-    return _("%(outcome)s in every job", outcome=outcome) if rule.outcome == "set" else _every(rule)
-
-
-def _every(rule: Rule) -> str:
+    if rule.outcome == "set":
+        return _("%(outcome)s in every job", outcome=outcome)
     return _("Allow every job") if rule.outcome == "allow" else _("Refuse every job")
 
 
@@ -150,17 +148,14 @@ def explain(rule: Rule, matched: Matched) -> tuple[str, str, str]:
         return "over_ask_limit", joined(spends, message), _SHORTER_TIMEOUT if helps else ""
     if conditions == {"cost_unknown"} and rule.outcome == "ask":
         why = _("Nobody can say what this job will cost, so somebody has to approve it.")
-        return "cost_unknown", joined(why, _why_unknown(estimate)), ""
+        missing = ", ".join(dict.fromkeys(line.resource for line in estimate.lines if line.unit_usd is None))
+        reason = _("With that many machines that may be preempted it might never finish.")
+        if missing:
+            reason = _("No price is known for %(names)s.", names=missing)
+        return "cost_unknown", joined(why, reason), ""
     begin = _spends(estimate, jobs) if rule.cost_over is not None else ""
     code = "_".join(["policy", "refuses" if rule.outcome == "refuse" else "asks", *sorted(conditions)])[:80]
     return code, joined(begin, _("The policy says: %(rule)s.", rule=describe(rule))), ""
-
-
-def _why_unknown(estimate: Estimate) -> str:
-    missing = dict.fromkeys(line.resource for line in estimate.lines if line.unit_usd is None)
-    if missing:
-        return _("No price is known for %(names)s.", names=", ".join(missing))
-    return _("With that many machines that may be preempted it might never finish.")
 
 
 _CHEAPER = _("Run it for a shorter time, on fewer or smaller machines, or under another strategy.")

@@ -40,7 +40,7 @@ def fit(row: models.Model) -> list[str]:
         fitted = fitted_value(field, value)
         if fitted is not value and fitted != value:
             setattr(row, field.attname, fitted)
-            cuts.append(_description(field, value))
+            cuts.append(f"{field.name} ({len(value):,} characters)" if isinstance(value, str) else field.name)
     return cuts
 
 
@@ -133,7 +133,3 @@ def _field(model: type[models.Model], name: str) -> Field:
     if found is None:
         raise LookupError(f"{model.__name__} has no column {name}")
     return found
-
-
-def _description(field: Field, value: Any) -> str:
-    return f"{field.name} ({len(value):,} characters)" if isinstance(value, str) else field.name

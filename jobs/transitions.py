@@ -65,19 +65,12 @@ def record_event(
     reason: str = "",
     occurred_at: datetime | None = None,
     detail: dict[str, Any] | None = None,
-    from_state: str = "",
-    to_state: str = "",
     **columns: Any,
 ) -> bool:
-    """Record something that happened without a change of state; return False when `once_key` was recorded before.
-
-    `from_state` and `to_state` are those of something else than the job: of a pipeline's custom job.
-    """
+    """Record something that happened without a change of state; return False when `once_key` was recorded before."""
     event = JobEvent(
         job=job,
         kind=kind,
-        from_state=from_state,
-        to_state=to_state,
         actor=actor,
         occurred_at=occurred_at or now,
         recorded_at=max(now, occurred_at or now),
@@ -87,6 +80,27 @@ def record_event(
         once_key=once_key,
     )
     return _write(job, event, columns)
+
+
+def record_custom_job_state(
+    job: Job, before: str, to: str, *, now: datetime, occurred_at: datetime, message: str
+) -> bool:
+    """Record that the custom job of a pipeline has another state, which the pipeline's own does not show.
+
+    Return False when it was recorded before.
+    """
+    event = JobEvent(
+        job=job,
+        kind=JobEvent.Kind.CUSTOM_JOB_STATE,
+        from_state=before,
+        to_state=to,
+        occurred_at=occurred_at,
+        recorded_at=max(now, occurred_at),
+        reason="observed",
+        message=message,
+        once_key=f"custom_job:{to}:{occurred_at.isoformat()}",
+    )
+    return _write(job, event, {})
 
 
 def supersede(job: Job, *, by: Job, now: datetime) -> None:
@@ -106,7 +120,8 @@ def _write(job: Job, event: JobEvent, columns: dict[str, Any], *, only_from: str
     if cuts := storable.fit(event):
         event.detail |= {"cut": cuts}
     columns = storable.fit_columns(Job, columns)
-    with transaction.atomic(savepoint=False):
+    with transaction.atomic(savepoint=False):  # in a caller's transaction, one would be two more statements per event
+        # Whoever waited for the lock has the state compared again: of two workers that saw it, the second finds no row.
         rows = Job.objects.select_for_update().filter(pk=job.pk)
         rows = rows if only_from is None else rows.filter(state=only_from)
         revision = rows.values_list("revision", flat=True).first()

@@ -5,7 +5,6 @@ all call `assess`; they differ only in the context that they load.
 """
 
 from jobs.assessment.assess import (
-    MAX_USD,
     Alternative,
     Assessment,
     Outcome,
@@ -14,11 +13,11 @@ from jobs.assessment.assess import (
     has_machines,
     of_severity,
     outcome_of,
+    storable_usd,
 )
 from jobs.assessment.context import Context, IdenticalJob
 
 __all__ = [
-    "MAX_USD",
     "Alternative",
     "Assessment",
     "Context",
@@ -29,4 +28,5 @@ __all__ = [
     "has_machines",
     "of_severity",
     "outcome_of",
+    "storable_usd",
 ]

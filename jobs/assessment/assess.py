@@ -182,6 +182,11 @@ def _most(cost: Estimate | None) -> Decimal | None:
     return None if most is None else min(round_up(most), MAX_USD - CENT)
 
 
+def storable_usd(usd: Decimal | None) -> Decimal | None:
+    """Return an amount that its column can hold, else None: what a job of a billion replicas would cost."""
+    return usd if usd is not None and usd < MAX_USD else None
+
+
 def outcome_of(findings: Iterable[Finding]) -> Outcome:
     """Return what becomes of a job with these findings: the worst severity decides."""
     severities = {finding.severity for finding in findings}
@@ -219,15 +224,8 @@ def _alternatives(submission: Submission, context: Context, expected: timedelta 
             job,
             tuple(found),
             cost,
-            _saving(cost.expected_usd, standard),
+            None if cost.expected_usd is None or not standard else 1 - cost.expected_usd / standard,
             with_states(quotas(job, each), context.quota_states),
         )
         for (each, job), cost, found in zip(candidates, estimates, findings, strict=True)
     )
-
-
-def _saving(usd: Decimal | None, standard: Decimal | None) -> Decimal | None:
-    """The share of the standard cost that is saved; None where either is not known or standard costs nothing."""
-    if usd is None or not standard:
-        return None
-    return 1 - usd / standard

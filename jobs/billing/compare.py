@@ -1,6 +1,6 @@
 """Compare an export of Cloud Billing with the jobs of a team, month by month."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -109,7 +109,9 @@ def _amounts(row: BillingImport, read: Read) -> Iterator[BilledAmount]:
     ordered = sorted(read.sums)
     for begin in range(0, len(ordered), PORTION):
         keys = ordered[begin : begin + PORTION]
-        ours = _ours(row.team, keys)
+        pks = {pk for key in keys if (pk := _uuid(key.job))}
+        spends = JobSpend.objects.filter(team=row.team, pk__in=pks) if pks else ()
+        ours = {spend.pk: cents_by_month(spend) for spend in spends}
         for key in keys:
             pk = _uuid(key.job)
             months = ours.get(pk) if pk else None
@@ -117,12 +119,6 @@ def _amounts(row: BillingImport, read: Read) -> Iterator[BilledAmount]:
                 seen.add((pk, key.month))
             yield _amount(row, key, read.sums[key], pk if months is not None else None, months)
     yield from _not_billed(row, {key.month for key in read.sums}, seen)
-
-
-def _ours(team: Team, keys: Sequence[Key]) -> dict[UUID, dict[date, int]]:
-    """Return {job of the team: {month: cents}} of those that the keys name."""
-    pks = {pk for key in keys if (pk := _uuid(key.job))}
-    return {row.pk: cents_by_month(row) for row in JobSpend.objects.filter(team=team, pk__in=pks)} if pks else {}
 
 
 def _amount(row: BillingImport, key: Key, sums: Sums, pk: UUID | None, months: dict[date, int] | None) -> BilledAmount:

@@ -35,10 +35,10 @@ UPDATED = ["team", "groups", "days", "committed_cents", "is_open", "recorded_at"
 
 
 def record_spend(jobs: Sequence[Job], now: datetime) -> None:
-    """Record jobs whose rows the caller has locked, or has written, in its transaction; five queries and the sums.
+    """Record jobs whose rows the caller has locked, or has written, in its transaction.
 
-    The caller has locked their teams before. Sums are locked in one order: commitments, months, days; each by team
-    and group.
+    At most four queries, and those of the sums. The caller has locked their teams before. Sums are locked in one order:
+    commitments, months, days; each by team and group.
     """
     before = JobSpend.objects.in_bulk([job.pk for job in jobs])
     changes, trials = _list_changes(jobs, now), _list_trials(jobs, now)

@@ -10,7 +10,7 @@ from jobs.budgets.left import left_for
 from jobs.budgets.record import record_spend
 from jobs.errors import NotAllowed
 from jobs.models import Job
-from jobs.spec import Finding, Severity
+from jobs.spec import Severity
 
 
 def check_and_reserve(jobs: Sequence[Job], now: datetime) -> None:
@@ -19,14 +19,11 @@ def check_and_reserve(jobs: Sequence[Job], now: datetime) -> None:
     Raises NotAllowed, and the caller rolls back, where they would pass a budget that stops jobs. One that asks is
     answered by the approval.
     """
-    stops = [found for found in _passed(jobs, now) if found.severity is Severity.ERROR]
+    most = [job.max_usd for job in jobs]
+    known = None if None in most else sum((usd for usd in most if usd is not None), Decimal(0))
+    # The jobs are one, or those of a sweep, which are of the same groups.
+    passed = budget.check(known, left_for(jobs[0].team_id, groups_of_job(jobs[0]), now))
+    stops = [found for found in passed if found.severity is Severity.ERROR]
     if stops:
         raise NotAllowed(stops)
     record_spend(jobs, now)
-
-
-def _passed(jobs: Sequence[Job], now: datetime) -> tuple[Finding, ...]:
-    """Return what budgets have against all of the jobs together; jobs of a sweep are of the same groups."""
-    most = [job.max_usd for job in jobs]
-    known = None if None in most else sum((usd for usd in most if usd is not None), Decimal(0))
-    return budget.check(known, left_for(jobs[0].team_id, groups_of_job(jobs[0]), now))

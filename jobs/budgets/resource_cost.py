@@ -74,7 +74,13 @@ def cost_of_resource(
     up: list[timeline.Stretch] = []
     is_known = True
     for size, start, end in _split_by_use(sizes, since, now):
-        holding = _holding(size)
+        row = PersistentResource(
+            project=size.project,
+            region=size.region,
+            resource_id=size.resource_id,
+            body={"resourcePools": size.resource_pools},
+        )
+        holding = timeline.Holding(row, timeline.known_resource(row))
         up.append(timeline.Stretch(start, end, timeline.replica_counts(holding)))
         usage = timeline.usage(holding, jobs, start, end)
         _add(held, usage.held)
@@ -102,16 +108,6 @@ def _split_by_use(
             midnight = datetime.combine(start.date() + DAY, time(), UTC)
             yield size, start, min(midnight, end)
             start = midnight
-
-
-def _holding(size: ResourceSize) -> timeline.Holding:
-    row = PersistentResource(
-        project=size.project,
-        region=size.region,
-        resource_id=size.resource_id,
-        body={"resourcePools": size.resource_pools},
-    )
-    return timeline.Holding(row, timeline.known_resource(row))
 
 
 def _add(sums: dict[int, timedelta], times: Mapping[int, timedelta]) -> None:

@@ -43,11 +43,18 @@ def record_resource(resource: PersistentResource, now: datetime) -> bool:
     """Record what a resource has cost until now; False where another worker has meanwhile."""
     place = {"project": resource.project, "region": resource.region, "resource_id": resource.resource_id}
     paid = ResourceSpend.objects.filter(**place)
-    since = _count_from(resource, now)
+    # The midnight (UTC) from which on the bill is counted now.
+    earliest = now - DAY * MAX_DAYS
+    since = earliest if resource.billed_until is None else min(resource.billed_until, now) - DAY * AGAIN_DAYS
+    since = datetime.combine(max(since, earliest).astimezone(UTC).date(), time(), UTC)
     if paid.filter(of_groups=None).exists():  # counted before persons and labels were: the month so far is counted anew
         since = min(since, datetime.combine(month_of(now), time(), UTC))
     sizes = list(ResourceSize.objects.filter(**place).order_by("pk"))
-    counted = _rows(cost_of_resource(sizes, _list_jobs(resource, since), since, now, _creators(resource, sizes)))
+    ran = Q(started_at__isnull=False) & (Q(ended_at=None) | Q(ended_at__gt=since))
+    jobs = Job.objects.filter(ran, project=resource.project, region=resource.region, strategy=STRATEGY.key)
+    jobs = jobs.defer("estimate", "error", "log_sources").order_by("started_at", "pk")
+    on_it = [job for job in jobs if timeline.resource_id_of(job) == resource.resource_id]
+    counted = _rows(cost_of_resource(sizes, on_it, since, now, _creators(resource, sizes)))
     with transaction.atomic():
         lock_teams({team for team, _ in counted} | set(paid.values_list("team_id", flat=True)))
         held = PersistentResource.objects.select_for_update(no_key=True).filter(pk=resource.pk)
@@ -66,21 +73,6 @@ def record_resource(resource: PersistentResource, now: datetime) -> bool:
         )
         held.update(billed_until=now)
     return True
-
-
-def _count_from(resource: PersistentResource, now: datetime) -> datetime:
-    """Return the midnight (UTC) from which on the bill is counted now."""
-    earliest = now - DAY * MAX_DAYS
-    since = earliest if resource.billed_until is None else min(resource.billed_until, now) - DAY * AGAIN_DAYS
-    return datetime.combine(max(since, earliest).astimezone(UTC).date(), time(), UTC)
-
-
-def _list_jobs(resource: PersistentResource, since: datetime) -> list[Job]:
-    """Return the jobs that ran on a resource since then."""
-    ran = Q(started_at__isnull=False) & (Q(ended_at=None) | Q(ended_at__gt=since))
-    jobs = Job.objects.filter(ran, project=resource.project, region=resource.region, strategy=STRATEGY.key)
-    rows = jobs.defer("estimate", "error", "log_sources").order_by("started_at", "pk")
-    return [job for job in rows if timeline.resource_id_of(job) == resource.resource_id]
 
 
 def _creators(resource: PersistentResource, sizes: Sequence[ResourceSize]) -> dict[int, int]:

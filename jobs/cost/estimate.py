@@ -125,7 +125,9 @@ def estimate(
 
     `checkpoint_every` is the time between checkpoints; None assumes the best one. `learned`: see `Learned`.
     """
-    timeout = _timeout(submission)
+    # None where the spec names none: Vertex AI's default of seven days applies then.
+    timeout = submission.job_spec.scheduling.timeout
+    timeout = timeout if timeout and timeout > timedelta() else None
     applies = timeout or DEFAULT_TIMEOUT
     hours = max(min(expected, applies), timedelta()) / HOUR
     found = _forecast(submission, strategy, hours, applies / HOUR, checkpoint_every, learned)
@@ -148,12 +150,6 @@ def estimate(
         lines=rate.lines, notes=tuple(dict.fromkeys(notes)), prices_as_of=rate.prices_as_of,
         restarts=found.middle, wait=learned.wait(), basis=basis,
     )  # fmt: skip
-
-
-def _timeout(submission: Submission) -> timedelta | None:
-    """The timeout that the spec names; None for none, when Vertex AI's default of seven days applies."""
-    timeout = submission.job_spec.scheduling.timeout
-    return timeout if timeout and timeout > timedelta() else None
 
 
 def _forecast(

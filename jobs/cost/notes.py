@@ -11,7 +11,7 @@ from jobs.cost.lines import Rate
 from jobs.cost.money import format_usd
 from jobs.cost.restarts import CHECKPOINT_HOURS, LIKELY_HIGH, Outlook
 from jobs.cost.trials import rounds
-from jobs.spec import StudySpec, Submission
+from jobs.spec import Submission
 from jobs.strategies.rules.scheduling import DEFAULT_TIMEOUT
 from jobs.texts import Text, joined, month_of
 from jobs.texts import translatable as _
@@ -39,17 +39,18 @@ def tuning_notes(submission: Submission, hours: float, billed_hours: float) -> l
         words = {"rounds": times, "time": in_words(billed_hours * count)}
         note = joined(note, _("In %(rounds)s they take about %(time)s; a trial that waits costs nothing.", **words))
     failed = tuning.max_failed_trial_count
-    less = [_("trials that are stopped early")] if _stops_early(tuning.study_spec) else []
+    study = tuning.study_spec
+    stops = (
+        study.decay_curve_stopping_spec,
+        study.median_automated_stopping_spec,
+        study.convex_automated_stopping_spec,
+    )
+    less = [_("trials that are stopped early")] if any(stop is not None for stop in stops) else []
     less += [_("an end after %(count)s failed trials", count=failed)] if failed > 0 else []
     if not less:
         return [note]
     ways = reduce(lambda some, last: _("%(some)s or %(last)s", some=some, last=last), less)
     return [note, _("It costs less with %(ways)s.", ways=ways)]
-
-
-def _stops_early(study: StudySpec) -> bool:
-    ways = (study.decay_curve_stopping_spec, study.median_automated_stopping_spec, study.convex_automated_stopping_spec)
-    return any(way is not None for way in ways)
 
 
 def timeout_notes(submission: Submission, expected: timedelta, timeout: timedelta | None, high: float) -> list[str]:

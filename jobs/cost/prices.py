@@ -107,6 +107,8 @@ class PriceBook:
 
 def line(row: PriceRow, *, quantity: Decimal, unit: str, resource: str = "", basis: str = "") -> Line:
     """Return a line with all that the row knows: price, source, date and what is doubtful about it."""
+    remarks = [message for word, message in (_DOUBTS | _REMARKS).items() if word in row.note]
+    doubts = remarks if row.as_of else [*remarks, "The source gives no date."]
     return Line(
         resource=resource or row.resource,
         quantity=quantity,
@@ -115,7 +117,7 @@ def line(row: PriceRow, *, quantity: Decimal, unit: str, resource: str = "", bas
         basis=basis or row.basis,
         source=row.source,
         as_of=row.as_of,
-        assumption=" ".join(_doubts(row)),
+        assumption=" ".join(doubts),
         is_official=row.is_official,
     )
 
@@ -161,9 +163,3 @@ def _trust(row: PriceRow) -> tuple[bool, bool, date]:
     """Order rows: doubted ones last, then undated ones, then by date."""
     doubted = any(word in row.note for word in _DOUBTS)
     return not doubted, row.as_of is not None, row.as_of or date.min
-
-
-def _doubts(row: PriceRow) -> list[str]:
-    """Return sentences about what keeps the row from being a plain fact."""
-    remarks = [message for word, message in (_DOUBTS | _REMARKS).items() if word in row.note]
-    return remarks if row.as_of else [*remarks, "The source gives no date."]

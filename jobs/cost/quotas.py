@@ -92,7 +92,9 @@ def quotas(submission: Submission, strategy: Strategy) -> tuple[Quota, ...]:
         machines = max(pool.replicas, 0) * submission.parallel_trials
         for quota in _quotas(pool.machine_spec, strategy.quota, machines):
             before = found.get(quota.metric)
-            amount = _sum(before.amount, quota.amount) if before is not None else quota.amount
+            amount = quota.amount
+            if before is not None:
+                amount = None if before.amount is None or amount is None else before.amount + amount
             found[quota.metric] = replace(quota, amount=amount)
     return tuple(found.values())
 
@@ -121,10 +123,6 @@ def short_quotas(submission: Submission, strategy: Strategy, states: Mapping[str
         asked = _("Wait, take another region or strategy, or ask for more: %(command)s", command=command)
         found.append(Finding("quota_is_short", Severity.NOTE, "", message, asked if command else ""))
     return found
-
-
-def _sum(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else one + other
 
 
 def _quotas(spec: MachineSpec, begin: str, machines: int) -> Iterator[Quota]:

@@ -93,7 +93,8 @@ def _standard(book: PriceBook, shape: Shape, region: str) -> Rate:
         words = {"machine": shape.machine_type, "region": region}
         note = _("Google's price list has no on-demand price for %(machine)s in %(region)s.", **words)
         return Rate((_unknown(parts.whole(shape), _VERTEX),), (note,))
-    machine = _known(_machine(book, shape, region, "standard", _VERTEX))
+    lines = _machine(book, shape, region, "standard", _VERTEX)
+    machine = lines if all(each.unit_usd is not None for each in lines) else ()
     notes: tuple[str, ...] = ()
     if not machine:
         machine = _on_demand_without_ssd(book, shape, region, lambda found: _scaled(found, MARKUP, _MARKED_UP))
@@ -215,11 +216,6 @@ def _priced(book: PriceBook, part: Part, region: str, strategy: str, basis: str)
 
 def _unknown(part: Part, basis: str) -> Line:
     return Line(part.resource, part.quantity, part.unit, None, basis, assumption="No price is known.")
-
-
-def _known(lines: tuple[Line, ...]) -> tuple[Line, ...]:
-    """The lines if every one has a price, else none."""
-    return lines if all(each.unit_usd is not None for each in lines) else ()
 
 
 def _not_sold(book: PriceBook, shape: Shape, region: str) -> tuple[str, ...]:

@@ -102,7 +102,9 @@ def expected_hours(run: Run) -> float:
     rate = run.preemptions_per_hour
     if rate == 0:
         return run.uncut_hours
-    growth = _over_pieces(run)
+    # The sum of e^(L t) - 1 over all pieces.
+    growth = (run.pieces - 1) * _expm1(rate * run.full_piece) if run.pieces > 1 else 0.0
+    growth += _expm1(rate * run.last_piece)
     return growth and _exp(rate * run.restart) * growth / rate
 
 
@@ -122,13 +124,6 @@ def survival(run: Run, *, allowed: int = RESTARTS_ALLOWED) -> float:
     """
     full = _power(_piece_counts(run, run.full_piece, allowed), run.pieces - 1)
     return min(1.0, sum(_times(full, _piece_counts(run, run.last_piece, allowed))))
-
-
-def _over_pieces(run: Run) -> float:
-    """Return the sum of e^(L t) - 1 over all pieces."""
-    rate = run.preemptions_per_hour
-    full = (run.pieces - 1) * _expm1(rate * run.full_piece) if run.pieces > 1 else 0.0
-    return full + _expm1(rate * run.last_piece)
 
 
 def _piece_counts(run: Run, length: float, allowed: int) -> list[float]:

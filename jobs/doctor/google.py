@@ -165,7 +165,10 @@ def check_buckets(google: Google) -> Iterator[Check]:
 
 def check_service_accounts(google: Google) -> Iterator[Check]:
     """Check that who creates recent jobs at Vertex AI may use the service accounts that they run as."""
-    for email, acts_as in _accounts():
+    jobs = Job.objects.order_by("-requested_at").values_list("spec", "acts_as")[:RECENT_JOBS]
+    named = {(str(body.get("serviceAccount", "")), acts_as) for spec, acts_as in jobs for body in _job_specs(spec)}
+    accounts = sorted(pair for pair in named if _EMAIL.fullmatch(pair[0]))  # without placeholders
+    for email, acts_as in accounts[:MAX_ACCOUNTS]:
         yield _check_on_account(google, _("Service accounts"), email, ACT_AS, ACT_AS_ROLE, acts_as)
 
 
@@ -209,13 +212,6 @@ def _as(acts_as: str) -> str:
 
 def _projects() -> list[str]:
     return sorted({project for (project,) in Team.objects.of_each_project()})[:MAX_PROJECTS]
-
-
-def _accounts() -> list[tuple[str, str]]:
-    """Return (service account, whom Vertex AI is called as) of the newest jobs, without placeholders, sorted."""
-    jobs = Job.objects.order_by("-requested_at").values_list("spec", "acts_as")[:RECENT_JOBS]
-    named = {(str(body.get("serviceAccount", "")), acts_as) for spec, acts_as in jobs for body in _job_specs(spec)}
-    return sorted(pair for pair in named if _EMAIL.fullmatch(pair[0]))[:MAX_ACCOUNTS]
 
 
 def _job_specs(spec: object) -> Iterator[dict[str, object]]:

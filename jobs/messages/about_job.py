@@ -59,7 +59,7 @@ NEXT: "dict[str, StrPromise]" = {
 
 
 def parts_of(message: Message, now: datetime) -> Parts:
-    """Return the texts of a message about a job, without the job's secrets; at most three queries."""
+    """Return the texts of a message about a job, without the job's secrets; at most two queries."""
     assert message.job is not None
     job = ShownJob.of(message.job)
     name, cost = job.display_name, timeline.cost_so_far(job, now)

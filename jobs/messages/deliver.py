@@ -9,7 +9,6 @@ import secrets
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from django.core.mail.backends.base import BaseEmailBackend
 from django.utils import translation
 
 from jobs.clock import Clock
@@ -37,57 +36,43 @@ def deliver(destination: str, *, clock: Clock) -> int:
     Stops at the first failure that means that the receiver as a whole is down.
     """
     if destination == EMAIL:
-        return _deliver_email(clock)
+        return _deliver(None, clock)
     channel = queue.claim_channel(int(destination), clock.now())
     if channel is None:
         return 0
     try:
-        return _deliver_to(channel, clock)
+        return _deliver(channel, clock)
     finally:
         queue.release_channel(channel)
 
 
-def _deliver_email(clock: Clock) -> int:
-    """Send e-mail to people over one connection."""
-    rows = queue.claim_next(clock.now(), None)
-    if not rows:
-        return 0
-    try:
-        connection = email.open_connection()
-    except SendFailed as failure:
-        _record_failure(rows, failure, clock.now())
-        return 0
-    try:
-        return _send_all(rows, None, _mailer(connection), clock)
-    finally:
-        connection.close()
-
-
-def _deliver_to(channel: Channel, clock: Clock) -> int:
+def _deliver(channel: Channel | None, clock: Clock) -> int:
+    """Send what is due for a channel, else e-mail to people; all e-mail goes over one connection."""
     rows = queue.claim_next(clock.now(), channel)
     if not rows:
         return 0
-    if channel.via != Via.EMAIL:
+    if channel is not None and channel.via != Via.EMAIL:
         return _send_all(rows, channel, lambda content, _: _post(channel, content, clock.now()), clock)
     try:
         connection = email.open_connection()
     except SendFailed as failure:
         _record_failure(rows, failure, clock.now())
-        _hold(channel, failure, clock.now())
+        if channel is not None:
+            _hold(channel, failure, clock.now())
         return 0
+
+    def send(content: Content, delivery: Delivery) -> None:
+        if channel is not None:
+            email.send(content, channel.address, connection)
+        elif delivery.person is not None and delivery.person.email:
+            email.send(content, delivery.person.email, connection)
+        else:
+            raise SendFailed("The person has no e-mail address.", is_final=True)
+
     try:
-        return _send_all(rows, channel, lambda content, _: email.send(content, channel.address, connection), clock)
+        return _send_all(rows, channel, send, clock)
     finally:
         connection.close()
-
-
-def _mailer(connection: BaseEmailBackend) -> Send:
-    def send(content: Content, delivery: Delivery) -> None:
-        if delivery.person is None or not delivery.person.email:
-            raise SendFailed("The person has no e-mail address.", is_final=True)
-        email.send(content, delivery.person.email, connection)
-
-    return send
 
 
 def _post(channel: Channel, content: Content, now: datetime) -> None:

@@ -23,7 +23,9 @@ PERMANENT = range(500, 600)
 
 def message_of(content: Content, address: str) -> EmailMessage:
     """Return the e-mail to one address."""
-    domain = _domain()
+    # Message ids have the domain of the site, else that of the sender.
+    site = urlsplit(settings.SITE_URL).hostname if settings.SITE_URL else ""
+    domain = site or parseaddr(settings.DEFAULT_FROM_EMAIL)[1].rpartition("@")[2] or "localhost"
     headers = {
         "Message-ID": f"<{content.uid}@{domain}>",
         "References": f"<{content.thread}@{domain}>",
@@ -79,9 +81,3 @@ def _words(error: Exception) -> str:
     if isinstance(error, smtplib.SMTPResponseException):
         return f"{type(error).__name__} ({error.smtp_code})"
     return type(error).__name__
-
-
-def _domain() -> str:
-    """Return the domain of message ids: the site's, else the sender's."""
-    site = urlsplit(settings.SITE_URL).hostname if settings.SITE_URL else ""
-    return site or parseaddr(settings.DEFAULT_FROM_EMAIL)[1].rpartition("@")[2] or "localhost"

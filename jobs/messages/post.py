@@ -69,7 +69,10 @@ def post(
         raise SendFailed(f"The server redirects (status {answer.status_code}); redirects are not followed.")
     is_down = answer.status_code == 429 or answer.status_code >= 500
     words = f"The server answered with status {answer.status_code}."
-    raise SendFailed(words, is_down=is_down, retry_after=_retry_after(answer.headers.get("Retry-After", "")))
+    asked = answer.headers.get("Retry-After", "")  # in seconds; a date is not read
+    is_seconds = asked.isascii() and asked.isdecimal() and len(asked) <= 6
+    pause = timedelta(seconds=int(asked)) if is_seconds else None
+    raise SendFailed(words, is_down=is_down, retry_after=pause)
 
 
 def _answer(
@@ -110,8 +113,3 @@ def _is_late(error: BaseException) -> bool:
             return True
         seen = seen.__cause__ or seen.__context__
     return False
-
-
-def _retry_after(text: str) -> timedelta | None:
-    """Return the pause of a Retry-After header in seconds; None for none, and for a date."""
-    return timedelta(seconds=int(text)) if text.isascii() and text.isdecimal() and len(text) <= 6 else None

@@ -56,10 +56,18 @@ def claim_next(now: datetime, channel: Channel | None) -> list[Delivery]:
     Of a summary all that are due for the same receiver are taken, oldest first.
     """
     to = {"channel": channel} if channel is not None else {"person__isnull": False}
-    due = _due(now).filter(**to).exclude(Exists(_earlier("channel" if channel is not None else "person")))
+    # An earlier delivery about the same job that the same receiver still waits for goes first.
+    receiver = "channel" if channel is not None else "person"
+    same = {receiver: OuterRef(receiver), "job": OuterRef("job"), "message__lt": OuterRef("message")}
+    earlier = Delivery.objects.filter(state=State.WAITING, is_digest=False, **same)
+    due = _due(now).filter(**to).exclude(Exists(earlier))
     for first in due.order_by("due_at", "pk")[:5]:  # another worker may take one between the two statements
         token = uuid.uuid4()
-        pks = _together(first, now)
+        pks = [first.pk]
+        if first.is_digest:
+            of_receiver = {"person": first.person_id, "channel": first.channel_id, "via": first.via}
+            together = _due(now).filter(**of_receiver, is_digest=True).order_by("message", "pk")
+            pks = list(together.values_list("pk", flat=True)[:MAX_IN_ONE])
         rows = Delivery.objects.filter(pk__in=pks)
         free = rows.filter(Q(claimed_until=None) | Q(claimed_until__lte=now), state=State.WAITING)
         if free.update(claim=token, claimed_until=now + LEASE):
@@ -72,19 +80,6 @@ def claim_next(now: datetime, channel: Channel | None) -> list[Delivery]:
 def _due(now: datetime) -> QuerySet[Delivery]:
     free = Q(claimed_until=None) | Q(claimed_until__lte=now)
     return Delivery.objects.filter(free, state=State.WAITING, due_at__lte=now)
-
-
-def _earlier(receiver: str) -> QuerySet[Delivery]:
-    """Earlier deliveries about the same job that the same receiver still waits for."""
-    same = {receiver: OuterRef(receiver), "job": OuterRef("job"), "message__lt": OuterRef("message")}
-    return Delivery.objects.filter(state=State.WAITING, is_digest=False, **same)
-
-
-def _together(first: Delivery, now: datetime) -> Sequence[int]:
-    if not first.is_digest:
-        return [first.pk]
-    same = _due(now).filter(person=first.person_id, channel=first.channel_id, via=first.via, is_digest=True)
-    return list(same.order_by("message", "pk").values_list("pk", flat=True)[:MAX_IN_ONE])
 
 
 def finish(rows: Sequence[Delivery], state: str, now: datetime, words: str = "") -> None:

@@ -41,7 +41,10 @@ def figures_in(text: str, position: Position) -> dict[str, float]:
     if "@[" in text:
         text = _CONDITION.sub(" ", text)
     if position.is_known:
-        text = _without_place(text)
+        # `Average loss at step 100: 3.45` becomes `Average loss: 3.45`.
+        found = _AT.search(text)
+        before = _BEFORE_AT.search(text[: found.start()]) if found is not None else None
+        text = f"{text[: before.start()]}: {text[found.end() :]}" if found is not None and before is not None else text
     values: dict[str, float] = {}
     measured, others = 0, 0
     has_place = position.is_known
@@ -57,13 +60,6 @@ def figures_in(text: str, position: Position) -> dict[str, float]:
             values.setdefault(_named(name, position.part), value)
     is_doubtful = position.is_guess or not has_place
     return {} if is_doubtful and (not measured or others > MAX_OTHERS * measured) else values
-
-
-def _without_place(text: str) -> str:
-    """Return `Average loss: 3.45` for `Average loss at step 100: 3.45`."""
-    found = _AT.search(text)
-    before = _BEFORE_AT.search(text[: found.start()]) if found is not None else None
-    return f"{text[: before.start()]}: {text[found.end() :]}" if found is not None and before is not None else text
 
 
 def with_part(values: dict[str, float], part: str) -> dict[str, float]:
@@ -95,14 +91,11 @@ def _name(before: str) -> str:
         names.insert(0, word.rstrip("."))
     if len(names) < 2:
         return names[0] if names else ""
-    is_whole = len(names) == len(words) <= MAX_WORDS
-    return " ".join(names).lower().replace("'s ", " ") if is_whole else _with_part_before(names)
-
-
-def _with_part_before(names: list[str]) -> str:
-    """Return the last word, with the one before where that is the data it was measured on."""
-    before, name = names[-2:]
-    return f"{before} {name}".lower() if before.lower() in PARTS else name
+    if len(names) == len(words) <= MAX_WORDS:
+        return " ".join(names).lower().replace("'s ", " ")
+    # The last word, with the one before where that is the data it was measured on.
+    part, name = names[-2:]
+    return f"{part} {name}".lower() if part.lower() in PARTS else name
 
 
 def _is_wanted(name: str, number: str, whole: str, sign: str, *, has_place: bool) -> bool:

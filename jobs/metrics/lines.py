@@ -115,7 +115,9 @@ def _joined(later: Reading, earlier: Reading) -> Reading:
 def _read_piece(text: str, columns: tuple[str, ...]) -> Reading:
     has_digit = _DIGIT.search(text) is not None
     if columns and has_digit and (row := tables.row_of(text, columns)) is not None:
-        return _read_row(row, text)
+        bar = position_of(text) if "%" in text and row.step is None else Position()
+        is_inner = bar.step is not None
+        return Reading(row.epoch, row.epochs, bar.step if is_inner else row.step, bar.steps, is_inner, row.values)
     if names := tables.columns_of(text):
         return Reading(columns=names)
     if (cell := tables.cell_of(text)) is not None:
@@ -125,12 +127,6 @@ def _read_piece(text: str, columns: tuple[str, ...]) -> Reading:
     if "{" in text and (found := read_object(text)) is not None:
         return _read_found(*found)
     return _read_text(text)
-
-
-def _read_row(row: tables.Row, text: str) -> Reading:
-    bar = position_of(text) if "%" in text and row.step is None else Position()
-    is_inner = bar.step is not None
-    return Reading(row.epoch, row.epochs, bar.step if is_inner else row.step, bar.steps, is_inner, row.values)
 
 
 def _read_found(found: dict[str, object], around: str) -> Reading:

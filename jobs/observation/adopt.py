@@ -17,6 +17,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from jobs import cost, spec, strategies, transitions, vertex
+from jobs.assessment import storable_usd
 from jobs.clients import INSTANCE_LABEL, JOB_LABEL
 from jobs.errors import NotPermitted
 from jobs.models import ExternalJob, Job, JobEvent, Team
@@ -26,7 +27,6 @@ from jobs.observation.record import mark_seen, number, record
 from jobs.observation.set_aside import SetAside
 from jobs.prices import current_book
 from jobs.queue import claims
-from jobs.requests.request import storable
 from jobs.spec.shape import fields
 from jobs.storable import fit
 
@@ -54,7 +54,11 @@ def adopt(external: ExternalJob, *, team: Team, by: User, now: datetime) -> Job:
 
 def _adopt_once(external: ExternalJob, team: Team, by: User, now: datetime) -> Job:
     remote = vertex.remote_job(external.kind, external.body)
-    _check_has_no_request(remote)
+    # A job that a request of ours made is followed by that, or cancelled as a second one.
+    label = remote.labels.get(JOB_LABEL, "")
+    is_ours = remote.labels.get(INSTANCE_LABEL) == settings.INSTANCE
+    if is_ours and UUID_FORM.fullmatch(label) and Job.objects.filter(pk=label, is_adopted=False).exists():
+        raise NotPermitted(_("It was made by a request of this Trainboard, which follows it by itself."))
     try:
         with transaction.atomic():
             return _known(remote, team) or _adopt(external, remote, team, by, now)
@@ -63,14 +67,6 @@ def _adopt_once(external: ExternalJob, team: Team, by: User, now: datetime) -> J
         if known is None:
             raise
         return known
-
-
-def _check_has_no_request(remote: vertex.RemoteJob) -> None:
-    """Raise NotPermitted for a job that a request of ours made: that follows it, or cancels it as a second one."""
-    label = remote.labels.get(JOB_LABEL, "")
-    is_ours = remote.labels.get(INSTANCE_LABEL) == settings.INSTANCE
-    if is_ours and UUID_FORM.fullmatch(label) and Job.objects.filter(pk=label, is_adopted=False).exists():
-        raise NotPermitted(_("It was made by a request of this Trainboard, which follows it by itself."))
 
 
 def _known(remote: vertex.RemoteJob, team: Team) -> Job | None:
@@ -158,7 +154,7 @@ def _row(
         request_key=f"adopted:{sha256(remote.name.encode()).hexdigest()[:40]}",
         is_adopted=True,
         expected_seconds=0,
-        hourly_usd=storable(price.usd_per_hour),
+        hourly_usd=storable_usd(price.usd_per_hour),
         estimate=price.as_dict(),
         remote_name=remote.name,
         state="",

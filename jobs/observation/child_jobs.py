@@ -172,23 +172,10 @@ def _record_custom_job(pk: UUID, remote: RemoteJob | None, now: datetime) -> Non
         for state, at in changes[len(known) :]:
             to = state or JobState.PENDING  # a wait that nobody saw
             if to != before:
-                _record_change(job, before, to, at, now)
+                words = WORDS.get(to, f"The custom job of the pipeline is {to.upper()}.")
+                transitions.record_custom_job_state(job, before, to, now=now, occurred_at=at, message=words)
             before = to
         Job.objects.filter(pk=pk).update(custom_job_asked_at=now)
     has_run_before = any(state == JobState.RUNNING for state, _ in changes[:-1])
     if has_run_before and (len(changes) > len(known) or before in states.WAITING_AT_VERTEX):
         record_restarts(job, now=now)
-
-
-def _record_change(job: Job, before: str, to: str, at: datetime, now: datetime) -> None:
-    transitions.record_event(
-        job,
-        JobEvent.Kind.CUSTOM_JOB_STATE,
-        now=now,
-        occurred_at=at,
-        reason="observed",
-        message=WORDS.get(to, f"The custom job of the pipeline is {to.upper()}."),
-        from_state=before,
-        to_state=to,
-        once_key=f"custom_job:{to}:{at.isoformat()}",
-    )

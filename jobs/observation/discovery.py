@@ -82,7 +82,16 @@ def discover(discovery_id: int, *, now: datetime) -> None:
     with record_failure(row, now=now) as result:
         walk = Walk(row, now)
         found = walk.find()
-        _write(row, found, walk, now)
+        with transaction.atomic():  # with the claim, so that it does not mix with another worker's
+            claims.keep_poll(row, now=now)
+            names, followed = [external.remote_name for external in found], set[str]()
+            for first in range(0, len(names), AT_ONCE):
+                followed |= _followed(names[first : first + AT_ONCE])
+            row.found.all().delete()
+            left = [external for external in found if external.remote_name not in followed]
+            walk.aside.store(left, _insert, name=lambda external: external.remote_name)
+            last_error = " ".join(filter(None, [walk.last_error, walk.aside.words]))
+            claims.release_poll(row, due_at=None, answered_at=now, last_error=last_error)
     if result.failure is not None:
         is_hopeless = isinstance(result.failure, vertex.Refused | vertex.NotFound | vertex.PermissionDenied)
         most = 1 if is_hopeless else MAX_FAILURES
@@ -96,7 +105,10 @@ class Walk:
         self._row = row
         self._watch = cadence.Stopwatch(now)
         self._spend = partial(rate_limit.spend, rate_limit.reads(row.project, row.region), now=now)
-        self._inside = _inside_followed(row)
+        # Kind and number of the jobs that do the work of the pipelines and tuning jobs that we follow.
+        parents = Job.objects.filter(project=row.project, region=row.region).exclude(kind=Job.Kind.CUSTOM_JOB)
+        numbers = {number for sources in parents.values_list("log_sources", flat=True).iterator() for number in sources}
+        self._inside = {(kind, number) for number in numbers for kind in RUNS_INSIDE.values()}
         self._gets_left = MAX_GETS
         self.aside = SetAside(str(row), now=now)
         self.last_error = ""
@@ -184,13 +196,6 @@ def hint_of(external: ExternalJob) -> str:
     return f"Another Trainboard made it: {instance}." if instance else ""
 
 
-def _inside_followed(row: Discovery) -> set[tuple[str, str]]:
-    """Kind and number of the jobs that do the work of pipelines and tuning jobs that we follow."""
-    parents = Job.objects.filter(project=row.project, region=row.region).exclude(kind=Job.Kind.CUSTOM_JOB)
-    numbers = {number for sources in parents.values_list("log_sources", flat=True).iterator() for number in sources}
-    return {(kind, number) for number in numbers for kind in RUNS_INSIDE.values()}
-
-
 def _followed(names: Iterable[str]) -> set[str]:
     return set(Job.objects.filter(remote_name__in=list(names)).values_list("remote_name", flat=True))
 
@@ -209,20 +214,6 @@ def _row(row: Discovery, kind: str, remote: vertex.RemoteJob) -> ExternalJob:
         created_at=remote.create_time,
         body=remote.raw,
     )
-
-
-def _write(row: Discovery, found: list[ExternalJob], walk: Walk, now: datetime) -> None:
-    """Replace what the last discovery found, in one transaction that another worker's cannot mix with."""
-    with transaction.atomic():
-        claims.keep_poll(row, now=now)
-        names, followed = [external.remote_name for external in found], set()
-        for first in range(0, len(names), AT_ONCE):
-            followed |= _followed(names[first : first + AT_ONCE])
-        row.found.all().delete()
-        left = [external for external in found if external.remote_name not in followed]
-        walk.aside.store(left, _insert, name=lambda external: external.remote_name)
-        last_error = " ".join(filter(None, [walk.last_error, walk.aside.words]))
-        claims.release_poll(row, due_at=None, answered_at=now, last_error=last_error)
 
 
 def _insert(rows: Sequence[ExternalJob]) -> None:

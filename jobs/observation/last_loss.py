@@ -38,9 +38,13 @@ def record_last_loss(job: Job, events: Sequence[JobEvent], lines: Sequence[LogLi
     restarted = [row.occurred_at for row in events if row.kind == JobEvent.Kind.RESTARTED and not row.detail["replica"]]
     since = max(restarted, default=job.submitted_at or job.requested_at)
     taken = next((line for line in lines if line.timestamp > since and line.message.startswith(TAKEN_AWAY)), None)
-    was_running = _was_running(events)
+    # Whether the machines ran until the end; of a pipeline its custom job shows it.
+    of_custom_job = [row for row in events if row.kind == JobEvent.Kind.CUSTOM_JOB_STATE]
+    was_running = any(row.from_state in BILLABLE and row.to_state == JobState.FAILED for row in of_custom_job or events)
     reason = "preempted" if taken is not None or was_running else "stockout"
-    line_of_loss = taken or next((line for line in reversed(lines) if _names_loss(line, since)), None)
+    errors = (line for line in reversed(lines) if line.replica == SERVICE and line.severity == "ERROR")
+    named = (line for line in errors if line.timestamp > since and _is_loss({"message": line.message}))
+    line_of_loss = taken or next(named, None)
     transitions.record_event(
         job,
         JobEvent.Kind.MACHINES_LOST,
@@ -53,22 +57,11 @@ def record_last_loss(job: Job, events: Sequence[JobEvent], lines: Sequence[LogLi
     )
 
 
-def _was_running(events: Sequence[JobEvent]) -> bool:
-    """Whether the machines ran until the end; of a pipeline its custom job shows it."""
-    of_custom_job = [row for row in events if row.kind == JobEvent.Kind.CUSTOM_JOB_STATE]
-    return any(row.from_state in BILLABLE and row.to_state == JobState.FAILED for row in of_custom_job or events)
-
-
 def _is_loss(error: object) -> bool:
     if not isinstance(error, dict):
         return False
     known = diagnose(error.get("code"), str(error.get("message", "")))
     return known is not None and known.cause in {"stockout", "preempted"}
-
-
-def _names_loss(line: LogLine, since: datetime) -> bool:
-    is_error = line.replica == SERVICE and line.severity == "ERROR" and line.timestamp > since
-    return is_error and _is_loss({"message": line.message})
 
 
 def _words(reason: str, used: int, limit: int) -> str:

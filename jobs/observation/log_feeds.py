@@ -56,36 +56,30 @@ def read_feed(feed_id: int, *, now: datetime) -> None:
     if feed is None:
         return
     with record_failure(feed, now=now):
-        _read(feed, now)
-
-
-def _read(feed: LogFeed, now: datetime) -> None:
-    unread = unread_jobs(feed.project)
-    oldest = unread.order_by("submitted_at").values_list("submitted_at", flat=True).first()
-    if oldest is None:
-        claims.release_poll(feed, due_at=None, answered_at=feed.answered_at)
-        return
-    watch, aside = cadence.Stopwatch(now), SetAside(str(feed), now=now)
-    is_all = _read_service(feed, min(feed.cursor_at or oldest, now), aside, watch, now)
-    last_error, unasked = poll_tuning_jobs(feed, _tuning_pipelines(unread), aside, watch, now)
-    readable = unread.exclude(pk__in=unasked)
-    jobs = log_turns.wanted(readable, now)
-    jobs += log_turns.next_turns(readable, now, room=log_turns.TAILS_PER_LOOK - len(jobs))
-    last_error = _read_tails(feed, jobs, aside, watch, now) or last_error
-    pause = settings.POLL_INTERVAL if is_all else timedelta()
-    due_at = now + ((last_error and last_error.retry_after) or pause)
-    claims.release_poll(feed, due_at=due_at, answered_at=now, last_error=str(last_error or aside.words))
+        unread = unread_jobs(feed.project)
+        oldest = unread.order_by("submitted_at").values_list("submitted_at", flat=True).first()
+        if oldest is None:
+            claims.release_poll(feed, due_at=None, answered_at=feed.answered_at)
+            return
+        watch, aside = cadence.Stopwatch(now), SetAside(str(feed), now=now)
+        is_all = _read_service(feed, min(feed.cursor_at or oldest, now), aside, watch, now)
+        # An active pipeline has its trials asked for with its state; one that has ended, here.
+        ended = unread.filter(kind=Job.Kind.PIPELINE, ended_at__isnull=False)
+        tuned = ended.filter(spec__trainingTaskInputs__has_key="studySpec").order_by("pk")
+        last_error, unasked = poll_tuning_jobs(feed, tuned, aside, watch, now)
+        # The log of a pipeline that tuned is found through its trials, so it is not read before those are known.
+        readable = unread.exclude(pk__in=unasked)
+        jobs = log_turns.wanted(readable, now)
+        jobs += log_turns.next_turns(readable, now, room=log_turns.TAILS_PER_LOOK - len(jobs))
+        last_error = _read_tails(feed, jobs, aside, watch, now) or last_error
+        pause = settings.POLL_INTERVAL if is_all else timedelta()
+        due_at = now + ((last_error and last_error.retry_after) or pause)
+        claims.release_poll(feed, due_at=due_at, answered_at=now, last_error=str(last_error or aside.words))
 
 
 def unread_jobs(project: str) -> JobQuerySet:
     """Jobs of a project whose log may still grow."""
     return Job.objects.filter(project=project, log_complete=False, submitted_at__isnull=False).exclude(remote_name="")
-
-
-def _tuning_pipelines(unread: JobQuerySet) -> JobQuerySet:
-    """Pipelines that tuned and have ended; an active one has its trials asked for with its state."""
-    ended = unread.filter(kind=Job.Kind.PIPELINE, ended_at__isnull=False)
-    return ended.filter(spec__trainingTaskInputs__has_key="studySpec").order_by("pk")
 
 
 def _read_service(feed: LogFeed, after: datetime, aside: SetAside, watch: cadence.Stopwatch, now: datetime) -> bool:

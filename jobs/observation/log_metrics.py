@@ -22,7 +22,10 @@ MAX_LINES_OF_MESSAGE = 200
 
 
 def fold_new_lines(job: Job) -> None:
-    """Take the job's new lines into its metrics; writes the row only where a line was new. Three queries."""
+    """Take the job's new lines into its metrics; writes the row only where a line was new.
+
+    Three queries, four for the first lines of a job.
+    """
     kept = JobMetrics.objects.filter(job=job).first() or JobMetrics(job=job)
     lines = LogLine.objects.filter(job=job, pk__gt=kept.last_line).order_by("timestamp", "pk")
     rows = list(lines.values_list("pk", "timestamp", "replica", "message")[:MAX_LINES])

@@ -10,7 +10,7 @@ from typing import Any
 
 from jobs import bounds
 from jobs.models import Job
-from jobs.vertex import RemoteJob
+from jobs.vertex import RemoteJob, wire
 
 _NUMBER = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 """What Cloud Logging is asked for: one that is no number would make every read of the job's log fail."""
@@ -37,7 +37,7 @@ def web_access(remote: RemoteJob) -> dict[str, str] | None:
 
     Addresses that are none of the web are left out: a page links to them.
     """
-    uris = _mapping(remote.raw.get("webAccessUris"))
+    uris = wire.mapping(remote.raw.get("webAccessUris"))
     found = {str(name): uri for name, uri in uris.items() if isinstance(uri, str) and uri.startswith("https://")}
     return dict(list(found.items())[:MAX_SHELLS]) or None
 
@@ -47,13 +47,13 @@ def log_sources(job: Job, remote: RemoteJob) -> dict[str, str]:
     if job.kind == Job.Kind.CUSTOM_JOB:
         return {_number(remote.name): ""}
     found = dict(job.log_sources)
-    metadata = _mapping(remote.raw.get("trainingTaskMetadata"))
+    metadata = wire.mapping(remote.raw.get("trainingTaskMetadata"))
     if backing := _number(str(metadata.get("backingCustomJob") or "")):
         found[backing] = ""
     if backing := _number(str(metadata.get("backingHyperparameterTuningJob") or "")):
         found[backing] = STUDY
     trials = remote.raw.get("trials")
-    for trial in map(_mapping, trials if isinstance(trials, list) else []):
+    for trial in map(wire.mapping, trials if isinstance(trials, list) else []):
         if number := _number(str(trial.get("customJob") or "")):
             found[number] = bounds.bounded(f"trial {trial.get('id', '?')}", MAX_LABEL_CHARACTERS)
     return found
@@ -82,7 +82,3 @@ def custom_job_name(job: Job) -> str:
 def _number(name: str) -> str:
     number = name.rpartition("/")[2]
     return number if _NUMBER.match(number) else ""
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

@@ -66,27 +66,23 @@ def observe(scope_id: int, *, now: datetime) -> Listed | None:
         return None
     listed = None
     with record_failure(scope, now=now):  # which may end the block early
-        listed = _observe(scope, now)
-    return listed  # noqa: RET504
-
-
-def _observe(scope: Scope, now: datetime) -> Listed | None:
-    watched = {job.remote_name: job for job in list_watched(scope, now)}
-    if not (watched or may_have_duplicates(scope, now) or has_child_jobs(scope, now)):
-        claims.release_poll(scope, due_at=None, answered_at=scope.answered_at)
-        return None
-    with cadence.call_seconds(scope.failures) as patience:
-        if not patience:
-            claims.postpone_poll(scope, due_at=now + ANOTHER_PROBE)
+        watched = {job.remote_name: job for job in list_watched(scope, now)}
+        if not (watched or may_have_duplicates(scope, now) or has_child_jobs(scope, now)):
+            claims.release_poll(scope, due_at=None, answered_at=scope.answered_at)
             return None
-        poll = Poll(scope, watched, patience, now)
-        last_error = poll.run()
-    claims.wake_feed(scope.project, due_at=now)
-    interval, asked = cadence.poll_interval(watched.values()), last_error.retry_after if last_error else None
-    due_at = now + asked if asked else cadence.next_poll_at(scope.pk, interval, now=now)
-    due_at = now if poll.is_cut_short else due_at
-    claims.release_poll(scope, due_at=due_at, answered_at=now, last_error=str(last_error or poll.aside.words))
-    return Listed(poll.unmatched, is_complete=poll.is_list_complete)
+        with cadence.call_seconds(scope.failures) as patience:
+            if not patience:
+                claims.postpone_poll(scope, due_at=now + ANOTHER_PROBE)
+                return None
+            poll = Poll(scope, watched, patience, now)
+            last_error = poll.run()
+        claims.wake_feed(scope.project, due_at=now)
+        interval, asked = cadence.poll_interval(watched.values()), last_error.retry_after if last_error else None
+        due_at = now + asked if asked else cadence.next_poll_at(scope.pk, interval, now=now)
+        due_at = now if poll.is_cut_short else due_at
+        claims.release_poll(scope, due_at=due_at, answered_at=now, last_error=str(last_error or poll.aside.words))
+        listed = Listed(poll.unmatched, is_complete=poll.is_list_complete)
+    return listed  # noqa: RET504
 
 
 class Poll:
@@ -115,7 +111,7 @@ class Poll:
         missing = dict(self._watched)
         try:
             last_error = self._poll_jobs(missing)
-        finally:
+        finally:  # what was answered before a failure was seen all the same
             self._write_seen()
         if self._scope.kind == Job.Kind.CUSTOM_JOB or isinstance(last_error, rate_limit.OverRateLimit):
             return last_error
@@ -229,7 +225,11 @@ class Poll:
                 if job.remote_name != remote.name:  # the row was replaced by an older copy meanwhile
                     continue
                 record(job, remote, now=self._now)
-                self._find_restarts(known, job)
+                # A job that has not run before, or now runs for the first time, has no restart; logs are the feed's.
+                has_run = known.has_started or (job.started_at is not None and job.state != JobState.RUNNING)
+                if has_run and (job.state != known.state or known.may_be_restarting):
+                    with self.aside.item(f"restarts of {known.remote_name}"):
+                        record_restarts(job, now=self._now)
 
     def _write_seen(self) -> None:
         if not self._without_news:
@@ -238,13 +238,6 @@ class Poll:
             self._keep_claim()
             mark_seen(self._without_news, now=self._now)
         self._without_news, self._written_at = [], self._watch.now
-
-    def _find_restarts(self, known: WatchedJob, job: Job) -> None:
-        """A job that has not run before, or now runs for the first time, has no restart; logs are the feed's."""
-        has_run = known.has_started or (job.started_at is not None and job.state != JobState.RUNNING)
-        if has_run and (job.state != known.state or known.may_be_restarting):
-            with self.aside.item(f"restarts of {known.remote_name}"):
-                record_restarts(job, now=self._now)
 
     def _keep_claim(self) -> None:
         claims.keep_poll(self._scope, now=self._watch.now)

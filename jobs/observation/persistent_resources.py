@@ -42,21 +42,17 @@ def observe_resources(scope_id: int, *, now: datetime) -> None:
     if scope is None:
         return
     with record_failure(scope, now=now):
-        _poll(scope, now)
-
-
-def _poll(scope: Scope, now: datetime) -> None:
-    _watch_regions_of_jobs(scope.project, now)
-    with cadence.call_seconds(scope.failures) as patience:
-        if not patience:
-            claims.postpone_poll(scope, due_at=now + ANOTHER_PROBE)
-            return
-        listed = _list(scope, patience, now)
-    found = {each.resource_id: each for each in listed if each is not None}
-    odd, aside = listed.count(None), SetAside(str(scope), now=now)
-    _keep(scope, found, aside, is_complete=not odd, now=now)
-    last_error = f"{odd} entries of the list are no persistent resources and were left out." if odd else aside.words
-    claims.release_poll(scope, due_at=_next_poll(scope, now), answered_at=now, last_error=last_error)
+        _watch_regions_of_jobs(scope.project, now)
+        with cadence.call_seconds(scope.failures) as patience:
+            if not patience:
+                claims.postpone_poll(scope, due_at=now + ANOTHER_PROBE)
+                return
+            listed = _list(scope, patience, now)
+        found = {each.resource_id: each for each in listed if each is not None}
+        odd, aside = listed.count(None), SetAside(str(scope), now=now)
+        _keep(scope, found, aside, is_complete=not odd, now=now)
+        last_error = f"{odd} entries of the list are no persistent resources and were left out." if odd else aside.words
+        claims.release_poll(scope, due_at=_next_poll(scope, now), answered_at=now, last_error=last_error)
 
 
 def watch_resources(now: datetime) -> int:
@@ -90,14 +86,9 @@ def follow_resources(projects: Collection[str], *, region: str = "", now: dateti
 def poll_soon(scopes: Iterable[Scope], *, now: datetime) -> None:
     """Poll these scopes soon, which were read just now; as `follow_resources`, without another query."""
     for row in scopes:
-        if _may_poll_again(row, now):  # and still may when it is written
+        is_old = row.answered_at is None or row.answered_at < now - settings.POLL_INTERVAL
+        if is_old and not row.failures and (row.due_at is None or row.due_at > now):  # and still may when it is written
             Scope.objects.filter(pk=row.pk, due_at=row.due_at, failures=0).update(due_at=now)
-
-
-def _may_poll_again(row: Scope, now: datetime) -> bool:
-    """Return whether the last answer is old, nothing failed since, and no poll is due already."""
-    is_old = row.answered_at is None or row.answered_at < now - settings.POLL_INTERVAL
-    return is_old and not row.failures and (row.due_at is None or row.due_at > now)
 
 
 def _list(scope: Scope, patience: float, now: datetime) -> list[vertex.RemoteResource | None]:

@@ -49,7 +49,9 @@ def record(job: Job, remote: vertex.RemoteJob, *, now: datetime, **columns: Any)
 
     The caller holds the claim. Writes nothing but that it was seen when the answer holds nothing new.
     """
-    if _is_stale(job, remote, now):
+    # An answer that a newer one has overtaken would take the job back.
+    known, reported = _plausible(job.remote_updated_at, now), _plausible(remote.update_time, now)
+    if known is not None and reported is not None and reported < known:
         return
     with transaction.atomic():
         _record_gap(job, remote, now)
@@ -105,11 +107,6 @@ def number(remote: vertex.RemoteJob) -> str:
 def _plausible(moment: datetime | None, now: datetime) -> datetime | None:
     """Return a time that Vertex AI gave, None when it lies too far in the future."""
     return moment if moment is not None and moment <= now + MAX_AHEAD else None
-
-
-def _is_stale(job: Job, remote: vertex.RemoteJob, now: datetime) -> bool:
-    known, reported = _plausible(job.remote_updated_at, now), _plausible(remote.update_time, now)
-    return known is not None and reported is not None and reported < known
 
 
 def _record_gap(job: Job, remote: vertex.RemoteJob, now: datetime) -> None:
@@ -222,5 +219,6 @@ def mark_seen(jobs: Collection[uuid.UUID], *, now: datetime) -> None:
         cursor.execute(statement, [at.get_db_prep_value(now, connection), *keys])
         is_each_known = cursor.rowcount == len(keys)
     if not is_each_known:
+        # Another worker may write the first answer about a job at the same time.
         unseen = Job.objects.filter(pk__in=jobs, last_seen=None).values_list("pk", flat=True)
         LastSeen.objects.bulk_create([LastSeen(job_id=pk, at=now) for pk in unseen], ignore_conflicts=True)

@@ -20,7 +20,9 @@ def record_sizes(scope: Scope, rows: Iterable[PersistentResource], missing: Sequ
 
     `rows` were listed, those named in `missing` were not, although they had been. One query where nothing has changed.
     """
-    known = _newest(scope)
+    of_place = ResourceSize.objects.filter(project=scope.project, region=scope.region)
+    newest = of_place.order_by().values("resource_id").annotate(last=Max("pk")).values("last")
+    known = {row.resource_id: row for row in ResourceSize.objects.filter(pk__in=newest)}
     found = [_size(row, known.get(row.resource_id), now) for row in rows]
     found += [_gone(known[name], now) for name in missing if name in known and known[name].is_up]
     changed = [size for size in found if size is not None]
@@ -28,13 +30,6 @@ def record_sizes(scope: Scope, rows: Iterable[PersistentResource], missing: Sequ
     for size in changed:
         size.team_id = creators[size.resource_id]
     ResourceSize.objects.bulk_create(changed)
-
-
-def _newest(scope: Scope) -> dict[str, ResourceSize]:
-    """Return the newest row of each resource of a place."""
-    rows = ResourceSize.objects.filter(project=scope.project, region=scope.region)
-    newest = rows.order_by().values("resource_id").annotate(last=Max("pk")).values("last")
-    return {row.resource_id: row for row in ResourceSize.objects.filter(pk__in=newest)}
 
 
 def _size(row: PersistentResource, last: ResourceSize | None, now: datetime) -> ResourceSize | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from jobs import strategies
 from jobs.diagnosis import diagnose, read_exits
-from jobs.diagnosis.exits import NOT_PERMANENT, TRANSIENT, Exit
+from jobs.diagnosis.exits import NOT_PERMANENT, TRANSIENT
 from jobs.models import Job, LogLine
 from jobs.timeline import ATTEMPT_RUNS
 from jobs.vertex.logs import SERVICE, TAKEN_AWAY
@@ -39,7 +39,11 @@ def cause_of(job: Job, lines: Sequence[LogLine], *, has_run: bool, is_logged: bo
     has_run = has_run or any(line.message == ATTEMPT_RUNS for line in lines)
     for line in reversed(lines):
         if line.message.startswith(TAKEN_AWAY):
-            return _known(_taken_away(job)) if is_logged else _likely(job, has_run=has_run)
+            if not is_logged:
+                return _likely(job, has_run=has_run)
+            if is_spot(job):
+                return _known("preempted")
+            return _known("worker_restart" if _restarts_with_worker(job) else "unknown")
         if line.replica == SERVICE and line.severity == "ERROR":
             found = _of_message(job, line.message, has_run=has_run)
             if found is not None:
@@ -53,12 +57,6 @@ def is_spot(job: Job) -> bool:
     return strategy is not None and strategy.preemptible
 
 
-def _taken_away(job: Job) -> str:
-    if is_spot(job):
-        return "preempted"
-    return "worker_restart" if _restarts_with_worker(job) else "unknown"
-
-
 def _of_message(job: Job, message: str, *, has_run: bool) -> Cause | None:
     """Return the cause in the service's lines about an attempt; under Spot, STOCKOUT also stands for a preemption."""
     known = diagnose(None, message)
@@ -68,10 +66,9 @@ def _of_message(job: Job, message: str, *, has_run: bool) -> Cause | None:
     if cause == "internal":
         return _known("internal")
     ends = read_exits(message)[1]
-    return _of_exit(ends[0]) if ends else None
-
-
-def _of_exit(end: Exit) -> Cause:
+    if not ends:
+        return None
+    end = ends[0]
     if end.reason.lower() in NOT_PERMANENT:
         return _known("job_retry")
     return Cause("job_retry", f"{end.words} Vertex AI restarts the whole job.", exit_code=end.code)

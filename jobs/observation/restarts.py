@@ -18,7 +18,7 @@ from jobs.diagnosis import read_exits
 from jobs.diagnosis.exits import NOT_PERMANENT
 from jobs.models import Job, JobEvent, LogLine
 from jobs.observation.last_loss import last_restart_words, record_last_loss
-from jobs.observation.restart_causes import Cause, cause_of, is_spot
+from jobs.observation.restart_causes import cause_of, is_spot
 from jobs.states import WAITING_AT_VERTEX
 from jobs.timeline import BILLABLE, state_spans
 from jobs.timeline.attempts import ATTEMPT_BEGINS, SAME
@@ -60,26 +60,24 @@ def record_restarts(job: Job, *, now: datetime) -> None:
     harmless. `job` itself stays as it is.
     """
     with transaction.atomic():
-        _reconcile(Job.objects.select_for_update().get(pk=job.pk), now)
-
-
-def _reconcile(job: Job, now: datetime) -> None:
-    events = list(job.events.without_passing().order_by("id"))
-    is_of_service = Q(replica="service") | Q(message__startswith=TAKEN_AWAY)
-    lines = list(LogLine.objects.filter(is_of_service, job=job).order_by("timestamp", "pk"))
-    whole = _whole_restarts(job, events, lines)
-    parts = _replica_restarts(job, lines, [restart.at for restart in whole], now)
-    unmatched = [event for event in events if event.kind == JobEvent.Kind.RESTARTED]
-    waits = any(span.state in WAITING_AT_VERTEX for span in state_spans(events)[-1:])
-    for restart in [*whole, *parts]:
-        level = [event for event in unmatched if event.detail.get("replica", "") == restart.replica]
-        same = _nearest(restart.at, level)
-        if same is None and (restart.is_certain or not waits or now - (restart.learned_at or restart.at) > PATIENCE):
-            _record(job, restart, now)
-        elif same is not None:
-            unmatched.remove(same)
-            _explain(job, same, restart, now)
-    record_last_loss(job, list(job.events.without_passing().order_by("id")), lines, now)
+        locked = Job.objects.select_for_update().get(pk=job.pk)
+        events = list(locked.events.without_passing().order_by("id"))
+        is_of_service = Q(replica="service") | Q(message__startswith=TAKEN_AWAY)
+        lines = list(LogLine.objects.filter(is_of_service, job=locked).order_by("timestamp", "pk"))
+        whole = _whole_restarts(locked, events, lines)
+        parts = _replica_restarts(locked, lines, [restart.at for restart in whole], now)
+        unmatched = [event for event in events if event.kind == JobEvent.Kind.RESTARTED]
+        waits = any(span.state in WAITING_AT_VERTEX for span in state_spans(events)[-1:])
+        for restart in [*whole, *parts]:
+            level = [event for event in unmatched if event.detail.get("replica", "") == restart.replica]
+            same = _nearest(restart.at, level)
+            may_be_recorded = restart.is_certain or not waits or now - (restart.learned_at or restart.at) > PATIENCE
+            if same is None and may_be_recorded:
+                _record(locked, restart, now)
+            elif same is not None:
+                unmatched.remove(same)
+                _explain(locked, same, restart, now)
+        record_last_loss(locked, list(locked.events.without_passing().order_by("id")), lines, now)
 
 
 def _whole_restarts(job: Job, events: Sequence[JobEvent], lines: Sequence[LogLine]) -> list[Restart]:
@@ -101,7 +99,16 @@ def _whole_restarts(job: Job, events: Sequence[JobEvent], lines: Sequence[LogLin
             line for line in nearby if not line.message.startswith(TAKEN_AWAY) or moment - line.timestamp <= GRACE
         ]
         cause = cause_of(job, nearby, has_run=learned_at is not None, is_logged=is_logged)
-        found.append(_whole(moment, cause, learned_at))
+        found.append(
+            Restart(
+                moment,
+                cause.reason,
+                cause.message,
+                exit_code=cause.exit_code,
+                is_certain=cause.is_certain,
+                learned_at=learned_at,
+            )
+        )
         since = moment
     return found
 
@@ -115,17 +122,6 @@ def _later_attempts(job: Job, lines: Sequence[LogLine]) -> list[LogLine]:
     begins = [line for line in lines if line.message == ATTEMPT_BEGINS]
     is_first_kept = not begins or job.started_at is None or begins[0].timestamp <= job.started_at
     return begins[1:] if is_first_kept else begins
-
-
-def _whole(at: datetime, cause: Cause, learned_at: datetime | None) -> Restart:
-    return Restart(
-        at,
-        cause.reason,
-        cause.message,
-        exit_code=cause.exit_code,
-        is_certain=cause.is_certain,
-        learned_at=learned_at,
-    )
 
 
 def _replica_restarts(job: Job, lines: Sequence[LogLine], whole: Sequence[datetime], now: datetime) -> list[Restart]:

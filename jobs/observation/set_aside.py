@@ -104,14 +104,11 @@ def _write(place: str, item: str, reason: str, is_kept: bool, now: datetime) -> 
         again = {"count": F("count") + 1, "last_at": now, "reason": met.reason, "is_kept": is_kept}
         is_new = not known.update(**again)
         if is_new:
+            # Another worker may meet the item for the first time at the same moment.
             SetAsideItem.objects.bulk_create([met], ignore_conflicts=True)
-            _bound()
+            # The ones that were met longest ago go first.
+            newest = SetAsideItem.objects.order_by("-last_at", "-pk").values_list("pk", flat=True)
+            too_many = list(newest[MAX_ITEMS : MAX_ITEMS + MAX_NEW_ITEMS])
+            if too_many:
+                SetAsideItem.objects.filter(pk__in=too_many).delete()
     return is_new
-
-
-def _bound() -> None:
-    """Delete what is too much, the longest unmet first."""
-    newest = SetAsideItem.objects.order_by("-last_at", "-pk").values_list("pk", flat=True)
-    too_many = list(newest[MAX_ITEMS : MAX_ITEMS + MAX_NEW_ITEMS])
-    if too_many:
-        SetAsideItem.objects.filter(pk__in=too_many).delete()

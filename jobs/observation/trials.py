@@ -7,7 +7,7 @@ with it. A trial that has ended is only changed by an answer that also shows it 
 
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -73,7 +73,10 @@ def _name(row: Trial) -> str:
 def read_trials(entries: object, *, on_odd: Callable[[str, str], object] = lambda *_: None) -> Iterator[Trial]:
     """Read `trials[]` into rows that belong to no job yet; one without an id or a state is given to `on_odd`."""
     for index, trial in enumerate(map(wire.mapping, _entries(entries))):
-        trial_id = _trial_id(trial)
+        # The number of a trial also ends its name.
+        number = trial.get("id") or _text(trial.get("name")).rpartition("/")[2]
+        found = str(number) if isinstance(number, str | int) else ""
+        trial_id = found if len(found) <= MAX_ID_LENGTH else ""
         state = _text(trial.get("state", UNSPECIFIED))
         if not trial_id or not 0 < len(state) <= MAX_STATE_LENGTH:
             on_odd(f"entry {index}", "It is no trial: it has no number, or no state, that can be kept.")
@@ -101,13 +104,6 @@ def _take_over(row: Trial, reported: Trial) -> bool:
     for name, value in news.items():
         setattr(row, name, value)
     return bool(news)
-
-
-def _trial_id(trial: Mapping[str, Any]) -> str:
-    """The number of a trial, from 1; it also ends the trial's name."""
-    number = trial.get("id") or _text(trial.get("name")).rpartition("/")[2]
-    found = str(number) if isinstance(number, str | int) else ""
-    return found if len(found) <= MAX_ID_LENGTH else ""
 
 
 def _parameters(entries: object) -> dict[str, float | str]:

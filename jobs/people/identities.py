@@ -85,7 +85,10 @@ def link(user: User, claims: Claims, *, now: datetime) -> Identity:
     identity = Identity.objects.create(
         provider=claims.provider, subject=claims.subject, user=user, created_at=now, email=claims.email[:254]
     )
-    _join_teams(identity, _rules(claims))
+    # A role that the person has stays as it is.
+    for team_id, rule in _best(_rules(claims)).items():
+        defaults = {"role": rule.role, **_granted(identity, rule)}
+        Membership.objects.get_or_create(team_id=team_id, user=identity.user, defaults=defaults)
     return identity
 
 
@@ -129,7 +132,11 @@ def _first_sign_in(claims: Claims, now: datetime) -> User:
         raise NotAdmitted(_("The sign-in provider names no e-mail address that it has verified.")) from None
     user = _own_account(email, claims)
     if user is None:
-        if not (claims.may_create or _rules(claims) or _is_invited(email, now)):
+        if not (
+            claims.may_create
+            or _rules(claims)
+            or Invitation.objects.filter(email=email, accepted_at=None, expires_at__gt=now).exists()
+        ):
             raise NotAdmitted(
                 _(
                     "There is no account for %(email)s here. Ask a lead of your team to invite this address, or a site "
@@ -137,7 +144,9 @@ def _first_sign_in(claims: Claims, now: datetime) -> User:
                 )
                 % {"email": email}
             )
-        user = _create(email, claims.name)
+        user = User(username=email[:150], email=email, first_name=claims.name.strip()[:150])
+        user.set_unusable_password()
+        user.save()
     link(user, claims, now=now)
     return user
 
@@ -164,17 +173,6 @@ def _own_account(email: str, claims: Claims) -> User | None:
     raise PasswordNeeded(user, words) if user.has_usable_password() else NotAdmitted(words)
 
 
-def _is_invited(email: str, now: datetime) -> bool:
-    return Invitation.objects.filter(email=email, accepted_at=None, expires_at__gt=now).exists()
-
-
-def _create(email: str, name: str) -> User:
-    user = User(username=email[:150], email=email, first_name=name.strip()[:150])
-    user.set_unusable_password()
-    user.save()
-    return user
-
-
 def _rules(claims: Claims) -> list[SignInRule]:
     groups = claims.groups[:MAX_GROUPS]
     of_domain = Q(source=SignInRule.Source.DOMAIN, value=claims.domain)
@@ -193,10 +191,3 @@ def _granted(identity: Identity, rule: SignInRule) -> dict[str, object]:
     """Return what a membership keeps of the group that gave it, nothing where that was a domain."""
     is_group = rule.source == SignInRule.Source.GROUP
     return {"granted_by": identity if is_group else None, "granted_by_group": rule.value if is_group else ""}
-
-
-def _join_teams(identity: Identity, rules: Iterable[SignInRule]) -> None:
-    """Add the memberships with the highest role that a rule gives; a role that the person has stays as it is."""
-    for team_id, rule in _best(rules).items():
-        defaults = {"role": rule.role, **_granted(identity, rule)}
-        Membership.objects.get_or_create(team_id=team_id, user=identity.user, defaults=defaults)

@@ -22,7 +22,13 @@ def add_member(team: Team, name: str, role: str, *, by: User) -> Membership:
     """
     check_is_lead(by, team)
     _check_role(role)
-    user = _find(name.strip())
+    name = name.strip()
+    # An e-mail address that nobody has checked names nobody.
+    user = User.objects.filter(is_active=True, username=name).first()
+    if user is None:
+        raise NotChanged(
+            _("Nobody here is called “%(name)s”. Invite people who have no account yet.") % {"name": name[:150]}
+        )
     try:
         with transaction.atomic():
             return Membership.objects.create(team=team, user=user, role=role)
@@ -78,13 +84,3 @@ def _check_other_lead(team: Team, member: Membership) -> None:
 def _check_role(role: str) -> None:
     if role not in Role.values:
         raise NotChanged(_("A role is one of %(values)s.") % {"values": ", ".join(Role.values)})
-
-
-def _find(name: str) -> User:
-    """Return the active person with this user name; an e-mail address that nobody has checked names nobody."""
-    found = User.objects.filter(is_active=True, username=name).first()
-    if found is None:
-        raise NotChanged(
-            _("Nobody here is called “%(name)s”. Invite people who have no account yet.") % {"name": name[:150]}
-        )
-    return found

@@ -1,7 +1,6 @@
 """The price book of this site: the catalogue's data files and the rows that people and imports have recorded."""
 
 import threading
-from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -35,7 +34,9 @@ def current_book() -> PriceBook:
             last, rows = _known
             if not last or not Price.objects.filter(**dict(zip(_COLUMNS, last, strict=True))).exists():
                 last, rows = (0,), {}  # the first time, or a database that was restored
-            _known = newest, rows | _newest(Price.objects.filter(id__gt=last[0]).order_by("id").iterator())
+            prices = Price.objects.filter(id__gt=last[0]).order_by("id").iterator()
+            later = {(each.resource, each.region, each.strategy, each.basis): row_of(each) for each in prices}
+            _known = newest, rows | later
             _books.clear()
             _books[newest] = PriceBook(price_rows(), fee_rows(), _known[1])
         return _books[newest]
@@ -72,7 +73,3 @@ _recent.forget_when_saved(Price)
 def forget_recent() -> None:
     """Have `recent_book` read anew, for prices were recorded by one query."""
     _recent.forget_changed()
-
-
-def _newest(prices: Iterable[Price]) -> dict[Key, PriceRow]:
-    return {(price.resource, price.region, price.strategy, price.basis): row_of(price) for price in prices}

@@ -2,14 +2,12 @@
 
 from collections.abc import Iterable
 from datetime import datetime
-from decimal import Decimal
 
 from django.contrib.auth.models import User
 from django.db.models import Max
 
 from jobs.cost.machine_sums import rows_of
 from jobs.cost.price_changes import Change, Comparison, compare
-from jobs.cost.prices import Key
 from jobs.cost.sku_patterns import SERVICES
 from jobs.cost.skus import Reading
 from jobs.models import Price
@@ -33,7 +31,12 @@ def read_catalog(client: BillingClient, *, before_page: BeforePage = nothing) ->
 def plan_import(reading: Reading, *, now: datetime, confirmed: Iterable[str] = ()) -> Comparison:
     """Compare what was read with the book; `confirmed` are names of changes that count whatever the doubt."""
     rows = rows_of(reading.prices(), as_of=now.date())
-    return compare(current_book(), rows, imported=_last_imported(), confirmed=confirmed)
+    book = current_book()
+    imports = Price.objects.filter(origin=Price.Origin.IMPORT)
+    newest = imports.order_by().values(*KEY).annotate(newest=Max("id")).values("newest")
+    last = imports.filter(id__in=newest).values_list(*KEY, "usd_per_hour")
+    imported = {(resource, region, strategy, basis): usd for resource, region, strategy, basis, usd in last}
+    return compare(book, rows, imported=imported, confirmed=confirmed)
 
 
 def record_import(changes: Iterable[Change], *, reason: str, by: User | None, now: datetime) -> int:
@@ -60,10 +63,3 @@ def record_import(changes: Iterable[Change], *, reason: str, by: User | None, no
         ],
         now=now,
     )
-
-
-def _last_imported() -> dict[Key, Decimal | None]:
-    imports = Price.objects.filter(origin=Price.Origin.IMPORT)
-    newest = imports.order_by().values(*KEY).annotate(newest=Max("id")).values("newest")
-    rows = imports.filter(id__in=newest).values_list(*KEY, "usd_per_hour")
-    return {(resource, region, strategy, basis): usd for resource, region, strategy, basis, usd in rows}

@@ -60,7 +60,10 @@ def trusted_since(now: datetime) -> datetime:
     """
     row = load_installation(now)
     with _lock:
-        misses_event = _watch.misses_event(now, _newest_event(), _is_known)
+        # Retention never removes a change of state.
+        events = JobEvent.objects.filter(kind=JobEvent.Kind.STATE).order_by("-pk")
+        newest = events.values_list("pk", "job_id", "recorded_at").first()
+        misses_event = _watch.misses_event(now, newest, _is_known)
         began_at = _watch.began_at or now
     if misses_event or row.identity != _identity():
         logger.warning(WENT_BACK)
@@ -115,12 +118,6 @@ def load_installation(now: datetime) -> Installation:
         row.identity = _identity()
         Installation.objects.filter(pk=1, identity="").update(identity=row.identity)
     return row
-
-
-def _newest_event() -> EventMark | None:
-    """The newest change of a state; retention never removes one."""
-    events = JobEvent.objects.filter(kind=JobEvent.Kind.STATE).order_by("-pk")
-    return events.values_list("pk", "job_id", "recorded_at").first()
 
 
 def _is_known(mark: EventMark) -> bool:

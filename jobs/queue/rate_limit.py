@@ -31,6 +31,7 @@ UNREACHABLE_SECONDS = 5.0
 SHARE = 5
 """Without Redis a process allows itself a fifth of the rate: several such processes stay below it together."""
 
+# `%.0f`, because Lua writes a number with fourteen digits and the microseconds of today have sixteen.
 TAKE = """
 local now = redis.call('TIME')
 now = now[1] * 1000000 + now[2]

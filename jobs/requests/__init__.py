@@ -7,7 +7,8 @@ from jobs.requests.context import RequestOptions, load_context, submission_of
 from jobs.requests.other_strategy import accept_change, approve_as, keep_request
 from jobs.requests.persistent_resources import known_resources, resources_in
 from jobs.requests.policy_versions import load_policy
-from jobs.requests.request import find_requested, is_request_of, request_job, request_jobs
+from jobs.requests.request import request_job, request_jobs
+from jobs.requests.request_keys import find_requested, is_request_of
 from jobs.requests.rule_settings import CHOICES as SEVERITY_CHOICES
 from jobs.requests.rule_settings import DEFAULT as DEFAULT_SEVERITY
 from jobs.requests.rule_settings import rule_settings, set_severity, severities

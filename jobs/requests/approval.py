@@ -72,6 +72,7 @@ def _answer(
 ) -> bool:
     check_is_ours(job)
     with transaction.atomic():
+        # Everything locks in one order (teams, jobs, sums), so that no two wait for each other.
         budgets.lock_teams([job.team_id])
         found = lock_question(job, by=by, digest=digest, now=now)
         if found is None:

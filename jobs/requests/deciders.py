@@ -69,7 +69,9 @@ class Decider:
 
     def _free(self, job: Job, question: Approval) -> list[User]:
         """Return for whom a vote would count, the person first."""
-        if not self._may_stand_in(job):
+        if not self.people or self.people[0].pk != self.by.pk:
+            return []
+        if not self.people[0].is_superuser and self.roster.roles.get((self.by.pk, job.team_id)) in (None, Role.VIEWER):
             return []
         taken = {vote.counts_for_id for vote in self.votes_for(question)} - {self.by.pk}
         able = [person for person in self.people if person.pk != job.owner_id and person.pk not in taken]
@@ -77,12 +79,6 @@ class Decider:
 
     def _is_in_any(self, groups: Iterable[Approvers], person: User, job: Job) -> bool:
         return any(self.roster.is_in(group, person.pk, job.team_id) for group in groups)
-
-    def _may_stand_in(self, job: Job) -> bool:
-        if not self.people or self.people[0].pk != self.by.pk:
-            return False
-        role = self.roster.roles.get((self.by.pk, job.team_id))
-        return self.people[0].is_superuser or role not in (None, Role.VIEWER)
 
 
 def approved_by(votes: Iterable[Vote]) -> set[int]:

@@ -51,19 +51,17 @@ def make_next_attempt(pk: UUID, *, now: datetime) -> bool:
         if ending is None:
             return False
         if ending.reason is None or ending.reason not in plan.reasons:
-            _end(row, last, ending.outcome, _no_further(ending), now, is_announced=len(attempts) < plan.size)
+            message = _("No further attempt follows: %(why)s.", why=ending.words)
+            if ending.reason is not None:
+                why = REASON_WORDS[ending.reason]
+                message = _("No further attempt follows, because none was asked for where %(why)s.", why=why)
+            _end(row, last, ending.outcome, message, now, is_announced=len(attempts) < plan.size)
         elif len(attempts) >= plan.size:
             message = _("All %(n)s attempts were made; %(why)s.", n=plan.size, why=ending.words)
             _end(row, last, Outcome.EXHAUSTED, message, now)
         else:
             _make_next(row, plan, attempts, ending, now)
     return True
-
-
-def _no_further(ending: AttemptEnding) -> str:
-    if ending.reason is None:
-        return _("No further attempt follows: %(why)s.", why=ending.words)
-    return _("No further attempt follows, because none was asked for where %(why)s.", why=REASON_WORDS[ending.reason])
 
 
 def _make_next(

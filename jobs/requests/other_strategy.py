@@ -62,7 +62,7 @@ def approve_as(
     check_cap(cap_usd)
     check_is_ours(job)
     with transaction.atomic():
-        budgets.lock_teams([job.team_id])
+        budgets.lock_teams([job.team_id])  # before the jobs, as everywhere
         found = lock_question(job, by=by, digest=digest, now=now)
         if found is None:
             return False

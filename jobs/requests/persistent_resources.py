@@ -41,19 +41,15 @@ def resources_in(project: str, region: str, *, apart_from: UUID | None = None) -
     """Return the persistent resources of a place. One query, and one more while jobs are newer than what is known."""
     if not (project and region and f"{project}{region}".isprintable()):  # a form takes any text for a region
         return ()
-    rows = _rows(project, region, apart_from)
-    found = [(row, known) for row in rows if (known := known_resource(row)) is not None]
-    stale = [row.seen_at for row, _ in found if getattr(row, "has_newer", False)]
-    jobs = list(_newer_jobs(project, region, min(stale), apart_from)) if stale else []
-    return tuple(_add_newer_jobs(row, known, jobs) if jobs else known for row, known in found)
-
-
-def _rows(project: str, region: str, apart_from: UUID | None) -> QuerySet[PersistentResource]:
     newer = _newer_jobs(OuterRef("project"), OuterRef("region"), OuterRef("seen_at"), apart_from)
     rows = (
         PersistentResource.objects.existing().filter(project=project, region=region).annotate(has_newer=Exists(newer))
     )
-    return rows.order_by("resource_id")
+    rows = rows.order_by("resource_id")
+    found = [(row, known) for row in rows if (known := known_resource(row)) is not None]
+    stale = [row.seen_at for row, _ in found if getattr(row, "has_newer", False)]
+    jobs = list(_newer_jobs(project, region, min(stale), apart_from)) if stale else []
+    return tuple(_add_newer_jobs(row, known, jobs) if jobs else known for row, known in found)
 
 
 def waits_for_resource(submission: Submission, resources: Known, refused: Sequence[Finding]) -> bool:

@@ -78,16 +78,13 @@ def try_policy(team: Team, rules: Sequence[Rule]) -> PolicyTest:
     draft = replace(today, rules=tuple(rules))
     tried = []
     for job in jobs:
-        if (read := _read(job)) is not None:
+        submission = find_submission(job) if job.estimate else None
+        if submission is not None:
+            read = (submission, _estimate(job.estimate))
             size = sweeps.get(job.sweep, 1) if job.sweep is not None else 1
             before, after = _outcome(today, job, read, size), _outcome(draft, job, read, size)
             tried.append(TestedJob(job, before[0], after[0], after[1]))
     return PolicyTest(tuple(tried), len(jobs) - len(tried))
-
-
-def _read(job: Job) -> tuple[spec.Submission, Estimate] | None:
-    submission = find_submission(job) if job.estimate else None
-    return None if submission is None else (submission, _estimate(job.estimate))
 
 
 def _estimate(kept: dict[str, Any]) -> Estimate:

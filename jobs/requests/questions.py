@@ -133,6 +133,10 @@ def save_question(job: Job, question: Question, *, now: datetime) -> None:
     policy = question.policy
     needs = (policy or {}).get("needs") or {"approvals": 1, "role": "approver", "approvers": []}
     terms = terms_of(current_version(job.team))
+    # What is decided about: the spec, the most that it may cost, the policy and its figures, and all attempts.
+    about = [job.spec_digest or job.spec, job.expected_seconds, str(job.max_usd), question.policy]
+    about += [question.attempts] if question.attempts is not None else []
+    digest = sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()
     defaults = {
         "asked_at": now,
         "findings": list(question.findings),
@@ -145,7 +149,7 @@ def save_question(job: Job, question: Question, *, now: datetime) -> None:
         "approver_names": _join_names(needs["approvers"]),
         "policy": policy,
         "attempts": question.attempts,
-        "digest": _digest(job, question),
+        "digest": digest,
         "decided_usd": None,
         "cap_usd": None,
         "requested_spec": None,
@@ -170,13 +174,3 @@ def _asked_group(job: Job, now: datetime, position: int, needs: Mapping[str, Any
 
 def _join_names(names: Sequence[str]) -> str:
     return f",{','.join(names)}," if names else ""
-
-
-def _digest(job: Job, question: Question) -> str:
-    """Return the digest of what is decided about: the spec, the most that it may cost, the policy and its figures.
-
-    Where the answer is for all attempts, they are part of it.
-    """
-    about = [job.spec_digest or job.spec, job.expected_seconds, str(job.max_usd), question.policy]
-    about += [question.attempts] if question.attempts is not None else []
-    return sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
 from jobs import budgets, spec, strategies, transitions
-from jobs.assessment import MAX_USD, Assessment, Outcome, assess
+from jobs.assessment import Assessment, Outcome, assess, storable_usd
 from jobs.cost import round_up
 from jobs.fallback import Plan
 from jobs.models import Job, JobEvent, Scope, Team
@@ -22,6 +22,7 @@ from jobs.requests.checks import check_may_be_written
 from jobs.requests.context import RequestOptions, load_context
 from jobs.requests.fallback_attempts import check_plan, create_fallbacks
 from jobs.requests.questions import Question, build_questions, save_question
+from jobs.requests.request_keys import FIRST_KEY, identity_of, list_requested
 from jobs.states import JobState
 from jobs.strategies import persistent
 
@@ -31,8 +32,6 @@ ASSESSED = {
 }
 """The message of a job's first event; one that is refused is not kept."""
 APPROVED_BEFORE = "Checked by rules and policy: it was approved with the first attempt."
-FIRST_KEY = "judged:request"
-"""The key of a job's first event."""
 
 
 def request_job(
@@ -70,11 +69,12 @@ def request_jobs(submissions: Sequence[spec.Submission], options: RequestOptions
         options = replace(options, cap_usd=options.plan.cap(options.cap_usd), left_usd=options.plan.max_usd)
     is_sweep = len(submissions) > 1
     keys = [f"{request_key}-{number}" for number in range(1, len(submissions) + 1)] if is_sweep else [request_key]
-    if earlier := _list_requested(options.by, keys):
+    if earlier := list_requested(options.by, keys):
         return earlier
     sweep = uuid4() if is_sweep else None
     try:
         with transaction.atomic():
+            # Before the assessment: else requests that arrive together would all see the same amount left.
             budgets.lock_teams([options.team.pk])
             assessments = _assess(submissions, options)
             questions = build_questions(assessments, options)
@@ -83,15 +83,15 @@ def request_jobs(submissions: Sequence[spec.Submission], options: RequestOptions
             jobs = []
             for submission, assessment, question, key in zip(submissions, assessments, questions, keys, strict=True):
                 job = _create_row(assessment, options, key, sweep, share=len(keys))
-                requested = _identity(submission, options.cap_usd)
-                _record_request(job, assessment, question, approval, requested, by=options.by, now=options.now)
+                requested = identity_of(submission, options.cap_usd)
+                _record_request(job, assessment, question, approval, requested, options)
                 _poll_resource_of(job, options.now)
                 jobs.append(job)
             budgets.record_spend(jobs, options.now)
             if options.plan is not None:
                 create_fallbacks(jobs, options.plan, options.now)
     except IntegrityError:  # the same click arrived twice at the same time
-        if earlier := _list_requested(options.by, keys):
+        if earlier := list_requested(options.by, keys):
             return earlier
         raise
     return jobs
@@ -108,29 +108,6 @@ def _assess(submissions: Sequence[spec.Submission], options: RequestOptions) -> 
     for assessment in assessments:
         check_may_be_written(assessment, left_usd=options.left_usd)
     return assessments
-
-
-def find_requested(by: User, request_key: str) -> Job | None:
-    """Return the job that `by` requested with this key, None where there is none."""
-    return Job.objects.filter(owner=by, request_key=request_key).first()
-
-
-def is_request_of(job: Job, submission: spec.Submission, cap_usd: Decimal | None, plan: Plan | None) -> bool:
-    """Return whether a job was requested with this submission and cap, whatever was changed since, but its name."""
-    event = job.events.filter(once_key=FIRST_KEY).first()
-    found = event.detail.get("requested") if event is not None else None
-    before = {"digest": job.spec_digest, "cap_usd": None if job.cap_usd is None else str(job.cap_usd)}
-    return bool((found or before) == _identity(submission, cap_usd if plan is None else plan.cap(cap_usd)))
-
-
-def _identity(submission: spec.Submission, cap_usd: Decimal | None) -> dict[str, str | None]:
-    """Return what distinguishes requests that were made with one key."""
-    return {"digest": submission.digest, "cap_usd": None if cap_usd is None else f"{cap_usd:.2f}"}
-
-
-def _list_requested(by: User, keys: Sequence[str]) -> list[Job]:
-    """Return the jobs that were requested with these keys, in their order."""
-    return sorted(Job.objects.filter(owner=by, request_key__in=keys), key=lambda job: keys.index(job.request_key))
 
 
 def _poll_resource_of(job: Job, now: datetime) -> None:
@@ -173,15 +150,14 @@ def _record_request(
     question: Question | None,
     approval: AttemptApproval | None,
     requested: dict[str, str | None],
-    *,
-    by: User,
-    now: datetime,
+    options: RequestOptions,
 ) -> None:
     """Write the events of a request: its assessment, and that approvers are asked `question`, or that it may be sent.
 
     With `approval` the job was approved with the first attempt, so that nobody is asked. `requested` distinguishes
     requests that were made with one key.
     """
+    by, now = options.by, options.now
     question = None if approval else question
     outcome = Outcome.NEEDS_APPROVAL if question is not None else Outcome.ALLOWED
     transitions.record_event(
@@ -235,14 +211,9 @@ def assessed_columns(assessment: Assessment, share: int) -> dict[str, Any]:
         "machines": submission.machines_summary,
         "spec": spec.rest_body(submission.job),
         "spec_digest": submission.digest,
-        "hourly_usd": storable(assessment.estimate.usd_per_hour),
-        "estimate_usd": storable(assessment.estimate.expected_usd),
+        "hourly_usd": storable_usd(assessment.estimate.usd_per_hour),
+        "estimate_usd": storable_usd(assessment.estimate.expected_usd),
         "estimate": assessment.estimate.as_dict(),
         "max_usd": assessment.max_usd,
         "limit_usd": None if limit is None else limit if share == 1 else round_up(limit / share),
     }
-
-
-def storable(usd: Decimal | None) -> Decimal | None:
-    """An amount that its column can hold; what a job of a billion replicas would cost stays in the estimate only."""
-    return usd if usd is not None and usd < MAX_USD else None

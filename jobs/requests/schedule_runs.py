@@ -17,7 +17,8 @@ from jobs.fallback import plan_of
 from jobs.models import Job, Message, Schedule, ScheduleRun
 from jobs.models.kept_message import message_columns
 from jobs.requests.context import RequestOptions
-from jobs.requests.request import find_requested, request_jobs
+from jobs.requests.request import request_jobs
+from jobs.requests.request_keys import find_requested
 from jobs.requests.schedules import NotUsable, check_may_change, next_of, pause, submission_of
 from jobs.texts import Text, joined
 from jobs.texts import translatable as _

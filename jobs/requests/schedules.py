@@ -175,11 +175,9 @@ def has_times(row: Schedule, times: Times) -> bool:
 def next_of(row: Schedule, after: datetime) -> datetime | None:
     """Return when a schedule is due next, None where its last day is over before."""
     moment = cron.next_moment(row.cron, row.time_zone, after)
-    return moment if moment is not None and not _is_over(row, moment) else None
-
-
-def _is_over(row: Schedule, moment: datetime) -> bool:
-    return row.last_day is not None and moment.astimezone(ZoneInfo(row.time_zone)).date() > row.last_day
+    if moment is None or row.last_day is None:
+        return moment
+    return moment if moment.astimezone(ZoneInfo(row.time_zone)).date() <= row.last_day else None
 
 
 def submission_of(row: Schedule, moment: datetime) -> spec.Submission:

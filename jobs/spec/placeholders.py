@@ -121,7 +121,10 @@ def _in_message(message: Message) -> Iterator[Placeholder]:
         for path, text in _in_field(slot, value):
             yield Placeholder(f"{slot.alias}{path}", text)
     if is_program(type(message)):
-        yield from (Placeholder(*found) for found in _in_program(message))
+        program: Any = message
+        env = [(each.name, each.value) for each in program.env]
+        command, args = list(getattr(program, "command", ())), list(program.args)
+        yield from (Placeholder(*found) for found in program_placeholders(command, args, env))
 
 
 def _in_field(slot: Slot, value: Any) -> Iterator[tuple[str, str]]:
@@ -142,8 +145,3 @@ def _in_value(slot: Slot, value: Any) -> Iterator[tuple[str, str]]:
         yield from ((f".{path}", text) for path, text in _in_message(value))
     elif holds_placeholder(slot, value):
         yield "", value
-
-
-def _in_program(message: Any) -> Iterator[tuple[str, str]]:
-    env = [(each.name, each.value) for each in message.env]
-    return program_placeholders(list(getattr(message, "command", ())), list(message.args), env)

@@ -112,25 +112,18 @@ class Masker:
 
     def _text(self, text: str) -> str:
         for value in self._values:
-            for form in (value, _escaped(value)):
+            # The second form is the value as JSON and Python write it inside quotes.
+            for form in (value, value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")):
                 if len(form) >= MIN_TEXT_LENGTH:
                     text = text.replace(form, MASK)
         return masked(text, spans(text))
 
     def _masked(self, value: Any, path: str) -> Any:
         if isinstance(value, str):
-            return self._at.get(path) or self._text(value) if self._quotes(value) else self._at.get(path, value)
+            repeats_secret = any(len(secret) >= 8 and secret in value for secret in self._values)  # of another field
+            return self._at.get(path) or self._text(value) if repeats_secret else self._at.get(path, value)
         if isinstance(value, Mapping):
             return {name: self._masked(item, f"{path}.{name}" if path else str(name)) for name, item in value.items()}
         if isinstance(value, list):
             return [self._masked(item, f"{path}[{index}]") for index, item in enumerate(value)]
         return value
-
-    def _quotes(self, text: str) -> bool:
-        """Whether a text repeats a secret of another field."""
-        return any(len(value) >= 8 and value in text for value in self._values)
-
-
-def _escaped(value: str) -> str:
-    """The value as JSON and Python write it inside quotes."""
-    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -33,6 +33,7 @@ class DatabaseStore:
         if not installation.may_send(now):
             return None
         columns = {"claim": token, "claimed_until": now + claims.JOB_LEASE}
+        # One UPDATE with the condition in it: of two workers that saw the job due, the second changes no row.
         is_claimed = Job.objects.due(now).filter(pk=job_id).order_by().update(**columns)
         return Job.objects.select_related("team").filter(pk=job_id, claim=token).first() if is_claimed else None
 
@@ -46,14 +47,18 @@ class DatabaseStore:
     def apply(self, job: Job, decide: Decide, *, needs_claim: bool = True) -> Written | None:
         """Lock the row, read it and the time anew, and write what `decide` returns; see `ports.Store`."""
         with transaction.atomic():
+            # The lock is on the job's row alone: with the team's, the jobs of a team would wait for each other.
             fresh = Job.objects.select_for_update(of=("self",)).select_related("team").get(pk=job.pk)
+            # Taken before the time, so that a slow answer about the time counts as spent; see `submit._create`.
             read_at = self._clock.monotonic()
             now = self._clock.now()
-            if needs_claim and not _has_claim(fresh, job, now):
+            is_holder = job.claim is not None and fresh.claim == job.claim
+            is_current = fresh.claimed_until is not None and fresh.claimed_until > now
+            if needs_claim and not (is_holder and is_current):
                 return None
             change = decide(fresh, now)
             if change is not None:
-                self._write(fresh, change, is_holder=fresh.claim is not None and fresh.claim == job.claim, now=now)
+                self._write(fresh, change, is_holder=is_holder, now=now)
         return Written(fresh, read_at, is_changed=change is not None)
 
     def reassess(self, job: Job) -> Change | None:
@@ -83,7 +88,9 @@ class DatabaseStore:
             _write_event(job, event, now)
         columns = dict(change.columns)
         if change.remote is not None:
-            _release_name(job, change.remote.name, now)
+            # A remote name is unique, and somebody may have adopted our job before the answer about it arrived.
+            for other in Job.objects.select_for_update().filter(remote_name=change.remote.name).exclude(pk=job.pk):
+                transitions.supersede(other, by=job, now=now)
             is_new = not job.remote_name
             submitted_at = change.remote.create_time or now
             record(job, change.remote, now=now, remote_name=change.remote.name, submitted_at=submitted_at)
@@ -92,6 +99,7 @@ class DatabaseStore:
             if is_new and job.approved_at is not None:
                 seconds = (now - job.approved_at).total_seconds()
                 transaction.on_commit(partial(counts.count_submission, seconds))
+            # The change was decided before the answer was recorded, which may have ended the job.
             if job.is_finished and not job.may_have_duplicates:
                 columns["due_at"] = None
         if change.releases and is_holder:
@@ -167,12 +175,6 @@ def save_unmatched(
     return row
 
 
-def _has_claim(fresh: Job, job: Job, now: datetime) -> bool:
-    """Whether the claim that `job` was given is the row's and has not expired."""
-    is_current = fresh.claimed_until is not None and fresh.claimed_until > now
-    return job.claim is not None and fresh.claim == job.claim and is_current
-
-
 def _write_event(job: Job, event: Event, now: datetime) -> None:
     fields: dict[str, Any] = {
         "now": now,
@@ -187,9 +189,3 @@ def _write_event(job: Job, event: Event, now: datetime) -> None:
             raise RuntimeError(f"job {job.pk} cannot go from {job.state} to {event.to_state}")
     else:
         transitions.record_event(job, event.kind, **fields)
-
-
-def _release_name(job: Job, remote_name: str, now: datetime) -> None:
-    """Take the name from a row that somebody adopted from outside before the answer about our job arrived."""
-    for other in Job.objects.select_for_update().filter(remote_name=remote_name).exclude(pk=job.pk):
-        transitions.supersede(other, by=job, now=now)

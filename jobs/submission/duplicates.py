@@ -43,6 +43,7 @@ def cancel_duplicates(job: Job, found: Iterable[vertex.RemoteJob], ports: Ports)
         if job.state == JobState.AWAITING_APPROVAL:
             ports.store.apply(job, require_look_up, needs_claim=False)
             continue
+        # Recorded before it is cancelled: if the worker dies in between, each poll that lists the job comes here again.
         ports.store.apply(job, noticed(remote), needs_claim=False)
         is_over = has_ended(remote)
         row = ports.store.record_unmatched(job, remote, has_ended=is_over)

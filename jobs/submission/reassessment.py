@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from jobs import budgets
-from jobs.assessment import Assessment, Context, assess
+from jobs.assessment import Assessment, Context, assess, storable_usd
 from jobs.cost import rate_of
 from jobs.cost.lines import as_text
 from jobs.models import Job, JobEvent
@@ -12,7 +12,6 @@ from jobs.requests.approval_coverage import find_approval, find_uncovered
 from jobs.requests.context import load_context, submission_of, sweep_size
 from jobs.requests.persistent_resources import known_resources, waits_for_resource
 from jobs.requests.questions import Question
-from jobs.requests.request import storable
 from jobs.states import JobState
 from jobs.strategies import STRATEGIES
 from jobs.submission.ports import Change, Event
@@ -29,14 +28,16 @@ def reassess(job: Job, now: datetime) -> Change | None:
     """
     submission, expected = submission_of(job), timedelta(seconds=job.expected_seconds)
     resources = known_resources(submission, apart_from=job.pk)
+    approval = find_approval(job) if job.cap_usd is not None else None
     context = load_context(
         job.team,
         resources=resources,
         sweep_size=sweep_size(job),
         by=job.owner,
         cap_usd=job.cap_usd,
-        is_approvers_cap=job.cap_usd is not None and _has_approvers_cap(job),
+        is_approvers_cap=approval is not None and approval.cap_usd is not None,
     )
+    # The job's own commitment does not count against it, and policy sets nothing in a job that was approved.
     context = replace(context, budgets=budgets.left_for_job(job, now), budget_jobs=1, fills=False)
     assessment = assess(submission, context, expected=expected)
     if not (refused := assessment.errors):
@@ -76,12 +77,6 @@ def _ask_again(job: Job, assessment: Assessment, asks: list[dict[str, object]], 
     return Change((event,), {"due_at": None, **amounts}, question=Question(asks, policy), releases=True)
 
 
-def _has_approvers_cap(job: Job) -> bool:
-    """Return whether an approver has set the cap, or one that is higher."""
-    approval = find_approval(job)
-    return approval is not None and approval.cap_usd is not None
-
-
 def save_price_snapshot(job: Job, assessment: Assessment, context: Context, now: datetime) -> None:
     """Keep the prices of now with a job that is about to be sent, while it is still ours: its cost rests on them.
 
@@ -100,5 +95,5 @@ def save_price_snapshot(job: Job, assessment: Assessment, context: Context, now:
         "lines": [line.as_dict() for line in estimate.lines],
     }
     ours = Job.objects.filter(pk=job.pk, claim=job.claim, state=JobState.APPROVED)
-    hourly = storable(estimate.usd_per_hour)
+    hourly = storable_usd(estimate.usd_per_hour)
     ours.update(price_snapshot=snapshot, hourly_usd=hourly, cap_cancels=context.cap_cancels)

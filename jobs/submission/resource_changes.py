@@ -78,8 +78,9 @@ def send_change(change_id: int, *, now: datetime) -> None:
         _end(change, *_send(change, now), now=now)
     if result.failure is not None and now - change.asked_at > MAX_OPEN:
         words = f"It could not be sent for an hour: {result.failure}"
+        may_have_arrived = ResourceChange.objects.filter(pk=change.pk, attempted_at__isnull=False).exists()
         ResourceChange.objects.filter(pk=change.pk, ended_at=None).update(
-            outcome=Outcome.UNKNOWN if _may_have_arrived(change.pk) else Outcome.REFUSED,
+            outcome=Outcome.UNKNOWN if may_have_arrived else Outcome.REFUSED,
             ended_at=now, due_at=None, message=words,
         )  # fmt: skip
 
@@ -99,10 +100,12 @@ def _send(change: ResourceChange, now: datetime) -> tuple[str, str]:
             body=change.body,
         )
     except RETRIABLE as error:
+        # Where this call surely did not arrive, the row says again what it said of an earlier one.
         if not getattr(error, "may_have_happened", False):
             ResourceChange.objects.filter(pk=change.pk).update(attempted_at=change.attempted_at)
         raise
     except vertex.NotFound as error:
+        # It is gone, as after a first call that had no answer.
         if change.action == Action.DELETE:
             return Outcome.ACCEPTED, "Vertex AI does not have it any more."
         return Outcome.REFUSED, str(error)
@@ -145,10 +148,6 @@ def _has_size(resource: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
         isinstance(pool, dict) and str(pool.get("replicaCount", "")) == str(each.get("replicaCount", ""))
         for pool, each in zip(pools, asked, strict=True)
     )
-
-
-def _may_have_arrived(pk: int) -> bool:
-    return ResourceChange.objects.filter(pk=pk, attempted_at__isnull=False).exists()
 
 
 def _end(change: ResourceChange, outcome: str, message: str, *, now: datetime) -> None:

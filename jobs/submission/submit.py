@@ -43,12 +43,17 @@ WITHOUT_RESULT = frozenset({JobState.CANCELLED, JobState.CANCELLING, JobState.FA
 
 def submit(job: Job, ports: Ports) -> None:
     """Take a claimed job that is approved or being submitted one step towards Vertex AI."""
-    if _needs_look_up(job, ports) and not _is_absent(job, ports):
+    # Asked in every case: after a restore, this call records from when on older requests are doubtful.
+    trusted_since = ports.store.trusted_since()
+    is_in_doubt = job.attempted_at is not None or job.requested_at < trusted_since
+    if is_in_doubt and not _is_absent(job, ports):
         return
     if job.state == JobState.APPROVED and (objection := ports.store.reassess(job)):
+        # A poll may have listed the job while it was assessed; it is followed then, and the objection is too late.
         ports.store.apply(job, lambda fresh, _now: objection if is_unsent(fresh) else Change(releases=True))
         return
     try:
+        # Before the attempt is written down: a job that waits for the rate limit is in no doubt.
         ports.remote.reserve_create(job)
     except OverRateLimit as error:
         ports.store.apply(job, failed(error))
@@ -56,12 +61,6 @@ def submit(job: Job, ports: Ports) -> None:
     begun = ports.store.apply(job, begin_create)
     if begun is not None and is_unsent(begun.job):  # else it ended, or a list has shown it meanwhile
         _create(begun, ports)
-
-
-def _needs_look_up(job: Job, ports: Ports) -> bool:
-    # Asked in every case: after a restore, this call records from when on older requests are doubtful.
-    trusted_since = ports.store.trusted_since()
-    return job.attempted_at is not None or job.requested_at < trusted_since
 
 
 def _is_absent(job: Job, ports: Ports) -> bool:
@@ -74,10 +73,11 @@ def _is_absent(job: Job, ports: Ports) -> bool:
     if found:
         follow(job, found, ports)
         return False
+    # The database's time of the claim: the list was asked for later, and shows what a list of that time shows.
     assert job.claimed_until is not None
     asked_at = job.claimed_until - JOB_LEASE
     written = ports.store.apply(job, absent(asked_at))
-    return written is not None and written.job.claim is not None
+    return written is not None and written.job.claim is not None  # given back where it is to be looked for again
 
 
 def _create(begun: Written, ports: Ports) -> None:
@@ -87,10 +87,12 @@ def _create(begun: Written, ports: Ports) -> None:
         return
     try:
         remote = ports.remote.create(begun.job, within=MAX_CALL.total_seconds() - spent)
-    except vertex.VertexError as error:
+    except vertex.VertexError as error:  # written under the claim only: another worker's attempt stays as it is
         ports.store.apply(begun.job, create_failed(error))
         return
+    # Without the claim: that the job exists and may cost money is true whoever holds the row by now.
     written = ports.store.apply(begun.job, created(remote), needs_claim=False)
+    # If the row has ended or follows another job meanwhile, the one just created is a duplicate.
     if written is not None:
         duplicates.cancel_duplicates(written.job, [remote], ports)
 
@@ -126,7 +128,7 @@ def begin_create(job: Job, now: datetime) -> Change | None:
     if job.cancel_requested_at is not None:
         message = "Cancelled before Vertex AI had it."
         event = Event(JobEvent.Kind.STATE, message, to_state=JobState.WITHDRAWN, reason="cancelled")
-        due_at = now + CHECK_AFTER if job.submit_attempts else None
+        due_at = now + CHECK_AFTER if job.submit_attempts else None  # an earlier try may still arrive
         return Change((event,), {"due_at": due_at, "attempted_at": None}, releases=True)
     attempt = job.submit_attempts + 1
     begins = Event(JobEvent.Kind.STATE, "A worker began to submit the job.", to_state=JobState.SUBMITTING)
@@ -140,7 +142,7 @@ def not_sent(begun: Job, spent: float) -> Decide:
     """Nothing was sent, because writing the attempt down took too long; the claim may have expired meanwhile."""
 
     def decide(job: Job, now: datetime) -> Change | None:
-        if job.claim != begun.claim:
+        if job.claim != begun.claim:  # another worker has begun; its attempt stays as it is
             return None
         message = f"The database took {spent:.0f} s to write the attempt down, so nothing was sent."
         return _try_again(job, now, message, reason="database_slow", in_doubt=False)
@@ -155,7 +157,7 @@ def absent(asked_at: datetime) -> Decide:
         if not is_unsent(job):
             return Change(releases=True)
         certain_at = job.attempted_at + MAX_CALL + CONSISTENCY_WINDOW if job.attempted_at else asked_at
-        if asked_at < certain_at:
+        if asked_at < certain_at:  # which may have passed since, but only a list asked for after it counts
             message = "An earlier try had no answer; looking for its job before another try."
             due_at = max(min(certain_at, now + LOOK_UP_INTERVAL), now + timedelta(seconds=1))
             return Change(columns={"due_at": due_at, "last_error": message, "failures": 0}, releases=True)
@@ -200,6 +202,7 @@ def create_failed(error: vertex.VertexError) -> Decide:
     def decide(job: Job, now: datetime) -> Change:
         if not is_unsent(job):
             return Change(releases=True)
+        # 400, 403 and 404: nothing was created, and another try would not help (vertex-facts 11.3).
         if isinstance(error, vertex.Refused | vertex.NotFound | vertex.PermissionDenied):
             event = Event(
                 JobEvent.Kind.STATE,

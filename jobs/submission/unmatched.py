@@ -1,7 +1,6 @@
 """What a poll lists with our label although no row follows it: settled by request, or kept for people to see."""
 
 from collections import defaultdict
-from typing import Any
 
 from jobs.clients import JOB_LABEL
 from jobs.models import Job, Scope, UnmatchedJob
@@ -32,7 +31,10 @@ def match_listed(scope_id: int, listed: Listed, ports: Ports) -> None:
         for remote in remotes:
             save_unmatched(remote, job=None, place=place, has_ended=False, now=ports.clock.now())
     if listed.is_complete:
-        _end_missing(place, [remote.name for remote in listed.unmatched], ports)
+        # What was listed as active before and is not any more has ended, or is followed by now.
+        names = [remote.name for remote in listed.unmatched]
+        gone = UnmatchedJob.objects.filter(**place, ended_at=None).exclude(remote_name__in=names)
+        gone.update(ended_at=ports.clock.now())
 
 
 def settle_request(job: Job, remotes: list[RemoteJob], ports: Ports) -> None:
@@ -41,9 +43,3 @@ def settle_request(job: Job, remotes: list[RemoteJob], ports: Ports) -> None:
         submit.follow(job, remotes, ports)
     else:
         duplicates.cancel_duplicates(job, remotes, ports)
-
-
-def _end_missing(place: dict[str, Any], names: list[str], ports: Ports) -> None:
-    """What was listed as active before and is not any more has ended, or is followed by now."""
-    gone = UnmatchedJob.objects.filter(**place, ended_at=None).exclude(remote_name__in=names)
-    gone.update(ended_at=ports.clock.now())

@@ -75,7 +75,8 @@ def build_timeline(
     ours = tuple(span for span in closed if span.state in LOCAL)
     theirs = tuple(span for span in closed if span.state not in LOCAL)
     tries = tries or attempts(rows, now)
-    work = tuple(_numbered(span, tries) for span in billable(spans))
+    # A try that never ran, and one whose wait nobody saw, count as they do in the job's log.
+    work = tuple(replace(span, attempt=max(span.attempt, tries.of(span.start).number)) for span in billable(spans))
     lanes = [Lane("Trainboard", ours), Lane("Vertex AI", theirs + unseen, restart_marks(rows))]
     lanes += [*(replica_lane(name, work, tries, rows, replica_log or ReplicaLog()) for name in replicas), *trials]
     return JobTimeline(
@@ -94,11 +95,6 @@ def restart_marks(rows: Sequence[JobEvent]) -> tuple[Mark, ...]:
     kinds = (JobEvent.Kind.RESTARTED, JobEvent.Kind.MACHINES_LOST)
     whole = [row for row in rows if row.kind in kinds and not row.detail.get("replica")]
     return tuple(Mark(row.occurred_at, learned.get(row.once_key, row.reason), row.message) for row in whole)
-
-
-def _numbered(span: Span, tries: Attempts) -> Span:
-    """Count a try that never ran, and one whose wait nobody saw, as the job's log does."""
-    return replace(span, attempt=max(span.attempt, tries.of(span.start).number))
 
 
 def _phases(spans: Sequence[Span], now: datetime) -> list[Phase]:

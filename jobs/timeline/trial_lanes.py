@@ -25,19 +25,15 @@ def trial_lanes(job: Job, study: Study, events: Iterable[JobEvent], now: datetim
         if event.kind == JobEvent.Kind.RESTARTED and event.detail.get("replica", "").startswith("trial "):
             name = event.detail["replica"].rpartition(" ")[0]
             marks.setdefault(name, []).append(Mark(event.occurred_at, event.reason, event.message))
-    shown = _shown(study.trials)
+    # Those under way come first, then those that ended last.
+    newest = sorted(study.trials, key=lambda trial: (trial.state in ENDED, -_ended(trial), -number_of(trial)))
+    shown = sorted(newest[:MAX_LANES], key=lambda trial: (number_of(trial), trial.trial_id))
     lanes = [_lane(job, trial, tuple(marks.get(f"trial {trial.trial_id}", ()))) for trial in shown]
     if others := [trial for trial in study.trials if trial not in shown]:
         lanes.append(Lane(f"{len(others)} more", _merged(others, now), of_trial=True))
     if study.to_come and not job.is_finished:
         lanes.append(_to_come(job, study))
     return tuple(lane for lane in lanes if lane.spans)
-
-
-def _shown(trials: Sequence[Trial]) -> list[Trial]:
-    """Return the trials with a lane of their own, in the order of their numbers."""
-    newest = sorted(trials, key=lambda trial: (trial.state in ENDED, -_ended(trial), -number_of(trial)))
-    return sorted(newest[:MAX_LANES], key=lambda trial: (number_of(trial), trial.trial_id))
 
 
 def _ended(trial: Trial) -> float:

@@ -44,7 +44,10 @@ def machine_states(trial: Trial) -> list[Span]:
     """
     changes = [(state, datetime.fromisoformat(at)) for state, at in trial.job_states or ()]
     if not changes:
-        return _own_times(trial)
+        if trial.started_at is None or trial.state not in HOLDS_MACHINES | ENDED:
+            return []
+        last = None if trial.state not in ENDED else max(trial.ended_at or trial.started_at, trial.started_at)
+        return [Span(JobState.RUNNING, trial.started_at, last)]
     spans = [Span(state, at, then) for (state, at), (_, then) in pairwise(changes) if state or then > at]
     state, at = changes[-1]
     if state in FINISHED:
@@ -54,13 +57,6 @@ def machine_states(trial: Trial) -> list[Span]:
     end = max(trial.ended_at or at, at)
     has_run_unseen = trial.state == SUCCEEDED and not billable([*spans, Span(state, at, end)])
     return [*spans, Span(JobState.RUNNING if has_run_unseen else state, at, end)]
-
-
-def _own_times(trial: Trial) -> list[Span]:
-    if trial.started_at is None or trial.state not in HOLDS_MACHINES | ENDED:
-        return []
-    end = None if trial.state not in ENDED else max(trial.ended_at or trial.started_at, trial.started_at)
-    return [Span(JobState.RUNNING, trial.started_at, end)]
 
 
 def machine_spans(trial: Trial) -> list[Span]:
@@ -135,8 +131,5 @@ def cost_since(job: Job, trials: Sequence[Trial], since: datetime, now: datetime
     """Return what the trials of a job have cost from `since` to `now` in USD; None where its price is not known."""
     spans = [span for trial in trials for span in machine_spans(trial)]
     until = job.ended_at or now
-    return accrued(trial_price(job), sum((_overlap(span, since, until) for span in spans), timedelta()))
-
-
-def _overlap(span: Span, since: datetime, until: datetime) -> timedelta:
-    return max((span.end or until) - max(span.start, since), timedelta())
+    overlaps = (max((span.end or until) - max(span.start, since), timedelta()) for span in spans)
+    return accrued(trial_price(job), sum(overlaps, timedelta()))

@@ -122,18 +122,14 @@ def _approval(one: Evidence) -> str | None:
         return f"Its approval has {_shown(one.approval.decision)}, its events have {_shown(expected)}."
     if bool(one.approval.decision) != (one.approval.decided_at is not None):
         return "Its approval has an answer without a time, or a time without an answer."
-    return _votes(one, one.approval)
-
-
-def _votes(one: Evidence, approval: Approval) -> str | None:
-    """One answer was not kept as a vote before there could be several."""
-    own = [vote for vote in one.votes if vote.asked_at == approval.asked_at]
+    own = [vote for vote in one.votes if vote.asked_at == one.approval.asked_at]
     if any(one.job.owner_id in (vote.voter_id, vote.counts_for_id) for vote in own):
         return "Its owner voted on it."
     approved = [vote for vote in own if vote.decision == Approval.Decision.APPROVED]
-    if approval.decision == Approval.Decision.APPROVED and approval.votes_needed > max(len(approved), 1):
-        return f"It was approved with {len(approved)} votes, and {approval.votes_needed} were needed."
-    return _groups(approval, approved) if approval.decision == Approval.Decision.APPROVED else None
+    # Before several votes could be needed, the one answer was not kept as a vote.
+    if one.approval.decision == Approval.Decision.APPROVED and one.approval.votes_needed > max(len(approved), 1):
+        return f"It was approved with {len(approved)} votes, and {one.approval.votes_needed} were needed."
+    return _groups(one.approval, approved) if one.approval.decision == Approval.Decision.APPROVED else None
 
 
 def _groups(approval: Approval, approved: Sequence[Vote]) -> str | None:

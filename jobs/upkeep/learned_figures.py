@@ -53,8 +53,9 @@ def learned_from(
         return {}
     sums = _runs(job, submission, lost) | {"estimated": int(inside is not None), "inside": int(inside is True)}
     sums |= _preemptions(job, submission, lost, preemptions)
-    if submission.tuning is None:
-        sums |= _waits(job)
+    if submission.tuning is None and not job.is_adopted:
+        logarithm = wait_log(timeline.waited(job, job.ended_at).total_seconds())
+        sums |= {"waits": 1, "wait_logs": logarithm, "wait_squares": logarithm**2}
     sent = job.submitted_at or job.requested_at
     return {
         "machine": machine_of(submission)[:MAX_MACHINE],
@@ -76,14 +77,6 @@ def _runs(job: Job, submission: spec.Submission, lost: Lost) -> dict[str, int]:
         return {}
     logarithm = run_log(useful, job.expected_seconds)
     return {"runs": 1, "run_logs": logarithm, "run_squares": logarithm**2}
-
-
-def _waits(job: Job) -> dict[str, int]:
-    assert job.ended_at is not None
-    if job.is_adopted:
-        return {}
-    logarithm = wait_log(timeline.waited(job, job.ended_at).total_seconds())
-    return {"waits": 1, "wait_logs": logarithm, "wait_squares": logarithm**2}
 
 
 def _preemptions(job: Job, submission: spec.Submission, lost: Lost, preemptions: int) -> dict[str, int]:

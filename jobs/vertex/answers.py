@@ -108,6 +108,7 @@ def _class_of(status: int, envelope: Envelope) -> type[errors.VertexError]:
     limited = envelope.reason == "RESOURCE_EXHAUSTED" or any(
         detail.get("reason") == "RATE_LIMIT_EXCEEDED" for detail in envelope.details
     )
+    # A create is answered 429 for the API's rate and for the project's training quota alike (vertex-facts 11.3).
     if status == 429 or (limited and 400 <= status < 500):
         return errors.QuotaExceeded if _QUOTA.search(envelope.message) else errors.RateLimited
     known = {401: errors.AuthFailed, 403: errors.PermissionDenied, 404: errors.NotFound}

@@ -107,13 +107,13 @@ class Wallet:
         with self._lock:
             if self._found is None:
                 own = self._given if self._given is not None else _default()
-                self._found = self._impersonated(own) if is_impersonated else own
+                if is_impersonated:
+                    asked_at = self._iam_endpoint + GENERATE_PATH.format(self._acts_as)
+                    own = impersonated_credentials.Credentials(
+                        own, self._acts_as, [SCOPE], iam_endpoint_override=asked_at
+                    )
+                self._found = own
         return self._found
-
-    def _impersonated(self, own: Any) -> Any:
-        return impersonated_credentials.Credentials(
-            own, self._acts_as, [SCOPE], iam_endpoint_override=self._iam_endpoint + GENERATE_PATH.format(self._acts_as)
-        )
 
 
 def _default() -> Any:

@@ -123,7 +123,7 @@ class Caller:
                     timeout=(min(self._timeout.connect, seconds_left()), min(self._timeout.read, seconds_left())),
                     allow_redirects=False,
                 )
-            except GoogleAuthError as error:
+            except GoogleAuthError as error:  # before anything is sent, or after an answer 401: nothing was created
                 raise errors.AuthFailed(auth.words_for(error), method=call.method, url=call.url) from error
             except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
                 raise answers.no_answer(call, error) from error

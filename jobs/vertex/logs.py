@@ -111,16 +111,13 @@ def log_entry(value: object) -> LogEntry | None:
 def _message(entry: Any) -> str:
     payload = entry.get("jsonPayload")
     if isinstance(payload, dict):
-        return _with_figures(_text(payload.get("message", payload)).rstrip("\n"), payload)
+        # The numbers that a program logged beside its message are metrics as often as not.
+        text = _text(payload.get("message", payload)).rstrip("\n")
+        if not isinstance(payload.get("message"), str) or not text:
+            return text
+        figures = {name: value for name, value in payload.items() if _is_figure(name, value)}
+        return f"{text} {_text(dict(list(figures.items())[:MAX_FIGURES]))}" if figures else text
     return _text(entry.get("textPayload") or entry.get("protoPayload")).rstrip("\n")
-
-
-def _with_figures(text: str, payload: dict[str, Any]) -> str:
-    """Return a message with the numbers that its program logged beside it, which are metrics as often as not."""
-    if not isinstance(payload.get("message"), str) or not text:
-        return text
-    figures = {name: value for name, value in payload.items() if _is_figure(name, value)}
-    return f"{text} {_text(dict(list(figures.items())[:MAX_FIGURES]))}" if figures else text
 
 
 def _is_figure(name: str, value: object) -> bool:

@@ -101,7 +101,12 @@ class Normalizer:
     def _one(self, slot: Slot, node: Node, path: str, around: Node) -> Node | None:
         """Normalize one value; None for a placeholder in a field that takes no text."""
         if slot.kind.name == "task":
-            return self.message(_task_model(node, around), node, path)
+            # As `jobs.spec.read` decides what a pipeline's inputs are.
+            definition = around.get("trainingTaskDefinition")
+            named = definition.value if definition is not None and isinstance(definition.value, str) else ""
+            is_tuning = node.get("studySpec", "trialJobSpec") is not None and "custom_task" not in named
+            model = TuningTaskInputs if is_tuning or "hyperparameter_tuning" in named else CustomJobSpec
+            return self.message(model, node, path)
         if slot.kind.name == "free":
             return node
         if slot.model is not None:
@@ -173,14 +178,6 @@ class Normalizer:
             if not self._is_placeholder(slot, Node(name, item.line), here):
                 self._is_placeholder(slot, entries[name], here)
         return Node(entries, node.line)
-
-
-def _task_model(node: Node, around: Node) -> type[Message]:
-    """Return what a pipeline's inputs are, as `jobs.spec.read` decides it."""
-    definition = around.get("trainingTaskDefinition")
-    named = definition.value if definition is not None and isinstance(definition.value, str) else ""
-    is_tuning = node.get("studySpec", "trialJobSpec") is not None and "custom_task" not in named
-    return TuningTaskInputs if is_tuning or "hyperparameter_tuning" in named else CustomJobSpec
 
 
 def _unbracketed(node: Node) -> Node:

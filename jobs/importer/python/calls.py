@@ -54,7 +54,10 @@ def value_of_call(
     if name.endswith("ParameterSpec") and name not in MESSAGES:
         return Node({**named, "__kind__": Node(name, line)}, line)
     if name == "timedelta":
-        return _length(named, line)
+        parts = {unit: node.value for unit, node in named.items()}
+        if not set(parts) <= set(SECONDS) or not all(isinstance(part, int | float) for part in parts.values()):
+            return None
+        return Node(sum(SECONDS[unit] * part for unit, part in parts.items()), line)
     if name == "dict":
         return Node({**(first.entries if first is not None else {}), **named}, line)
     if first is None and (name in MESSAGES or name.endswith("Request")):
@@ -71,14 +74,6 @@ def _looked_up(owner: Node | None, key: Node, default: Sequence[Node], line: int
     if default and default[0].value not in (None, ""):
         return default[0]
     return Node(f"${{{key.value}}}", line) if isinstance(key.value, str) else None
-
-
-def _length(named: Mapping[str, Node], line: int) -> Node | None:
-    """Return the seconds of a timedelta."""
-    parts = {unit: node.value for unit, node in named.items()}
-    if not set(parts) <= set(SECONDS) or not all(isinstance(part, int | float) for part in parts.values()):
-        return None
-    return Node(sum(SECONDS[unit] * part for unit, part in parts.items()), line)
 
 
 def _of_owner(name: str, owner: Node, given: Sequence[Node], named: Mapping[str, Node], line: int) -> Node | None:
