@@ -24,7 +24,7 @@ from jobs.metrics.objects import (
 from jobs.metrics.positions import Position, count_of, position_of
 
 MAX_LINE_CHARACTERS = 4_000
-"""Longer lines are not read, because no program writes metrics like that. A last part after a carriage return is."""
+"""Of a longer line only the end is read, from a carriage return on. No program writes metrics in longer lines."""
 MAX_PIECES = 8
 """Parts of a line that carriage returns overwrite."""
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")

@@ -1,7 +1,8 @@
 """Poll all persistent resources of one project and region at once, and save what Vertex AI returns as rows.
 
-Their list supports neither a filter nor a field mask and is short. A resource that is missing from a complete list is
-gone, but its row stays. A failure is recorded on the scope, and the rows stay as they were.
+Their list supports neither a filter nor a field mask and is short, so each poll reads all of it. A resource that is
+missing from a complete list is gone, but its row stays. A failure is recorded on the scope, and the rows stay as they
+were.
 """
 
 from collections.abc import Collection, Iterable, Sequence

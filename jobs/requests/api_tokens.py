@@ -19,7 +19,7 @@ SCOPES = {
     "submit": gettext_lazy("Request and cancel jobs"),
     "approve": gettext_lazy("Approve and reject jobs"),
 }
-"""What a token may do. It never may do more than its owner."""
+"""What a token may do. It may never do more than its owner."""
 MAX_TOKENS = 20
 """Valid tokens that one person may have at the same time."""
 MAX_ENDED = 20

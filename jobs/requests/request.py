@@ -57,7 +57,7 @@ def request_job(
 
 
 def request_jobs(submissions: Sequence[spec.Submission], options: RequestOptions, *, request_key: str) -> list[Job]:
-    """Save one job or all jobs of a sweep. Return the earlier jobs if `request_key` was used before.
+    """Save one job, or all or none of a sweep. Return the earlier jobs if `request_key` was used before.
 
     Policy decides by what they cost together. If it asks about one of them, or about a further attempt of one, all of
     them wait for one approval. Raise NotAllowed and write nothing if one of them is refused. Raise NotPermitted unless

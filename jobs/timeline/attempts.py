@@ -103,7 +103,7 @@ class Attempts:
     def span(self, key: str, replica: str = "") -> tuple[datetime | None, datetime | None] | None:
         """Return when an attempt ("2") or a start of `replica` ("2.3") begins and ends. None if there is no such one.
 
-        The end is exclusive. An open begin or end is None.
+        The end is exclusive. An open beginning or end is None.
         """
         number, _, start = key.partition(".")
         attempt = next((each for each in self.whole if each.key == number), None)

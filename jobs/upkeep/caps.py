@@ -22,7 +22,7 @@ AT_ONCE = 500
 def watch_caps(now: datetime) -> int:
     """Record an event for each running job that has reached 80 or 100 percent of its cap. Return how many events.
 
-    Ended jobs are left out, because a cap does not matter any more.
+    Ended jobs are left out, because their cap does not matter any more.
     """
     capped = Job.objects.remote().filter(
         cap_usd__isnull=False, cap_reported__lt=REACHED_PERCENT, started_at__isnull=False

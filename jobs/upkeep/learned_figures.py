@@ -66,7 +66,7 @@ def learned_from(
 
 
 def _runs(job: Job, submission: spec.Submission, lost: Lost) -> dict[str, int]:
-    """Return the ratio of actual to expected run time of a succeeded job, without the time that restarts lost."""
+    """Return sums of the ratio of actual to expected run time, without lost time. {} for a job that did not succeed."""
     assert job.ended_at is not None
     if job.state not in SUCCESSFUL or job.is_adopted:
         return {}
