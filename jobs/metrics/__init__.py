@@ -1,6 +1,6 @@
-"""Figures that training programs write into their logs: read from lines, kept thinned, and the progress in them.
+"""Metrics that training programs write into their logs: parsed from lines, stored thinned, with the training progress.
 
-Pure: a text becomes a `Reading`, readings become a `Record` that is stored as JSON, a record gives progress.
+Pure: a text becomes a `Reading`, readings become a `Record` that is stored as JSON, and a record gives progress.
 """
 
 from jobs.metrics.lines import Reading, read_line

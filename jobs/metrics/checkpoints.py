@@ -1,14 +1,17 @@
-"""Which objects of an output folder are checkpoints. Pure."""
+"""Find the checkpoints among the objects of an output folder. Pure."""
 
 import re
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 _CHECKPOINT = re.compile(r"(?:^|/)(?:checkpoints?|ckpts?)(?:[/_.-]|\d)|checkpoint|\.ckpt|\.(?:pt|pth|h5|keras)$", re.I)
-"""Names that Keras, PyTorch, Lightning, Trainer and JAX give checkpoints; AIP_CHECKPOINT_DIR is <folder>/checkpoints/
-(docs: "Environment variables for special Cloud Storage directories", read 2026-11-21)."""
+"""Names that Keras, PyTorch, Lightning, Trainer and JAX give to checkpoints.
+
+AIP_CHECKPOINT_DIR is <folder>/checkpoints/ (docs: "Environment variables for special Cloud Storage directories", read
+2026-11-21).
+"""
 SAME = timedelta(seconds=60)
-"""Files of one checkpoint are written together; it counts when the last of them is there."""
+"""Files written within this time belong to one checkpoint, which is dated by the last of them."""
 MAX_CHECKPOINTS = 50
 
 Checkpoint = tuple[datetime, str, int]
@@ -16,7 +19,7 @@ Checkpoint = tuple[datetime, str, int]
 
 
 def checkpoints_in(files: Iterable[Checkpoint]) -> list[Checkpoint]:
-    """Return the newest checkpoints among files (moment, name, bytes), oldest first."""
+    """Return the newest checkpoints among files (time, name, bytes), oldest first."""
     found: list[Checkpoint] = []
     for at, name, size in sorted(each for each in files if _CHECKPOINT.search(each[1])):
         if found and at - found[-1][0] <= SAME:

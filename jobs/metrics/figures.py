@@ -1,4 +1,4 @@
-"""Named figures in a line of text: `loss: 0.31`, `acc=0.9`, `train loss 4.28`, `Accuracy: 9822/10000`. Pure."""
+"""Parse named values in a line of text: `loss: 0.31`, `acc=0.9`, `train loss 4.28`, `Accuracy: 9822/10000`. Pure."""
 
 import re
 from collections.abc import Iterator
@@ -17,9 +17,9 @@ from jobs.metrics.objects import MAX_VALUES, is_measure, number_of
 from jobs.metrics.positions import WHOLE, Position
 
 MAX_WORDS = 4
-"""Of one name."""
+"""Maximum number of words of one name."""
 MAX_OTHERS = 3
-"""Of settings for each metric: a line with more without a step or an epoch lists what a program was started with."""
+"""Maximum number of settings per metric. A line with more, without a step or an epoch, lists a program's settings."""
 NUMBER = rf"[-+]?(?:{WHOLE}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _FIGURE = re.compile(
     rf"(?:(?<=[\w@'\")])(?P<sign>\s*[:=]\s*\[{{0,2}})|(?<=[\w@])\s+)(?P<number>{NUMBER})(?P<of>/\d{{1,15}})?"
@@ -28,16 +28,16 @@ _FIGURE = re.compile(
 _ENDS_NAME = re.compile(r"[,;|\t()\[\]{}<>\"]\s*|'(?!s\s)\s*|\s-{1,2}\s+|\s{2,}|[:=]\s+|:(?=[A-Za-z])")
 _NAME_WORD = re.compile(r"[A-Za-z_][\w./@'\-]*\Z")
 NO_FIGURES = frozenset({"train", "training", "step", "epoch", "iteration", "iter", "batch"})
-"""Last words of what counts: timm's `Train: 2` is an epoch, and so is what follows `val loss, epoch`."""
+"""Last words of counters: timm's `Train: 2` is an epoch, and so is the number after `val loss, epoch`."""
 _CONDITION = re.compile(r"@\[[^\]]*\]")
-"""COCO's `AP @[ IoU=0.50:0.95 | area=all ] = 0.391` names the boxes, not a figure."""
+"""COCO's `AP @[ IoU=0.50:0.95 | area=all ] = 0.391` names a condition here, not a metric."""
 _AT = re.compile(r"(?:step|epoch|iteration|iter|batch) #?\d+\s*[:=]\s*(?=[-+.\d])", re.IGNORECASE)
 _BEFORE_AT = re.compile(r"(?<=\w)(?: (?:at|after|on|for|in))?(?: the)?(?: global)? \Z", re.IGNORECASE)
 """`Average loss at step 100: 3.45`."""
 
 
 def figures_in(text: str, position: Position) -> dict[str, float]:
-    """Return the metrics of a line; without a step or an epoch only those whose name leaves no doubt."""
+    """Return the metrics of a line. Without a step or an epoch, only names that are certainly metrics are used."""
     if "@[" in text:
         text = _CONDITION.sub(" ", text)
     if position.is_known:
@@ -63,12 +63,12 @@ def figures_in(text: str, position: Position) -> dict[str, float]:
 
 
 def with_part(values: dict[str, float], part: str) -> dict[str, float]:
-    """Return metrics under names with the data on which they were measured."""
+    """Return metrics with the data on which they were measured in their names."""
     return {_named(name, part): value for name, value in values.items()} if part else values
 
 
 def _figures(text: str) -> Iterator[tuple[str, str, str, str]]:
-    """Yield each name with its number as it is written, `/100` behind that, and the sign between them."""
+    """Yield each name with its number as written, a following `/100`, and the sign between name and number."""
     start = 0
     for found in _FIGURE.finditer(text):
         sign = found["sign"]
@@ -79,9 +79,9 @@ def _figures(text: str) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _name(before: str) -> str:
-    """Return the name that ends a text: all words since the last mark, or the last one with what belongs to it.
+    """Return the name at the end of a text: all words since the last mark, or the last word and what belongs to it.
 
-    LightGBM's `valid_0's rmse` is one word and the next.
+    LightGBM's `valid_0's rmse` is one name of two words.
     """
     words = _ENDS_NAME.split(before.rstrip("'\" "))[-1].split()
     names: list[str] = []
@@ -93,13 +93,13 @@ def _name(before: str) -> str:
         return names[0] if names else ""
     if len(names) == len(words) <= MAX_WORDS:
         return " ".join(names).lower().replace("'s ", " ")
-    # The last word, with the one before where that is the data it was measured on.
+    # The last word, with the previous one if that is the data it was measured on.
     part, name = names[-2:]
     return f"{part} {name}".lower() if part.lower() in PARTS else name
 
 
 def _is_wanted(name: str, number: str, whole: str, sign: str, *, has_place: bool) -> bool:
-    """Whether a figure may be a metric; what is only written behind a name has to be known by that."""
+    """Return whether a number may be a metric. Without a sign between name and number, the name has to be known."""
     if number.isdigit() and name.rpartition(" ")[2].lower() in NO_FIGURES:
         return False
     if not has_place:
@@ -114,7 +114,7 @@ def _is_wanted(name: str, number: str, whole: str, sign: str, *, has_place: bool
 
 
 def _share(value: float | None, whole: int, name: str) -> float | None:
-    """Return `9822/10000` of an accuracy as a share; None for what counts something else."""
+    """Return `9822/10000` of an accuracy as a fraction, or None for other counts."""
     return value / whole if value is not None and whole and value <= whole and is_quality(name) else None
 
 

@@ -1,7 +1,7 @@
-"""One line of a training log becomes its epoch, its step and its metrics. Pure.
+"""Parse one line of a training log into its epoch, its step and its metrics. Pure.
 
-General forms are read, not programs: an epoch and a step as words or a progress bar, figures behind their
-names, objects, and tables. tests/unit/metrics/samples.py holds lines of the frameworks whose logs are read.
+The parser knows general forms rather than programs: an epoch and a step as words or a progress bar, values after their
+names, objects, and tables. tests/unit/metrics/samples.py contains lines of the frameworks whose logs are read.
 """
 
 import re
@@ -24,19 +24,19 @@ from jobs.metrics.objects import (
 from jobs.metrics.positions import Position, count_of, position_of
 
 MAX_LINE_CHARACTERS = 4_000
-"""Longer lines are not read: no program writes figures so. Of what carriage returns overwrite, the last is."""
+"""Of a longer line only the end is read, from a carriage return on. No program writes metrics in longer lines."""
 MAX_PIECES = 8
-"""Of what carriage returns overwrite."""
+"""Parts of a line that carriage returns overwrite."""
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _DIGIT = re.compile(r"\d")
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a line holds: `epoch` of `epochs`, `step` of `steps`, and metrics by name; None where it does not.
+    """The values in a line: `epoch` of `epochs`, `step` of `steps`, and metrics by name. None if it has no such value.
 
-    `is_inner`: the step counts inside the epoch, as batches do. `columns`, `cell`, `is_rule`: the line belongs to a
-    table; it names the columns, is a line of two columns, or may end it.
+    `is_inner` means that the step counts inside the epoch, as batches do. `columns`, `cell` and `is_rule` mean that the
+    line belongs to a table: it names the columns, is a line of two columns, or may end the table.
     """
 
     epoch: float | None = None
@@ -51,12 +51,12 @@ class Reading:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the line holds nothing of the kind."""
+        """Whether the line contains no value."""
         return not self.values and not self.has_position and not self.columns and self.cell is None
 
     @property
     def has_position(self) -> bool:
-        """Whether the line has an epoch or a step, or how many there are."""
+        """Whether the line has an epoch, a step or one of their totals."""
         return any(each is not None for each in (self.epoch, self.epochs, self.step, self.steps))
 
 
@@ -65,9 +65,9 @@ RULE = Reading(is_rule=True)
 
 
 def read_line(message: str, columns: Sequence[str] = ()) -> Reading:
-    """Return what a line holds; of text that a carriage return overwrites the last of each kind.
+    """Return the values in a line. If carriage returns overwrite text, the last value of each kind is used.
 
-    `columns`: those of the table that the program is printing.
+    `columns` are those of the table that the program is printing.
     """
     pieces = _pieces(message)
     reading = _read_piece(pieces[-1], tuple(columns)) if pieces else NOTHING
@@ -79,12 +79,12 @@ def read_line(message: str, columns: Sequence[str] = ()) -> Reading:
 
 
 def read_cells(cells: dict[str, float]) -> Reading:
-    """Return what a table of two columns holds."""
+    """Return the values of a table of two columns."""
     return _read_found(dict(cells), "")
 
 
 def _pieces(message: str) -> list[str]:
-    """Return what a line showed one after another, without the codes that move and colour it."""
+    """Return the texts that a line showed one after another, without escape codes."""
     if len(message) > MAX_LINE_CHARACTERS:
         tail = message[-MAX_LINE_CHARACTERS:]
         start = min((at for at in (tail.find("\r"), tail.find("\b")) if at >= 0), default=-1)
@@ -98,7 +98,7 @@ def _pieces(message: str) -> list[str]:
 
 
 def _joined(later: Reading, earlier: Reading) -> Reading:
-    """Return what two texts hold of which the later was written over the other."""
+    """Return the values of two texts, of which `later` was written over `earlier`."""
     if earlier.is_empty or later.is_empty:
         return earlier if later.is_empty else later
     place = later if later.step is not None or earlier.step is None else earlier
@@ -148,7 +148,7 @@ def _read_found(found: dict[str, object], around: str) -> Reading:
 
 
 def _read_beside(text: str, epoch: float | None, step: int | None) -> Reading:
-    """Return what the line of a structured log holds, with the epoch and the step that stand beside it."""
+    """Return the values in the text of a structured log entry, with the epoch and the step of the entry."""
     reading = _read_text(text) if _DIGIT.search(text) else NOTHING
     if reading.is_empty:
         return reading

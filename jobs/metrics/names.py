@@ -1,4 +1,4 @@
-"""Names of figures in logs: which are metrics, and which only count, time or configure. Pure."""
+"""Names of values in logs: which are metrics, and which are counters, times or settings. Pure."""
 
 import re
 from functools import lru_cache
@@ -9,12 +9,12 @@ QUALITY = frozenset(
     " dice r2 ndcg mrr top1 top5 merror cindex silhouette correlation pearson spearman kappa nll xent bce jaccard"
     " mcc gini brier squared absolute".split()
 )
-"""A name with one of these words is a metric wherever it stands."""
+"""A name with one of these words is a metric anywhere."""
 BESIDE = frozenset(
     "lr rate gnorm norm score speed throughput ips fps wps ups entropy value cost temperature error err return l1"
     " l2".split()
 )
-"""A name with one of these is one only beside a step or an epoch; elsewhere it is a setting of the program."""
+"""A name with one of these words is a metric only next to a step or an epoch. Elsewhere it is a setting."""
 NO_METRIC = frozenset(
     "eta etc time times timing elapsed memory mem wall bsz wpb num number seed port pid date id gpu cpu worker"
     " workers size timestamp host code version runtime oom samples scale scaler second seconds sec secs ms hours"
@@ -23,22 +23,22 @@ NO_METRIC = frozenset(
     " sents flos reader nupdates ip count severity level allocated reserved qsize exitcode config param option"
     " factor multiplier process proc node thread target".split()
 )
-"""Words of what times, sizes or configures something: no name with one of them is a metric."""
+"""Words of times, sizes and settings. A name with one of them is never a metric."""
 COUNTS = frozenset(
     "epoch epochs step steps iter iters iteration iterations batch batches total data line rank rank0 global"
     " updates timesteps clip tokens tok ite percentage progress episode".split()
 )
-"""Words of what counts, unless a word of a metric stands beside them, as in `step_loss` and `train_loss_epoch`."""
+"""Words of counters. A name with one is a metric only with another word of a metric, as in `step_loss`."""
 EVALUATION = frozenset("val valid validation test eval evaluation dev".split())
 ON_DATA = EVALUATION | {"train", "training", "learn", "cv"}
-"""First words of a metric of any kind, as of `test-gini` and CatBoost's `learn`."""
+"""First words of any kind of metric, as in `test-gini` and CatBoost's `learn`."""
 PARTS = EVALUATION | frozenset("train training avg mean average best learn learning lm nll loss".split())
-"""Words in front of a metric that belong to its name: the data that it was measured on, `learning rate`, `lm loss`."""
+"""Words before a metric that belong to its name: the data it was measured on, `learning rate`, `lm loss`."""
 ABOUT_NOTHING = frozenset(
     "the a an with at of is are was has to from for by and or in on new got saving saved using reached info debug"
     " warning warn error critical root wandb".split()
 )
-"""Words behind which a name of several words begins: levels of logging, and those that join a sentence."""
+"""Words after which a name of several words begins: log levels, and words that join a sentence."""
 MAX_NAME_CHARACTERS = 48
 _KEPT_NAMES = 4_096
 
@@ -50,7 +50,7 @@ _PER_SECOND = re.compile(r"(?:/|per_?)s(?:ec(?:ond)?s?)?(?![A-Za-z])", re.IGNORE
 
 
 def words_of(name: str) -> list[str]:
-    """Return the words of a name in small letters: `val/top1_acc` has val, top1, acc; `trainLoss` also train, loss."""
+    """Return the words of a name in lower case: `val/top1_acc` has val, top1, acc; `trainLoss` also has train, loss."""
     words = [word.lower() for word in _WORDS.findall(name)]
     if _CAMEL.search(name):
         words += [word.lower() for word in _CAMEL_WORDS.findall(name)]
@@ -59,20 +59,20 @@ def words_of(name: str) -> list[str]:
 
 @lru_cache(_KEPT_NAMES)
 def is_quality(name: str) -> bool:
-    """Return whether a name is that of a metric, whatever stands around it."""
+    """Return whether a name is that of a metric, independent of its context."""
     words = words_of(name)
     return _is_name(name, words) and _has_quality(words) and not NO_METRIC.intersection(words)
 
 
 @lru_cache(_KEPT_NAMES)
 def is_metric(name: str) -> bool:
-    """Return whether a number of this name beside a step or an epoch is a metric that a name alone can give away."""
+    """Return whether a number next to a step or an epoch is a metric, judging by its name alone."""
     return is_quality(name) or (may_be_metric(name) and not BESIDE.isdisjoint(words_of(name)))
 
 
 @lru_cache(_KEPT_NAMES)
 def may_be_metric(name: str) -> bool:
-    """Return whether `name: number` beside a step or an epoch is taken for a metric."""
+    """Return whether `name: number` next to a step or an epoch is regarded as a metric."""
     words = words_of(name)
     if not _is_name(name, words) or NO_METRIC.intersection(words):
         return False
@@ -84,14 +84,14 @@ def may_be_metric(name: str) -> bool:
 
 @lru_cache(_KEPT_NAMES)
 def is_measured(name: str) -> bool:
-    """Return whether a name is of something measured: a metric's, or one on a part of the data such as `test-gini`."""
+    """Return whether a name is of a measurement: a metric, or a value on a part of the data such as `test-gini`."""
     words = words_of(name)
     return is_quality(name) or (bool(words) and words[0] in ON_DATA and is_figure(name))
 
 
 @lru_cache(_KEPT_NAMES)
 def is_figure(name: str) -> bool:
-    """Return whether a name neither counts, times nor configures anything; it may be as short as `P` or `test`."""
+    """Return whether a name is no counter, time or setting. It may be as short as `P` or `test`."""
     words = words_of(name)
     return (
         len(name) <= MAX_NAME_CHARACTERS
@@ -101,12 +101,12 @@ def is_figure(name: str) -> bool:
 
 
 def is_of_evaluation(name: str) -> bool:
-    """Return whether a name itself shows that it was measured on data for validation or test."""
+    """Return whether a name itself shows that it was measured on validation or test data."""
     return not EVALUATION.isdisjoint(words_of(name))
 
 
 def _is_name(name: str, words: list[str]) -> bool:
-    """Whether a text can be a metric's name: no file, no class of errors, and more than single letters."""
+    """Return whether a text can be a metric's name: not a file or error class, and not only single letters."""
     return len(name) <= MAX_NAME_CHARACTERS and any(len(word) > 1 for word in words) and not _OF_CODE.search(name)
 
 

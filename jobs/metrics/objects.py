@@ -1,4 +1,4 @@
-"""Log lines that are JSON objects, or dictionaries as Python prints them. Pure."""
+"""Parse log lines that are JSON objects, or dictionaries as Python prints them. Pure."""
 
 import ast
 import json
@@ -17,9 +17,9 @@ STEP_NAMES = (
 STEPS_NAMES = ("total_steps", "max_steps", "num_steps")
 EPOCHS_NAMES = ("epochs", "total_epochs", "max_epochs", "num_epochs")
 TEXT_NAMES = ("message", "msg", "event", "text")
-"""Where a structured log has its line."""
+"""Fields in which a structured log has its text."""
 HOLDERS = frozenset({"metrics", "data", "values", "results", "result", "logs", "log", "scores", "extra"})
-"""What holds metrics and adds nothing to them; names below others carry those."""
+"""Names of objects that contain metrics but are not part of their names. Other names become a prefix."""
 MAX_VALUES = 40
 
 _CALLS = re.compile(r"(?:\w+\.)*[A-Za-z_]\w*\(\s*([-+.\w]+)\s*(?:,[^()]*)?\)")
@@ -28,7 +28,7 @@ _NO_NUMBER = re.compile(r"(?<![\w'\"])[-+]?(?:nan|inf)(?![\w'\"])")
 
 
 def read_object(text: str) -> tuple[dict[str, Any], str] | None:
-    """Return the object that begins at the first brace of a line, and the words around it; None where there is none."""
+    """Return the object that begins at the first brace of a line and the text around it, or None if there is none."""
     start = text.find("{")
     if start < 0 or (end := text.rfind("}") + 1) <= start or text[start + 1 : end].lstrip()[:1] not in ("'", '"'):
         return None
@@ -50,7 +50,7 @@ def _parsed(body: str) -> Any:
 
 
 def number_of(value: Any) -> float | None:
-    """Return a finite number, also one that is written as a text; None for anything else."""
+    """Return a finite number, which may be written as text, or None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
@@ -61,26 +61,26 @@ def number_of(value: Any) -> float | None:
 
 
 def first_number(found: Mapping[str, Any], names: tuple[str, ...]) -> float | None:
-    """Return the number under the first of the names that holds one."""
+    """Return the number under the first of the names that has one."""
     lower = {name.lower(): value for name, value in found.items()}
     return next((number for name in names if (number := number_of(lower.get(name))) is not None), None)
 
 
 def positions_in(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is in an object and in those that it only holds, by name without what stands before a slash."""
+    """Return the fields of an object and its metric containers, by name without the part before a slash."""
     held = [value for name, value in found.items() if name.lower() in HOLDERS and isinstance(value, dict)]
     return {str(name).rpartition("/")[2]: value for each in (found, *held) for name, value in each.items()}
 
 
 def text_in(found: Mapping[str, Any]) -> str:
-    """Return the line that an entry of a structured log holds; "" where there is none."""
+    """Return the text of a structured log entry, or "" if there is none."""
     return next((found[name] for name in TEXT_NAMES if isinstance(found.get(name), str)), "")
 
 
 def metrics_in(found: Mapping[str, Any], *, has_place: bool) -> dict[str, float]:
-    """Return the metrics of an object; those one level below carry the name of what holds them.
+    """Return the metrics of an object. Names one level below are prefixed with the name of their container.
 
-    `has_place`: beside an epoch or a step. An object without one that has more settings than metrics has none.
+    `has_place` means that there is an epoch or a step. Without one, an object with more settings than metrics has none.
     """
     named = _named(found)
     if named:
@@ -96,7 +96,7 @@ def metrics_in(found: Mapping[str, Any], *, has_place: bool) -> dict[str, float]
 
 
 def is_measure(name: str, number: str) -> bool:
-    """Return whether a number can be a measured one: a whole number above 1 is so only of a reward."""
+    """Return whether a number can be a measurement. An integer above 1 can be one only for a reward."""
     return not number.isdigit() or float(number) <= 1 or not _REWARDS.isdisjoint(words_of(name))
 
 
@@ -104,7 +104,7 @@ _REWARDS = frozenset({"reward", "rewards", "rew"})
 
 
 def _named(found: Mapping[str, Any]) -> dict[str, float]:
-    """Read one metric that an object names: {"metric": "accuracy", "value": 0.9}, {"name": "loss", "data": {...}}."""
+    """Return one metric that an object names: {"metric": "accuracy", "value": 0.9}, {"name": "loss", "data": {...}}."""
     name = found.get("metric", found.get("name"))
     data = found.get("data")
     value = number_of(data.get("value") if isinstance(data, dict) else found.get("value"))

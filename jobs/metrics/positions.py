@@ -1,4 +1,4 @@
-"""The epoch and the step of a line of text. Pure."""
+"""Parse the epoch and the step of a line of text. Pure."""
 
 import re
 from dataclasses import dataclass
@@ -60,10 +60,10 @@ _EVALUATION = re.compile(
 
 @dataclass(slots=True)
 class Position:
-    """Where in a training a line stands, as `Reading` has it. `part`: the data of an evaluation in it.
+    """The position of a line in a training, as in `Reading`. `part` is the data of an evaluation in the line.
 
-    `is_guess`: read from the form of the line alone, which only measured figures beside it confirm.
-    `is_other`: a progress bar of something else.
+    `is_guess` means that the position was read from the form of the line alone, and counts only with measured values.
+    `is_other` means that the line is a progress bar of something else.
     """
 
     epoch: float | None = None
@@ -82,7 +82,7 @@ class Position:
 
 
 def position_of(text: str) -> Position:
-    """Return the epoch and the step of a line, how many there are, and whether it is of an evaluation."""
+    """Return the epoch and the step of a line, their totals, and whether the line is of an evaluation."""
     lower = text.lower()
     position, rest = Position(), ""
     if "epoch" in lower or "train" in lower:
@@ -103,7 +103,7 @@ def position_of(text: str) -> Position:
 
 
 def _set_epoch(position: Position, text: str) -> str:
-    """Set the epoch, and how many there are; return the text behind them."""
+    """Set the epoch and the total of epochs. Return the text after them."""
     if (found := _EPOCH_OF.search(text)) is not None:
         position.epoch, position.epochs = epoch_of(found[1]), count_of(found[2])
     elif (found := _EPOCH.search(text) or _TRAIN.search(text)) is not None:
@@ -112,7 +112,7 @@ def _set_epoch(position: Position, text: str) -> str:
 
 
 def _set_totals(position: Position, text: str, lower: str) -> bool:
-    """Set how many epochs or steps there are to be, where the line has that."""
+    """Set the total of epochs or steps if the line contains it. Return whether it has a total of steps."""
     if "epochs" in lower and (found := _TOTAL_EPOCHS.search(text)) is not None:
         position.epochs = count_of(found[1])
     if "total" in lower and (found := _TOTAL_STEPS.search(text)) is not None:
@@ -121,7 +121,7 @@ def _set_totals(position: Position, text: str, lower: str) -> bool:
 
 
 def _set_by_bar(position: Position, text: str) -> bool:
-    """Set the step of a progress bar; return whether there is one."""
+    """Set the step from a progress bar. Return whether there is one."""
     found = _BAR.search(text) if "<" in text else None
     if found is None and ("━" in text or "---" in text):
         found = _RICH_BAR.search(text)
@@ -140,7 +140,7 @@ def _set_by_bar(position: Position, text: str) -> bool:
 
 
 def _set_step(position: Position, text: str, lower: str, rest: str) -> None:
-    """Set the step in the words or the form of the line, and whether it counts inside the epoch."""
+    """Set the step from the words or the form of the line, and whether it counts inside the epoch."""
     has_epoch = position.epoch is not None
     if (found := _KERAS.match(text)) is not None:
         position.step, position.is_inner, position.is_guess = count_of(found[1]), True, not has_epoch
@@ -162,9 +162,9 @@ def _set_step(position: Position, text: str, lower: str, rest: str) -> None:
 
 
 def _set_by_word(position: Position, steps: list[re.Match[str]], *, has_epoch: bool, behind: int) -> None:
-    """Set the position of `step 5 of 100`; `Step 1: Ask the user` and `iterations = 100` of settings have none.
+    """Set the position from `step 5 of 100`, but not from `Step 1: Ask the user` or a setting `iterations = 100`.
 
-    `behind`: where the words of the epoch end; a step in front of them does not count inside it.
+    `behind` is where the words of the epoch end. A step before them does not count inside it.
     """
     found = min(steps, key=lambda each: (not each[5], not each[1]))
     whole, word, plural, step, total = found.groups()
@@ -178,7 +178,7 @@ def _set_by_word(position: Position, steps: list[re.Match[str]], *, has_epoch: b
 
 
 def _set_by_bracket(position: Position, found: re.Match[str], *, has_epoch: bool) -> None:
-    """Set the position of `[50/1000]`; of two the first is the epoch."""
+    """Set the position from `[50/1000]`. If there are two brackets, the first is the epoch."""
     first, total, inner, inner_total = found.groups()
     position.is_guess = not has_epoch
     if inner is None:
@@ -194,13 +194,13 @@ def float_of(text: str) -> float:
 
 
 def epoch_of(text: str) -> float | None:
-    """Return an epoch, which may be a part of one; None for what is none."""
+    """Return an epoch, which may be fractional, or None if it is too large."""
     number = float_of(text)
     return number if number <= MAX_COUNT else None
 
 
 def count_of(text: str | float | None) -> int | None:
-    """Return a whole number that can count steps; None for what cannot."""
+    """Return an integer that can be a count of steps, or None."""
     if text is None:
         return None
     number = float_of(text) if isinstance(text, str) else text

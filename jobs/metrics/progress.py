@@ -1,17 +1,17 @@
-"""How far a training is, when it will end at its pace, and how much of it a restart lost. Pure; times are seconds."""
+"""The progress of a training, its expected end, and how much of it a restart lost. Pure; times are seconds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 MIN_SECONDS, MIN_SHARE = 10.0, 0.002
-"""A pace is taken only from a run that lasted so long and came so far."""
+"""A pace is calculated only from a run of at least this length and progress."""
 
 
 @dataclass(slots=True)
 class Run:
-    """A stretch in which progress only grew, from (since, began) to (until, reached); `middle` is for the pace of late.
+    """A span in which progress only grew, from (since, began) to (until, reached). `middle` is for the recent pace.
 
-    Times in seconds since 1970, progress from 0 to 1.
+    Times are in seconds since 1970, progress is 0 to 1.
     """
 
     since: float
@@ -22,14 +22,14 @@ class Run:
     middle: float = 0.0
 
     def move(self, at: float, fraction: float) -> None:
-        """Take in a later time and how far the training was then."""
+        """Extend the run to a later time and its progress."""
         if not self.middle_at or self.middle_at - self.since < (at - self.since) / 4:
             self.middle_at, self.middle = self.until, self.reached
         self.until, self.reached = at, fraction
 
     @property
     def pace(self) -> float | None:
-        """Return the progress of a second, of late; None where the run is too short for one."""
+        """The recent progress per second, or None if the run is too short."""
         for since, began in ((self.middle_at, self.middle), (self.since, self.began)):
             if since and self.until - since >= MIN_SECONDS and self.reached - began >= MIN_SHARE:
                 return (self.reached - began) / (self.until - since)
@@ -38,7 +38,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a training is: `fraction` 0 to 1 as of `at`, `seconds_left` from then on at the pace of late."""
+    """The progress of a training: `fraction` (0 to 1) at the time `at`, and `seconds_left` then at the recent pace."""
 
     fraction: float
     at: float
@@ -46,9 +46,9 @@ class Progress:
 
 
 def progress(runs: Sequence[Run]) -> Progress | None:
-    """Return how far the training is; None where it is not known.
+    """Return the progress of the training, or None if it is unknown.
 
-    A run that was only just begun goes on at the pace of the one before it.
+    A run that has just begun is assumed to have the pace of the previous one.
     """
     if not runs:
         return None
@@ -58,9 +58,9 @@ def progress(runs: Sequence[Run]) -> Progress | None:
 
 
 def lost_seconds(runs: Sequence[Run], at: float) -> float | None:
-    """Return how long the work took that was made again after an interruption at `at`; None where no run shows it.
+    """Return how much run time was repeated after an interruption at `at`, or None if no run shows it.
 
-    That is the time from which on the run before had gone further than the run after began.
+    This is the time before `at` in which the previous run went further than where the next run began.
     """
     before = [run for run in runs if run.since <= at]
     after = [run for run in runs if run.since > at]

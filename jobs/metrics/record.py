@@ -1,6 +1,7 @@
-"""What is kept of a job's metrics: thinned series, and how far the training was at which time. Pure.
+"""The stored metrics of a job: thinned series, and the progress of the training over time. Pure.
 
-A record is stored as JSON and goes on from there: folding lines in two parts gives what folding them at once gives.
+A record is stored as JSON and continued from there: reading lines in two parts gives the same result as reading them at
+once.
 """
 
 from bisect import insort
@@ -13,10 +14,10 @@ from jobs.metrics.tables import Table
 from jobs.metrics.totals import Totals
 
 MAX_POINTS = 240
-"""Of one series; when there are more, every second one goes, and of those to come every second is kept."""
+"""Points of one series. If there are more, every second one is dropped, and later every second new one is kept."""
 MAX_SERIES = 24
 MAX_RUNS = 60
-"""Stretches in which progress only grew: one for each attempt."""
+"""Spans in which progress only grew: one for each attempt."""
 
 Point = tuple[float, int | None, float]
 """(seconds since 1970, step, value)"""
@@ -24,7 +25,7 @@ Point = tuple[float, int | None, float]
 
 @dataclass(slots=True)
 class Series:
-    """One metric. `source`: the replica or trial that wrote it; `every`: of how many readings one is kept."""
+    """One metric. `source` is the replica or trial that wrote it. One of `every` readings is kept."""
 
     name: str
     source: str
@@ -34,7 +35,7 @@ class Series:
     last: Point | None = None
 
     def add(self, point: Point) -> None:
-        """Take a point in; one that comes late takes its place."""
+        """Add a point. A late one is inserted in order of time."""
         if self.count % self.every == 0:
             insort(self.points, point, key=lambda each: each[0])
             if len(self.points) > MAX_POINTS:
@@ -45,16 +46,16 @@ class Series:
 
     @property
     def shown(self) -> list[Point]:
-        """Return the kept points, and the newest of all."""
+        """The kept points, and the newest of all."""
         is_kept = not self.last or (self.points and self.points[-1][0] >= self.last[0])
         return list(self.points) if is_kept or self.last is None else [*self.points, self.last]
 
 
 @dataclass(slots=True)
 class Place:
-    """How far one source was: the counts of its last lines, and the table that it is printing.
+    """The position of one source: the counts of its last lines, and the table it is printing.
 
-    `is_through`: steps that stand beside an epoch go on through all epochs, as those of PaddleSeg do.
+    `is_through` means that steps next to an epoch count through all epochs, as those of PaddleSeg do.
     """
 
     epoch: float | None = None
@@ -68,7 +69,7 @@ class Place:
     table: Table = field(default_factory=Table)
 
     def take(self, reading: Reading) -> bool:
-        """Take in what a line holds; return False, and change nothing, where it is a remark."""
+        """Update the position from a line. Return False and change nothing if the line is a remark."""
         if self._is_remark(reading):
             return False
         self.epochs = reading.epochs or self.epochs
@@ -87,9 +88,10 @@ class Place:
         return True
 
     def _is_remark(self, reading: Reading) -> bool:
-        """Whether a line only mentions a step or an epoch that was reached: "saved after epoch 26", "Epoch 26/40 done".
+        """Return whether a line only mentions a reached step or epoch: "saved after epoch 26", "Epoch 26/40 done".
 
-        It has no metric and no step, and of an earlier epoch no count of all of them: with it a training begins again.
+        Such a line has no metric. It repeats the present epoch without a step, or names an earlier epoch or step
+        without a total. With a total it means that a training begins again.
         """
         if reading.values or reading.steps is not None:
             return False
@@ -101,7 +103,7 @@ class Place:
         return is_earlier or (reading.epoch is not None and self.epoch is not None and reading.epoch < self.epoch)
 
     def _begin_epoch(self, reading: Reading) -> None:
-        """Forget the steps of the epoch before; where they go on, they are those of the training."""
+        """Forget the steps of the previous epoch. If they continue to count, they are steps of the whole training."""
         is_next = self.epoch is not None and reading.epoch is not None and reading.epoch > self.epoch
         if is_next and reading.is_inner and reading.step is not None:
             if self.is_through and reading.step < (self.overall or 0):
@@ -112,11 +114,11 @@ class Place:
 
     @staticmethod
     def _is_shorter(total: int, count: int | None, known: int | None) -> bool:
-        """Whether a count of steps is an evaluation's, which is a shorter one in the midst of the training's."""
+        """Return whether a count of steps belongs to an evaluation, which is shorter and runs during the training."""
         return known is not None and total < known and count != known
 
     def fraction(self, totals: Totals, *, has_values: bool) -> float | None:
-        """Return how much of the training is done, 0 to 1; None where no line and no argument has how much there is."""
+        """Return the progress of the training, 0 to 1, or None if no line and no argument contains the total."""
         total = self.overall_of or totals.steps
         if self.overall is not None and total:
             return min(self.overall / total, 1.0)
@@ -133,10 +135,10 @@ class Place:
         return max(0.0, min(done / epochs, 1.0))
 
     def _epochs(self, totals: Totals) -> int | None:
-        """Return how many epochs there are to be; None where no line and no argument gives it.
+        """Return the total number of epochs, or None if no line and no argument contains it.
 
         Lines that count from zero name the last epoch: YOLOv5, Lightning and PyTorch's tutorials write `0/99` for 100
-        epochs. Those that write `0/100` for them are recognized only by the job's arguments.
+        epochs. Programs that write `0/100` for them are recognized only by the job's arguments.
         """
         if not self.is_from_zero or self.epochs is None or self.epochs == totals.epochs:
             return self.epochs or totals.epochs
@@ -145,7 +147,7 @@ class Place:
 
 @dataclass(slots=True)
 class Record:
-    """The metrics of a job and its progress, in the order in which they first came."""
+    """The metrics of a job and its progress, in the order of their first appearance."""
 
     series: list[Series] = field(default_factory=list)
     places: dict[str, Place] = field(default_factory=dict)
@@ -154,7 +156,7 @@ class Record:
 
     @classmethod
     def load(cls, stored: dict[str, Any], totals: Totals) -> "Record":
-        """Return the record that `as_json` gave."""
+        """Return the record from the JSON of `as_json`."""
         return cls(
             series=[
                 Series(**each | {"points": [tuple(point) for point in each["points"]], "last": tuple(each["last"])})
@@ -177,10 +179,10 @@ class Record:
         }
 
     def take(self, reading: Reading, at: float, source: str, *, owner: str) -> None:
-        """Take in what a line of `source` held at a time in seconds since 1970.
+        """Add a line of `source` at a time in seconds since 1970.
 
-        `owner`: what the metrics belong to, a trial's name or "" for the job; of replicas that write the same metric
-        the first counts.
+        `owner` is what the metrics belong to: a trial's name, or "" for the job. If several replicas write the same
+        metric, the first one is used.
         """
         place = self.places.get(source)
         if reading.is_rule and place is not None:
@@ -199,7 +201,7 @@ class Record:
             self._advance(at, fraction)
 
     def columns_of(self, source: str) -> list[str]:
-        """Return the columns of the table that a source is printing; empty where it prints none."""
+        """Return the columns of the table that a source is printing, or [] if it prints none."""
         place = self.places.get(source)
         return place.table.columns if place is not None else []
 
@@ -216,7 +218,7 @@ class Record:
         return not owner or series.source.startswith(f"{owner} ")
 
     def _advance(self, at: float, fraction: float) -> None:
-        """Note how far the training is; where it falls back a new run begins."""
+        """Record the progress of the training. If it falls back, a new run begins."""
         last = self.runs[-1] if self.runs else None
         if last is not None and at < last.until:
             return

@@ -1,8 +1,7 @@
-"""Metrics that a program prints as a table, one line at a time. Pure.
+"""Parse metrics that a program prints as a table, one line at a time. Pure.
 
-Tables with a line of names over lines of figures are those of fastai, skorch, spaCy, Ultralytics, detectron2 and
-scikit-learn; tables of two columns, a name and its figure, are those of Stable-Baselines and of PyTorch Lightning's
-tests.
+fastai, skorch, spaCy, Ultralytics, detectron2 and scikit-learn print a line of names above lines of values.
+Stable-Baselines and the tests of PyTorch Lightning print two columns, a name and its value.
 """
 
 import re
@@ -15,13 +14,13 @@ from jobs.metrics.positions import count_of
 EPOCH_COLUMNS = frozenset({"epoch", "epochs", "e", "ep", "itn."})
 STEP_COLUMNS = frozenset({"step", "steps", "#", "iter", "iteration", "round"})
 CLASS_COLUMN = "class"
-"""Ultralytics' table of a validation, in which the line `all` counts."""
+"""First column of Ultralytics' validation table, in which only the line `all` is used."""
 MIN_COLUMNS, MAX_COLUMNS = 2, 40
 MAX_CELLS = 60
 """Lines of a table of two columns that are kept until it ends."""
 
 FIRST_COLUMNS = EPOCH_COLUMNS | STEP_COLUMNS | {CLASS_COLUMN}
-"""One of these is the first column of a table, but for those with bars between."""
+"""A table has one of these as its first column, unless its columns are separated by bars."""
 _PIPES = frozenset("|│┃")
 _BAR = re.compile(r"(?::\s+\d{1,3}%|\s\d{1,3}%\s*[|━╸─]).*")
 _COLUMN = re.compile(r"(?:#|[A-Za-z][\w.#/@%()+\-]*(?: [A-Za-z][\w.#/@%()+\-]*){0,2})\Z")
@@ -33,14 +32,17 @@ _RULE = re.compile(r"\s*[-─━└┘┴]{8,}\s*\Z")
 
 @dataclass(slots=True)
 class Table:
-    """The table that a program is printing: its columns, or what was read of one with two columns."""
+    """The table that a program is printing: its columns, or the cells so far if it has two columns."""
 
     columns: list[str] = field(default_factory=list)
     section: str = ""
     cells: dict[str, float] = field(default_factory=dict)
 
     def take(self, columns: tuple[str, ...], cell: tuple[str, float | None] | None) -> None:
-        """Take in the names of columns, or a line of two; one without a figure is the heading of those that follow."""
+        """Add the names of columns, or a line of two columns.
+
+        A name without a value is the heading of the following ones.
+        """
         if cell is None:
             self.columns = list(columns)
             return
@@ -51,7 +53,7 @@ class Table:
             self.cells[f"{self.section}{name}"] = value
 
     def end(self) -> dict[str, float]:
-        """Return what the table of two columns held, which ends here."""
+        """Return the values of the table of two columns, which ends here."""
         cells, self.cells, self.section = self.cells, {}, ""
         return cells
 
@@ -67,7 +69,7 @@ class Row:
 
 
 def columns_of(text: str) -> tuple[str, ...]:
-    """Return the names that a line gives the columns below it; empty where it is no such line."""
+    """Return the column names in a line, or () if it is not a line of names."""
     is_piped = text.lstrip()[:1] in _PIPES
     stripped = text.strip(" |\t│┃")
     first = stripped.partition(" ")[0].partition("\t")[0]
@@ -87,7 +89,7 @@ def _cells(text: str) -> list[str]:
 
 
 def _distinct(cells: list[str]) -> list[str]:
-    """Return names without brackets; of `Box(P  R)  Mask(P  R)` those of the second group carry its name."""
+    """Return names without brackets. In `Box(P  R)  Mask(P  R)` the repeated names get the name of their group."""
     names: list[str] = []
     group = ""
     for cell in cells:
@@ -100,7 +102,7 @@ def _distinct(cells: list[str]) -> list[str]:
 
 
 def row_of(text: str, columns: tuple[str, ...]) -> Row | None:
-    """Return what a line holds under the columns of its table; None where it does not fit them."""
+    """Return the values of a line in the columns of its table, or None if it does not fit them."""
     stripped = _BAR.sub("", text.strip(" |\t│┃"))
     cells = _cells(stripped) if _PIPE.search(stripped) else stripped.split()
     if len(cells) != len(columns):
@@ -125,12 +127,12 @@ def row_of(text: str, columns: tuple[str, ...]) -> Row | None:
 
 
 def cell_of(text: str) -> tuple[str, float | None] | None:
-    """Return the name and the figure of a line of two columns; None where it is none."""
+    """Return the name and the value of a line of two columns, or None if it is not one."""
     if text.lstrip()[:1] not in _PIPES or (found := _CELL.match(text)) is None:
         return None
     return found[1], number_of(found[2]) if found[2] else None
 
 
 def is_rule(text: str) -> bool:
-    """Return whether a line only draws one, as at the end of a table."""
+    """Return whether a line only draws a rule, as at the end of a table."""
     return _RULE.match(text) is not None

@@ -1,4 +1,4 @@
-"""How many epochs or steps a job is to make, where its arguments have it. Pure."""
+"""The number of epochs or steps that a job's arguments request. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -16,16 +16,16 @@ WORD_LISTS = ("args", "command")
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What the arguments have; None where they do not."""
+    """The totals in the arguments, None if they contain none."""
 
     epochs: int | None = None
     steps: int | None = None
 
 
 def totals_of(spec: Any) -> Totals:
-    """Return the epochs and steps that the arguments of a REST body ask for, such as `--epochs=40` or `--max_steps 9`.
+    """Return the epochs and steps that the arguments of a REST body request, such as `--epochs=40` or `--max_steps 9`.
 
-    The first of each counts.
+    The first of each is used.
     """
     epochs, steps = None, None
     for is_epochs, count in _counts(list(_words(spec))):
@@ -46,7 +46,7 @@ def _counts(words: list[str]) -> Iterator[tuple[bool, int]]:
 
 
 def _words(value: Any) -> Iterator[str]:
-    """Yield the words of all lists of arguments, and those of a shell's one long argument."""
+    """Yield the words of all lists of arguments, including those of a single long shell argument."""
     if isinstance(value, Mapping):
         for name, item in value.items():
             if name in WORD_LISTS and isinstance(item, list):

@@ -1,4 +1,4 @@
-"""The rows: columns, constraints and querysets. They hold no verbs; `jobs.transitions` writes states and events."""
+"""The models: columns, constraints and querysets. States and events are written by `jobs.transitions` only."""
 
 from jobs.models.account import ApiToken, Identity, Invitation, Profile, SignedInBrowser, SignInRule
 from jobs.models.approval import Approval, AskedGroup, Deputy, Vote

@@ -1,4 +1,4 @@
-"""Accounts beyond Django's own user: profiles, identities of sign-in providers, invitations, signed-in browsers."""
+"""Accounts: profiles, identities at sign-in providers, invitations, sessions and API tokens."""
 
 from django.conf import settings
 from django.db import models
@@ -8,7 +8,7 @@ from jobs.models.team import Role, Team
 
 
 class Profile(models.Model):
-    """What Trainboard keeps of a person beside Django's user."""
+    """Data about a person that Django's user does not have."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="profile"
@@ -19,16 +19,16 @@ class Profile(models.Model):
         help_text="The next sign-in by a provider with this person's e-mail address takes the account over.",
     )
     time_zone = models.CharField(max_length=64, blank=True, default="", db_default="")
-    """The IANA name of the zone that pages show times in, "" for the site's."""
+    """IANA name of the time zone used on pages, or "" for the site's default."""
     language = models.CharField(max_length=8, blank=True, default="", db_default="")
-    """The code of the language that pages are written in, "" for what the browser asks for."""
+    """Code of the language used on pages, or "" for the browser's preference."""
 
     def __str__(self) -> str:
         return f"profile of {self.user}"
 
 
 class Identity(models.Model):
-    """One person at one sign-in provider, by the subject that the provider never gives to anybody else."""
+    """One person's identity at one sign-in provider. The provider never assigns its subject to anybody else."""
 
     provider = models.CharField(
         max_length=255, help_text="“iap” for Identity-Aware Proxy, else the issuer of an OpenID Connect provider."
@@ -37,9 +37,9 @@ class Identity(models.Model):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="identities")
     created_at = models.DateTimeField()
     email = models.CharField(max_length=254, blank=True, default="", db_default="")
-    """The address that the provider had verified at the last sign-in, "" where it had none."""
+    """The address that the provider had verified at the last sign-in, or ""."""
     signed_in_at = models.DateTimeField(null=True, blank=True)
-    """The last time that a browser was signed in by it."""
+    """The last time that a browser signed in with this identity."""
 
     class Meta:
         verbose_name_plural = "identities"
@@ -50,10 +50,10 @@ class Identity(models.Model):
 
 
 class SignInRule(models.Model):
-    """Whoever signs in for the first time with this domain or group joins this team."""
+    """A person who signs in for the first time with this domain or group joins this team."""
 
     class Source(models.TextChoices):
-        """What of a sign-in is compared."""
+        """The property of a sign-in that is compared."""
 
         DOMAIN = "domain", _("domain")
         GROUP = "group", _("group")
@@ -72,7 +72,7 @@ class SignInRule(models.Model):
 
 
 class Invitation(models.Model):
-    """A link that lets one person join a team, once; only the digest of its secret is kept."""
+    """A link that lets one person join a team, once. Only the digest of its secret is stored."""
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="invitations")
     email = models.EmailField()
@@ -94,7 +94,7 @@ class Invitation(models.Model):
 
 
 class SignedInBrowser(models.Model):
-    """One session of a person: which browser, from where, and when it was last seen."""
+    """One session of a person: browser, address, and when it was last seen."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="browsers")
     session_key = models.CharField(max_length=40, unique=True)
@@ -111,7 +111,10 @@ class SignedInBrowser(models.Model):
 
 
 class ApiToken(models.Model):
-    """One token. Only the SHA-256 of its text is kept: the text has 256 random bits, so a slow hash adds nothing."""
+    """One API token.
+
+    Only the SHA-256 of its text is stored. The text has 256 random bits, so a slow hash adds nothing.
+    """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens")
     name = models.CharField(max_length=80)

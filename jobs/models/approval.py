@@ -1,4 +1,4 @@
-"""What approvers are asked about a job and answer, and who answers in whose place."""
+"""The questions to approvers about a job, their answers, and their deputies."""
 
 from datetime import date
 from decimal import Decimal
@@ -13,7 +13,7 @@ from jobs.models.job import Job
 
 
 class Approval(models.Model):
-    """Why policy asked about a job, and who decided what. Answered once, unless the job has to be asked about again."""
+    """Why policy asked about a job, and who decided what. It is answered once, unless the job is asked about again."""
 
     class Decision(models.TextChoices):
         """The two answers."""
@@ -29,7 +29,7 @@ class Approval(models.Model):
     decided_at = models.DateTimeField(null=True, blank=True)
     comment = models.TextField(blank=True)
 
-    # the first group of approvers; further ones are in `policy`, and all of several are rows of AskedGroup
+    # the first group of approvers; further ones are in `policy`; if there are several, all are rows of AskedGroup
     votes_needed = models.PositiveSmallIntegerField(default=1, db_default=1)
     role_needed = models.CharField(
         max_length=10, default="approver", db_default="approver", help_text="The least role that may decide."
@@ -74,7 +74,7 @@ class Approval(models.Model):
 
     @property
     def asked_usd(self) -> Decimal | None:
-        """The most that what is decided about may cost: the job, or all attempts together; None where nobody knows."""
+        """The maximum cost of what is decided: the job, or all attempts together. None if unknown."""
         if self.attempts is None:
             return self.job.max_usd
         most = [None if attempt["max_usd"] is None else Decimal(attempt["max_usd"]) for attempt in self.attempts]
@@ -82,7 +82,7 @@ class Approval(models.Model):
 
 
 class AskedGroup(AppendOnly):
-    """One of several groups of approvers that a question asks, for queries; a question to one group has no rows."""
+    """One of several groups of approvers that a question asks, for queries. A question to one group has no rows."""
 
     job = models.ForeignKey(Job, on_delete=models.PROTECT, related_name="asked_groups")
     asked_at = models.DateTimeField(help_text="Names the question, as in Vote.")
@@ -103,7 +103,7 @@ class AskedGroup(AppendOnly):
 
 
 class Vote(AppendOnly):
-    """One answer. It holds for the question that was asked at `asked_at`, and for exactly what `digest` stands for."""
+    """One answer. It applies to the question asked at `asked_at`, and only to what `digest` identifies."""
 
     job = models.ForeignKey(Job, on_delete=models.PROTECT, related_name="votes")
     asked_at = models.DateTimeField(help_text="Names the question: a job that is asked about again needs new votes.")
@@ -143,15 +143,15 @@ class Vote(AppendOnly):
 
 
 class DeputyQuerySet(models.QuerySet["Deputy"]):
-    """The selection by day."""
+    """Selections by day."""
 
     def on(self, day: date) -> Self:
-        """Those that stand in on a day, in UTC."""
+        """Select the deputies of a day, in UTC."""
         return self.filter(first_day__lte=day, last_day__gte=day, ended_at=None)
 
 
 class Deputy(models.Model):
-    """Who decides in a person's place while that person is away; both days belong to the time."""
+    """Who decides in place of a person who is away. Both days are included."""
 
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="deputies")
     deputy = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="deputy_of")

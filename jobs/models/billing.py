@@ -1,4 +1,4 @@
-"""What Google has billed, as a lead has imported it from the Cloud Billing export, beside what was counted here."""
+"""Billed amounts, imported by a lead from the Cloud Billing export, next to the costs calculated here."""
 
 from django.conf import settings
 from django.db import models
@@ -8,7 +8,7 @@ from jobs.models.team import Team
 
 
 class BillingImport(models.Model):
-    """One file that was compared with the jobs of a team; of a team only the newest is kept."""
+    """One file that was compared with the jobs of a team. Only a team's newest file is kept."""
 
     team = models.OneToOneField(Team, on_delete=models.CASCADE, related_name="billing_import")
     name = models.CharField(max_length=200, help_text="Of the file.")
@@ -22,9 +22,10 @@ class BillingImport(models.Model):
 
 
 class BilledAmount(models.Model):
-    """What was billed in a month for one job, or under one service where no job of the team is named.
+    """The amount billed in a month for one job, or under one service if no job of the team is named.
 
-    Amounts are in `currency`, never added over currencies. `ours_usd` is what was counted here when it was imported.
+    Amounts are in `currency` and are never added across currencies. `ours_usd` is the cost calculated here at the time
+    of the import.
     """
 
     billing_import = models.ForeignKey(BillingImport, on_delete=models.CASCADE, related_name="amounts")

@@ -1,4 +1,4 @@
-"""What a team may spend in a calendar month, who set it, and the notices that a share of it is spent."""
+"""The monthly budgets of a team, their changes, and the notices that a share of a budget is spent."""
 
 from django.conf import settings
 from django.core.validators import MinValueValidator
@@ -13,7 +13,7 @@ from jobs.models.team import Team
 
 
 def default_thresholds() -> list[int]:
-    """Return the shares of a budget, in percent, of which people get a message unless a lead sets others."""
+    """Return the default thresholds: percentages of a budget at which people get a message."""
     return [50, 80, 100]
 
 
@@ -57,7 +57,7 @@ class BudgetChange(AppendOnly):
 
 
 class BudgetNotice(AppendOnly, KeptMessage):
-    """That a share of a budget was spent in a month, written once; whoever sends messages reads these rows."""
+    """A notice that a share of a budget was spent in a month, written once. The sender of messages reads these rows."""
 
     budget = models.ForeignKey(Budget, on_delete=models.CASCADE, related_name="notices")
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+", db_index=False)

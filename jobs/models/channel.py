@@ -1,4 +1,4 @@
-"""Where messages go: the channels of a team, and which messages a person wants."""
+"""Where messages are sent: the channels of a team, and the message preferences of people."""
 
 from django.conf import settings
 from django.db import models
@@ -8,7 +8,7 @@ from jobs.models.team import Team
 
 
 class Via(models.TextChoices):
-    """How a message reaches somebody."""
+    """How a message is delivered."""
 
     BROWSER = "browser", _("browser")
     EMAIL = "email", _("e-mail")
@@ -26,7 +26,7 @@ class Digest(models.TextChoices):
 
 
 class Channel(models.Model):
-    """A place outside to which a team's messages go. Leads of the team set it; its address and secret stay hidden."""
+    """An external destination for a team's messages. Leads of the team set it. Its address and secret stay hidden."""
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="channels")
     via = models.CharField(max_length=16, choices=[choice for choice in Via.choices if choice[0] != Via.BROWSER])
@@ -54,7 +54,7 @@ class Channel(models.Model):
 
 
 class MessagePreference(models.Model):
-    """Which messages a person gets and how, where that differs from the default."""
+    """Which messages a person gets and how, as far as that differs from the default."""
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="message_preference")
     choices = models.JSONField(default=dict, blank=True, help_text='{kind: ["browser", "email"]}')

@@ -1,4 +1,4 @@
-"""A job that is not requested yet: what was imported, or what was typed into the compose form; it lives for days."""
+"""Drafts of jobs that are not requested yet: an import, or the fields of a compose form. They expire after days."""
 
 from django.conf import settings
 from django.db import models
@@ -8,9 +8,9 @@ from jobs.models.team import Team
 
 
 class Draft(models.Model):
-    """What one person imported, as a spec, or typed, as the fields of a form with its key.
+    """An imported spec of one person, or the fields of a form with its key.
 
-    Only they see it, and it expires (`jobs.requests.imported_drafts`).
+    Only its owner sees it, and it expires (`jobs.requests.imported_drafts`).
     """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="drafts")

@@ -1,4 +1,4 @@
-"""What happened to a job: rows that are written once and never changed."""
+"""The events of a job: rows that are written once and never changed."""
 
 from collections.abc import Collection
 
@@ -10,26 +10,30 @@ from jobs.models.job import Job
 
 
 class JobEventQuerySet(AppendOnlyQuerySet["JobEvent"]):
-    """Events by their kind."""
+    """Selections of events by kind."""
 
     def without_passing(self) -> "JobEventQuerySet":
-        """Leave out what is about something passing: the rest is what states, restarts, tries and costs follow from."""
+        """Leave out events of the kinds `JobEvent.PASSING`.
+
+        States, restarts, attempts and costs do not depend on them.
+        """
         return self.exclude(kind__in=JobEvent.PASSING)
 
     def forget_passing(self, pks: Collection[int]) -> int:
-        """Delete those of these events that are about something passing (`JobEvent.PASSING`); return how many.
+        """Delete those of these events whose kind is in `JobEvent.PASSING`, and return how many.
 
-        The only way out, for `jobs.upkeep.retention` alone. No state, restart, try or cost follows from them.
+        Events are deleted in no other way. Only `jobs.upkeep.retention` calls this. No state, restart, attempt or cost
+        depends on these events.
         """
         deleted, _ = models.QuerySet.delete(self.filter(pk__in=pks, kind__in=JobEvent.PASSING))
         return deleted
 
 
 class JobEvent(AppendOnly):
-    """One thing that happened, with who did it, when it happened and when we learned it."""
+    """One event of a job, with its actor, the time it occurred and the time it was recorded."""
 
     class Kind(models.TextChoices):
-        """What sort of thing happened."""
+        """The kind of an event."""
 
         STATE = "state", "state changed"
         ASSESSED = "judged", "assessed"
@@ -59,7 +63,7 @@ class JobEvent(AppendOnly):
         FALLBACK = "fallback", "further attempts"
 
     PASSING = (Kind.STEP_FAILED, Kind.REPAIRED)
-    """Kinds that may be forgotten long after the job's end: what was repeated or repaired, and changed nothing."""
+    """Kinds that may be deleted long after the job's end: retried and repaired steps, which changed nothing."""
 
     job = models.ForeignKey(Job, on_delete=models.PROTECT, related_name="events")
     kind = models.CharField(max_length=24, choices=Kind.choices)
@@ -86,4 +90,4 @@ class JobEvent(AppendOnly):
         indexes = [models.Index(fields=["job", "occurred_at", "id"], name="event_timeline")]
 
     def __str__(self) -> str:
-        return f"{self.get_kind_display()}, job {self.job_id}"  # not its sentence, which may quote a secret
+        return f"{self.get_kind_display()}, job {self.job_id}"  # not its message, which may contain a secret

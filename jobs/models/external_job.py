@@ -1,4 +1,4 @@
-"""Jobs that somebody made outside Trainboard, found by a discovery of their region, for people to adopt."""
+"""Jobs made outside Trainboard, found by a discovery of their region, which people can adopt."""
 
 from django.conf import settings
 from django.db import models
@@ -8,7 +8,7 @@ from jobs.models.polling import PollTarget
 
 
 class Discovery(PollTarget):
-    """A search for the jobs of a project and region that Trainboard has no row for, asked for by a person."""
+    """A search for the jobs of a project and region that have no row here, requested by a person."""
 
     project = models.CharField(max_length=63)
     region = models.CharField(max_length=40)
@@ -25,7 +25,7 @@ class Discovery(PollTarget):
 
 
 class ExternalJob(models.Model):
-    """A job that the last discovery of its region found and that has no `Job` row."""
+    """A job without a `Job` row, found by the last discovery of its region."""
 
     discovery = models.ForeignKey(Discovery, on_delete=models.CASCADE, db_column="survey_id", related_name="found")
     kind = models.CharField(max_length=32, choices=Job.Kind.choices)

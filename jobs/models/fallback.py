@@ -1,4 +1,4 @@
-"""The further attempts of a request: the plan, and the jobs that were made by it."""
+"""The further attempts of a request: the plan, and the jobs made by it."""
 
 import uuid
 
@@ -10,9 +10,9 @@ from jobs.models.kept_message import KeptMessage
 
 
 class Fallback(KeptMessage):
-    """What follows when a job gets no capacity; `plan` is `jobs.fallback.Plan` and never changes.
+    """The attempts that follow when a job gets no capacity. `plan` is a `jobs.fallback.Plan` and never changes.
 
-    It is open while another attempt may follow. At most one of its jobs is not finished.
+    A fallback is open while another attempt may follow. At most one of its jobs is unfinished.
     """
 
     class Outcome(models.TextChoices):

@@ -1,4 +1,4 @@
-"""Rows that are written once: nothing changes or deletes them."""
+"""Rows that are written once and never changed or deleted."""
 
 from typing import Any, NoReturn, TypeVar
 
@@ -8,14 +8,14 @@ Row = TypeVar("Row", bound=models.Model)
 
 
 class AppendOnlyQuerySet(models.QuerySet[Row]):
-    """Refuses to rewrite history in bulk."""
+    """A queryset that prevents updates and deletions in bulk."""
 
     def update(self, **kwargs: Any) -> NoReturn:  # noqa: ARG002 Django's argument
-        """Refuse: the rows are facts."""
+        """Raise TypeError: the rows are never changed."""
         raise TypeError(f"{self.model.__name__} rows are never changed")
 
     def delete(self) -> NoReturn:
-        """Refuse: the rows are facts."""
+        """Raise TypeError: the rows are never deleted."""
         raise TypeError(f"{self.model.__name__} rows are never deleted")
 
 
@@ -26,11 +26,11 @@ class AppendOnly(models.Model):
         abstract = True
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Write the row once; refuse to change it."""
+        """Write a new row. Raise TypeError if the row already exists."""
         if not self._state.adding:
             raise TypeError(f"{type(self).__name__} rows are never changed")
         super().save(*args, **kwargs)
 
     def delete(self, *args: Any, **kwargs: Any) -> NoReturn:  # noqa: ARG002 Django's arguments
-        """Refuse: the row is a fact."""
+        """Raise TypeError: the row is never deleted."""
         raise TypeError(f"{type(self).__name__} rows are never deleted")

@@ -1,10 +1,10 @@
-"""Which Trainboard this database belongs to, the processes that run, and what they have counted."""
+"""The installation that this database belongs to, its running processes, and their counters."""
 
 from django.db import models
 
 
 class Installation(models.Model):
-    """One row, with primary key 1, written by the first worker that starts."""
+    """One row with primary key 1, created by the first worker that starts."""
 
     instance = models.CharField(max_length=63, help_text="TRAINBOARD_INSTANCE of the site that may send jobs.")
     trusted_since = models.DateTimeField(
@@ -24,10 +24,10 @@ class Installation(models.Model):
 
 
 class Heartbeat(models.Model):
-    """One row for each worker and beat, which writes the time every few seconds while it runs."""
+    """One row for each worker and beat, which updates the time every few seconds while it runs."""
 
     class Part(models.TextChoices):
-        """What the process is."""
+        """The type of a process."""
 
         WORKER = "worker"
         BEAT = "beat"
@@ -42,7 +42,7 @@ class Heartbeat(models.Model):
 
 
 class MetricCount(models.Model):
-    """A number that only grows, summed over all processes; see `jobs.counts`."""
+    """A counter that only increases, summed over all processes; see `jobs.counts`."""
 
     metric = models.CharField(max_length=40)
     labels = models.CharField(max_length=80, blank=True)

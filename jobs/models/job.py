@@ -16,18 +16,18 @@ from jobs.states import FINISHED, LOCAL, JobState
 
 
 class JobQuerySet(models.QuerySet["Job"]):
-    """The selections that pages and workers share."""
+    """Selections shared by pages and workers."""
 
     def unfinished(self) -> Self:
-        """Jobs that have not ended."""
+        """Select the jobs that have not ended."""
         return self.filter(ended_at=None)
 
     def remote(self) -> Self:
-        """Jobs that exist at Vertex AI and have not ended there."""
+        """Select the jobs that exist at Vertex AI and have not ended there."""
         return self.unfinished().exclude(state__in=LOCAL)
 
     def with_silence(self) -> Self:
-        """Jobs with `is_scope_silent` and `is_feed_silent`: whether Vertex AI, or Cloud Logging, does not answer."""
+        """Annotate `is_scope_silent` and `is_feed_silent`: whether polls of Vertex AI or Cloud Logging are failing."""
         feed = LogFeed.objects.filter(project=OuterRef("project"), failing_since__isnull=False)
         scope = Scope.objects.filter(
             project=OuterRef("project"), region=OuterRef("region"), kind=OuterRef("kind"), failing_since__isnull=False
@@ -35,20 +35,20 @@ class JobQuerySet(models.QuerySet["Job"]):
         return self.annotate(is_scope_silent=Exists(scope), is_feed_silent=Exists(feed))
 
     def due(self, now: datetime) -> Self:
-        """Jobs whose next step is due and that no worker holds, oldest first."""
+        """Select the jobs whose next step is due and that no worker has claimed, oldest first."""
         free = Q(claimed_until=None) | Q(claimed_until__lte=now)
         return self.filter(free, due_at__lte=now).order_by("due_at", "pk")
 
 
 class Job(models.Model):
-    """A request, its spec and what is known of it now.
+    """A request, its spec and its present state.
 
     `state` and the columns under "derived" are a cache of the job's events, written in the same transaction by
     `jobs.transitions`. `spec` is the REST body and never changes after the request.
     """
 
     class Kind(models.TextChoices):
-        """Vertex AI's three resources that train."""
+        """The three Vertex AI resources that train."""
 
         CUSTOM_JOB = "custom_job", _("custom job")
         TUNING_JOB = "hyperparameter_tuning_job", _("tuning job")
@@ -81,7 +81,7 @@ class Job(models.Model):
         help_text="The job whose spec the form began with.",
     )
 
-    # What it was expected to cost when it was requested; empty where no price is known.
+    # The expected cost at the time of the request; empty if no price is known
     expected_seconds = models.PositiveIntegerField(help_text="Run time the requester expects, in seconds.")
     hourly_usd = models.DecimalField(max_digits=18, decimal_places=6, null=True, blank=True)
     estimate_usd = models.DecimalField(max_digits=14, decimal_places=2, null=True, blank=True)
@@ -90,7 +90,7 @@ class Job(models.Model):
         null=True, blank=True, help_text="The prices when it was sent, which its cost rests on; empty: those above."
     )
 
-    # The most that it may cost, and up to what it may cost without another approval; empty where no price was known.
+    # The maximum cost, and the cost allowed without another approval; empty if no price was known
     max_usd = models.DecimalField(
         max_digits=14, decimal_places=2, null=True, blank=True, db_column="judged_usd",
         help_text="The most that may be spent, as assessed last.",
@@ -109,7 +109,7 @@ class Job(models.Model):
         null=True, blank=True, help_text="When its cost was first seen to exceed what was approved."
     )
 
-    # The most that its requester, or an approver, wants it to cost: the lower amount
+    # The cap on the cost, set by the requester or an approver; the lower one
     cap_usd = models.DecimalField(
         max_digits=14, decimal_places=2, null=True, blank=True, help_text="Empty: none. See cap_cancels."
     )
@@ -131,7 +131,7 @@ class Job(models.Model):
     error = models.JSONField(null=True, blank=True, help_text="google.rpc.Status as Vertex AI gave it.")
     remote_updated_at = models.DateTimeField(null=True, blank=True, help_text="updateTime of the newest answer used.")
 
-    # The queue: what a worker has to do next, and which worker is at it
+    # The queue: when a worker has to take the next step, and which worker has claimed the job
     due_at = models.DateTimeField(null=True, blank=True)
     claimed_until = models.DateTimeField(null=True, blank=True)
     claim = models.UUIDField(null=True, blank=True)
@@ -184,7 +184,7 @@ class Job(models.Model):
     restarts = models.PositiveIntegerField(default=0)
     custom_job_state = models.CharField(max_length=64, blank=True, default="", db_default="")  # of a pipeline only
 
-    # Derived from the trials; empty for a job that does not tune and until its first trial was seen
+    # Derived from the trials; empty for a job that does not tune, and until its first trial was seen
     parallel_trials = models.PositiveIntegerField(
         null=True, blank=True, help_text="How many trials may run at once; hourly_usd is the price of them all."
     )
@@ -220,7 +220,7 @@ class Job(models.Model):
 
     @property
     def is_finished(self) -> bool:
-        """Whether the job has ended, at Vertex AI or before it got there."""
+        """Whether the job has ended, at Vertex AI or before it was sent there."""
         return self.state in FINISHED
 
     @property
@@ -230,7 +230,7 @@ class Job(models.Model):
 
     @property
     def may_have_duplicates(self) -> bool:
-        """Whether a create may have arrived at Vertex AI that the row does not follow, and nobody has looked yet.
+        """Whether a create may have reached Vertex AI that the row does not follow and that was not looked up yet.
 
         That takes two creates, or one whose request ended without a job.
         """
@@ -239,11 +239,11 @@ class Job(models.Model):
 
     @property
     def seen_at(self) -> datetime | None:
-        """When Vertex AI last reported it, None before the first time; a query unless `last_seen` was selected."""
+        """When Vertex AI last reported the job, or None. Makes a query unless `last_seen` was selected."""
         last_seen = getattr(self, "last_seen", None)
         return last_seen.at if last_seen is not None else None
 
     @property
     def remote_id(self) -> str:
-        """The number that Vertex AI gave the job, or an empty string."""
+        """The number that Vertex AI gave the job, or ""."""
         return self.remote_name.rpartition("/")[2]

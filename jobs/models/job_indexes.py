@@ -1,4 +1,4 @@
-"""The indexes of jobs: with a million of them, every query of a page and of a sweep begins in one."""
+"""The indexes of jobs. With a million jobs, every query of a page or a sweep has to start with one of them."""
 
 from django.db.models import Index, Q
 

@@ -1,4 +1,4 @@
-"""Messages to people, and their deliveries to people and to the channels of teams."""
+"""Messages, and their deliveries to people and to the channels of teams."""
 
 import uuid
 
@@ -15,13 +15,13 @@ from jobs.texts import from_json
 
 
 class Message(models.Model):
-    """A message to people, written in the transaction in which its cause happened; `once_key` makes it unique.
+    """A message to people, written in the same transaction as its cause. `once_key` makes it unique.
 
-    Its text is made when it is shown or sent, from the rows as they are then.
+    Its text is rendered from the current rows when it is shown or sent.
     """
 
     class Kind(models.TextChoices):
-        """Its kind."""
+        """The kind of a message."""
 
         APPROVAL_NEEDED = "approval_needed", _("Approval needed")
         APPROVAL_REMINDER = "approval_reminder", _("Approval still needed")
@@ -71,15 +71,18 @@ class Message(models.Model):
         return f"{self.get_kind_display()}, {self.once_key}"
 
     def words(self, name: str) -> str:
-        """Return a sentence of `detail`, "text" or "next", a `Text` where it can be translated; "" for none."""
+        """Return the "text" or "next" of `detail`, as a `Text` if it can be translated, or "" if there is none."""
         return from_json(self.detail.get("words", {}).get(name) or str(self.detail.get(name) or ""))
 
 
 class Delivery(models.Model):
-    """A message on its way to one person or one channel. In the browser it is delivered when it is written."""
+    """The delivery of a message to one person or one channel.
+
+    In the browser it is delivered as soon as it is written.
+    """
 
     class State(models.TextChoices):
-        """Where it is."""
+        """The state of a delivery."""
 
         WAITING = "waiting", _("waiting")
         SENT = "sent", _("sent")

@@ -1,4 +1,4 @@
-"""What observation keeps beside the row of a job: when it was last seen, its log, its metrics, and second jobs."""
+"""Observations stored next to a job: when it was last seen, its log lines, its metrics, and unmatched jobs."""
 
 from django.db import models
 
@@ -8,7 +8,7 @@ from jobs.models.job import Job
 class LastSeen(models.Model):
     """One row for each job that was ever seen.
 
-    It is apart from `Job` because every poll writes it for thousands of jobs, and the row of a job is wide.
+    It is a separate table because every poll writes it for thousands of jobs, and the row of a job is wide.
     """
 
     job = models.OneToOneField(Job, on_delete=models.CASCADE, primary_key=True, related_name="last_seen")
@@ -42,7 +42,7 @@ class LogLine(models.Model):
 
 
 class JobMetrics(models.Model):
-    """The row beside a job whose log was read; nothing in it changes what is believed of the job's state."""
+    """The metrics of a job whose log was read. They never change the job's state."""
 
     job = models.OneToOneField(Job, on_delete=models.CASCADE, primary_key=True, related_name="metrics")
     last_line = models.BigIntegerField(default=0, help_text="Largest id of a log line that is in the record.")
@@ -71,7 +71,10 @@ class JobMetrics(models.Model):
 
 
 class UnmatchedJob(models.Model):
-    """One such job as it was last seen; those of a known request are cancelled until they have ended."""
+    """A job at Vertex AI with our label that no row follows, as last seen.
+
+    If its request is known, the cancellation is repeated until the job has ended.
+    """
 
     job = models.ForeignKey(
         Job,

@@ -1,4 +1,4 @@
-"""Persistent resources as they were last seen, the changes that people asked for, and what they cost."""
+"""Persistent resources as last seen, the changes that people requested, and what they cost."""
 
 from typing import ClassVar, Self
 
@@ -15,15 +15,17 @@ from jobs.models.spend import Dimension
 from jobs.models.team import Team
 
 BILLED = frozenset({"RUNNING", "UPDATING", "REBOOTING"})
-"""PersistentResource.State with machines. Vertex AI bills while it is RUNNING (persistent-resource-overview); that an
-update or a reboot is billed as well is an assumption, because the machines stay: no source mentions it."""
+"""Values of PersistentResource.State with machines. Vertex AI bills while RUNNING (persistent-resource-overview).
+
+No source mentions updates and reboots. They are assumed to be billed too, because the machines stay.
+"""
 
 
 class PersistentResourceQuerySet(models.QuerySet["PersistentResource"]):
-    """The selections that pages and rules share."""
+    """Selections shared by pages and rules."""
 
     def visible_to(self, user: AbstractBaseUser | AnonymousUser) -> Self:
-        """Those in the projects of the teams that `user` belongs to; a superuser sees every one."""
+        """Select the resources in the projects of the teams of `user`. A superuser sees all of them."""
         if getattr(user, "is_superuser", False):
             return self
         teams = user.memberships  # type: ignore[union-attr]
@@ -31,12 +33,12 @@ class PersistentResourceQuerySet(models.QuerySet["PersistentResource"]):
         return self.filter(models.Q(project__in=teams.values("team__project")) | models.Q(project__in=further))
 
     def existing(self) -> Self:
-        """Those that Vertex AI still listed at the last poll."""
+        """Select the resources that Vertex AI still listed at the last poll."""
         return self.filter(gone_at=None)
 
 
 class PersistentResource(models.Model):
-    """One persistent resource of a project and region. Nobody edits it: the observer writes what it read last."""
+    """One persistent resource of a project and region. Nobody edits it: the observer writes the last answer."""
 
     project = models.CharField(max_length=63)
     region = models.CharField(max_length=40)
@@ -53,7 +55,7 @@ class PersistentResource(models.Model):
     objects = PersistentResourceQuerySet.as_manager()
 
     class Meta:
-        db_table = "jobs_pool"  # names in the database stay, for workers of the version before
+        db_table = "jobs_pool"  # names in the database stay, for workers of the previous version
         constraints = [models.UniqueConstraint(fields=["project", "region", "resource_id"], name="one_row_per_pool")]
 
     def __str__(self) -> str:
@@ -61,12 +63,12 @@ class PersistentResource(models.Model):
 
     @property
     def is_billed(self) -> bool:
-        """Whether its machines cost something in its state."""
+        """Whether its machines are billed in its state."""
         return self.state in BILLED
 
 
 class ResourceChange(PollTarget):
-    """One call to Vertex AI about a persistent resource. While it is open, there is no other for the same one."""
+    """One call to Vertex AI about a persistent resource. While it is open, there is no other for the same resource."""
 
     class Action(models.TextChoices):
         """The calls that change a persistent resource."""
@@ -77,7 +79,7 @@ class ResourceChange(PollTarget):
         DELETE = "delete", _("delete")
 
     class Outcome(models.TextChoices):
-        """What became of it; empty while it is open."""
+        """The outcome of a change. Empty while it is open."""
 
         ACCEPTED = "accepted", _("accepted by Vertex AI")
         REFUSED = "refused", _("refused by Vertex AI")
@@ -119,7 +121,7 @@ MAX_ID_LENGTH = 63
 
 
 class ResourceSize(AppendOnly):
-    """What a persistent resource had from a moment on; it counts until the next row of the same resource."""
+    """The size of a persistent resource from a time on, until the next row of the same resource."""
 
     project = models.CharField(max_length=63)
     region = models.CharField(max_length=40)
@@ -146,7 +148,7 @@ class ResourceSize(AppendOnly):
 
 
 class ResourceSpend(models.Model):
-    """What a team has paid for a persistent resource on each day: for what its jobs held, or for what stood idle."""
+    """What a team has paid for a persistent resource on each day, for the use by its jobs or for idle replicas."""
 
     project = models.CharField(max_length=63)
     region = models.CharField(max_length=40)
@@ -174,16 +176,16 @@ class ResourceSpend(models.Model):
 
     @property
     def groups(self) -> list[tuple[str, str]]:
-        """Pairs of a Dimension and a value, to which it adds."""
+        """Pairs of a Dimension and a value: the groups in whose sums the cost is included."""
         found = [(str(Dimension.ALL), ""), (str(Dimension.STRATEGY), "persistent")]
         return [*found, (str(Dimension.RESOURCE), f"{self.resource_id} in {self.region}")] if self.is_idle else found
 
     @property
     def parts(self) -> list[tuple[list[tuple[str, str]], dict[str, int]]]:
-        """Groups, each with what was spent in it by day."""
+        """Groups, each with its cost by day."""
         return [(self.groups, self.days), *(([(name, value)], days) for name, value, days in self.list_groups())]
 
     def list_groups(self) -> list[tuple[str, str, dict[str, int]]]:
-        """Return each person and label with what was spent by day."""
+        """Return each person and label with the cost by day."""
         kept: dict[str, dict[str, dict[str, int]]] = self.of_groups or {}
         return [(name, value, days) for name, values in kept.items() for value, days in values.items()]

@@ -8,7 +8,10 @@ from jobs.models.team import Team
 
 
 class PolicyVersion(AppendOnly):
-    """The ordered rules of a team from one moment on; the highest number counts. `rules` as `jobs.policy_rules`."""
+    """A version of the ordered rules of a team.
+
+    The highest number is the current one. For `rules` see `jobs.policy_rules`.
+    """
 
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="policy_versions")
     number = models.PositiveIntegerField(help_text="Counts the versions of the team from 1.")

@@ -1,4 +1,4 @@
-"""What workers poll: when the next poll is due, which worker has claimed it, and how the last one went."""
+"""Rows that workers poll: when the next poll is due, which worker has claimed it, and the result of the last one."""
 
 from datetime import datetime
 from typing import Any, Self
@@ -8,18 +8,18 @@ from django.db.models import Q
 
 
 class PollTargetQuerySet(models.QuerySet[Any]):
-    """The selections of the sweep."""
+    """Selections of the sweep."""
 
     def due(self, now: datetime) -> Self:
-        """Rows whose poll is due and that no worker has claimed, oldest first."""
+        """Select the rows whose poll is due and that no worker has claimed, oldest first."""
         free = Q(claimed_until=None) | Q(claimed_until__lte=now)
         return self.filter(free, due_at__lte=now).order_by("due_at", "pk")
 
 
 class PollTarget(models.Model):
-    """Columns of everything that is polled.
+    """The columns of everything that is polled.
 
-    A failure is written here and never changes a job's state: the board shows when the job was last seen instead.
+    A failure is recorded here and never changes a job's state. The board shows when the job was last seen instead.
     """
 
     due_at = models.DateTimeField(null=True, blank=True)
@@ -37,10 +37,10 @@ class PollTarget(models.Model):
 
 
 class Scope(PollTarget):
-    """The observer's own row for a project, region and kind."""
+    """The observer's row for a project, region and kind."""
 
     class Kind(models.TextChoices):
-        """What is observed there: jobs of a kind (the values of `Job.Kind`), or persistent resources."""
+        """What is observed: jobs of a kind (the values of `Job.Kind`), or persistent resources."""
 
         CUSTOM_JOB = "custom_job", "custom jobs"
         TUNING_JOB = "hyperparameter_tuning_job", "tuning jobs"
@@ -59,7 +59,7 @@ class Scope(PollTarget):
 
 
 class LogFeed(PollTarget):
-    """The reader's own row for a project; `cursor_at` is the newest service line that was read."""
+    """The log reader's row for a project. `cursor_at` is the time of the newest service line that was read."""
 
     project = models.CharField(max_length=63, unique=True)
     cursor_at = models.DateTimeField(null=True, blank=True)

@@ -1,4 +1,4 @@
-"""Prices and management fees that this site has recorded beside the catalogue's data files; rows are only added."""
+"""Prices and management fees recorded on this site in addition to the catalogue's data files. Rows are only added."""
 
 from django.conf import settings
 from django.db import models
@@ -6,9 +6,10 @@ from django.utils.translation import gettext_lazy as _
 
 
 class Price(models.Model):
-    """One price of a resource in a region, with its source and who recorded it; of a key the newest row counts.
+    """One price of a resource in a region, with its source and who recorded it.
 
-    A correction is a new row. `usd_per_hour` is empty where the resource is no longer sold so.
+    The newest row of a key is the valid one. A correction is a new row. `usd_per_hour` is empty if the resource is no
+    longer sold in this way.
     """
 
     class Origin(models.TextChoices):

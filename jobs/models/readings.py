@@ -1,4 +1,4 @@
-"""What Google returned last about quotas and container images."""
+"""The last answers from Google about quotas and container images."""
 
 from django.db import models
 
@@ -7,7 +7,10 @@ from jobs.spec.images import MAX_NAME_LENGTH, ImageStatus
 
 
 class QuotaReading(models.Model):
-    """Limit and use of one metric in one region; no region: the limit of regions that have none of their own."""
+    """Limit and use of one metric in one region.
+
+    Without a region, it is the limit of regions that have none of their own.
+    """
 
     project = models.CharField(max_length=63)
     region = models.CharField(max_length=40, blank=True)
@@ -27,10 +30,10 @@ class QuotaReading(models.Model):
 
 
 class ImageReading(models.Model):
-    """One image of one team: it waits for an answer while `due_at` is set.
+    """One image of one team. It waits for an answer while `due_at` is set.
 
-    What an account may see of a registry is its own business: a reading counts only for the team that asked, and only
-    while it acts as the account that got the answer.
+    What an account may see of a registry is private. So a reading applies only to the team that requested it, and only
+    while the team acts as the account that got the answer.
     """
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+")

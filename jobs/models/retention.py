@@ -1,4 +1,4 @@
-"""How long rows that nobody needs any more are kept, and when the site last looked for them."""
+"""How long rows that are no longer needed are kept, and the site's regular upkeep tasks."""
 
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
@@ -7,10 +7,10 @@ from jobs.models.polling import PollTarget
 
 
 class RetentionSetting(models.Model):
-    """A number of days that differs from the default of `jobs.upkeep.retention`; no row means the default."""
+    """A number of days that differs from the default of `jobs.upkeep.retention`. Without a row the default applies."""
 
     class Kind(models.TextChoices):
-        """What is removed when it is old enough; see docs/running.md for what counts as its age."""
+        """What is removed when it is old enough. docs/running.md explains how the age is determined."""
 
         EVENTS = "events", "events of jobs about steps that failed and were repeated"
         LOG_LINES = "log_lines", "log lines of replicas"
@@ -30,7 +30,7 @@ class RetentionSetting(models.Model):
 
 
 class Upkeep(PollTarget):
-    """Work that the site does for itself at long intervals; `due_at` is when, whichever process comes first."""
+    """A task that the site runs for itself at long intervals. Whichever process comes first after `due_at` runs it."""
 
     name = models.CharField(max_length=32, unique=True)
     result = models.JSONField(default=dict, blank=True, help_text="What the last run did.")

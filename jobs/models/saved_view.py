@@ -1,4 +1,4 @@
-"""A view of the board that somebody kept: an address under a name, their own or their team's."""
+"""A saved view of the board: a URL query with a name, for its owner or for a team."""
 
 from django.conf import settings
 from django.db import models
@@ -7,7 +7,7 @@ from jobs.models.team import Team
 
 
 class SavedView(models.Model):
-    """The query of the board's address, without the page. One without a team is its owner's alone."""
+    """The query of the board's URL, without the page. A view without a team is visible only to its owner."""
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="saved_views")
     team = models.ForeignKey(

@@ -1,4 +1,4 @@
-"""Jobs that are requested again and again at times of a cron expression, and what became of each time."""
+"""Schedules: jobs that are requested repeatedly at the times of a cron expression, and the outcome of each time."""
 
 import uuid
 
@@ -54,15 +54,15 @@ class Schedule(models.Model):
 
     @property
     def why_paused(self) -> str:
-        """Why it is paused, a `Text` where it can be translated."""
+        """Why the schedule is paused, as a `Text` if it can be translated."""
         return self.paused_because if self.paused_parts is None else from_json(self.paused_parts)
 
 
 class ScheduleRun(KeptMessage):
-    """What became of one moment at which a schedule was due. The database takes one for each moment."""
+    """The outcome of one due time of a schedule. There is one row for each time."""
 
     class Outcome(models.TextChoices):
-        """What became of it."""
+        """The outcome of a run."""
 
         REQUESTED = "requested", _("requested")
         REFUSED = "refused", _("refused")

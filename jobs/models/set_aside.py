@@ -1,4 +1,4 @@
-"""What came from outside and could not be stored or read: kept apart, so that its neighbours are not stopped."""
+"""Items from outside that could not be stored or read. They are set aside so that they do not stop others."""
 
 from django.db import models
 
@@ -6,7 +6,7 @@ from django.db import models
 class SetAsideItem(models.Model):
     """One item that was left out, or stored with parts cut, with the reason and how often that happened.
 
-    Written by `jobs.observation.set_aside`, which also bounds their number. Nothing depends on a row: it may be
+    `jobs.observation.set_aside` writes these rows and limits their number. Nothing depends on a row, so it may be
     deleted.
     """
 

@@ -1,7 +1,7 @@
-"""Jobs as people may see them: what looks like a secret is hidden, unless it is one's own.
+"""Jobs as people may see them: likely secrets are hidden, except from the person who requested the job.
 
-The site reads jobs through `ShownJob`, so that no page has to remember to hide anything; what works on jobs reads
-`Job`. They are the same rows.
+The site reads jobs through `ShownJob`, so that a page cannot forget to hide anything. Code that works on jobs reads
+`Job`. Both are the same rows.
 """
 
 from collections.abc import Collection, Sequence
@@ -13,27 +13,27 @@ from jobs.models.job import Job
 from jobs.spec.secrets import Masker
 
 HIDDEN = ("spec", "error", "last_error")
-"""Columns in which a secret may stand: the body itself, and what Vertex AI returned about it."""
+"""Columns that may contain a secret: the body, and what Vertex AI returned about it."""
 
 
 class ShownJob(Job):
-    """A job whose secrets are hidden from the moment it is loaded; it is never saved."""
+    """A job whose secrets are hidden when it is loaded. It is never saved."""
 
     class Meta:
         proxy = True
 
     def save(self, *_: Any, **__: Any) -> NoReturn:
-        """Refuse: it would write what is hidden over what is kept."""
+        """Raise TypeError: saving would overwrite the stored values with hidden ones."""
         raise TypeError("a shown job is never saved")
 
     @classmethod
     def from_db(cls, db: str | None, field_names: Collection[str], values: Collection[Any], **how: Any) -> Self:
-        """Make the instance of a row, without its secrets; a set of names is searched faster than Django's list."""
+        """Return the instance for a row, without its secrets. A set of names is searched faster than Django's list."""
         return super().from_db(db, frozenset(field_names), values, **how)._hidden()
 
     @classmethod
     def of(cls, job: Job) -> Self:
-        """Return a job that was loaded as it is, without its secrets."""
+        """Return a loaded job without its secrets."""
         shown = cls()
         shown.__dict__.update(job.__dict__)
         return shown._hidden()
@@ -47,7 +47,7 @@ class ShownJob(Job):
         return self
 
     def reveal_to(self, user: AbstractBaseUser) -> Self:
-        """Show everything to the person who requested the job; an adopted job was requested elsewhere."""
+        """Show everything to the person who requested the job. An adopted job was requested elsewhere."""
         if self.owner_id == user.pk and not self.is_adopted:
             self.__dict__.update(self._kept)
             self._masker = None
@@ -59,7 +59,7 @@ class ShownJob(Job):
 
 
 def hide_in(rows: Sequence[Any], names: Sequence[str], job: Job) -> None:
-    """Hide a job's secrets in columns of other rows about it, such as its events; the rows are not saved."""
+    """Hide a job's secrets in columns of other rows about it, such as its events. The rows are not saved."""
     if isinstance(job, ShownJob):
         for row in rows:
             for name in names:

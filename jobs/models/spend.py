@@ -1,6 +1,6 @@
-"""What jobs have cost and may still cost, as sums that are kept: by day and month, and by what jobs are grouped by.
+"""Sums of what jobs have cost and may still cost, by day and month, and by the groups of a `Dimension`.
 
-`jobs.budgets.record` writes all of them in one transaction. Money is in whole US cents, days and months are UTC.
+`jobs.budgets.record` writes all of them in one transaction. Amounts are whole US cents. Days and months are in UTC.
 """
 
 from typing import ClassVar
@@ -15,7 +15,7 @@ MAX_VALUE_LENGTH = 200
 
 
 class Dimension(models.TextChoices):
-    """By what the jobs of a team are grouped."""
+    """The property by which a team's jobs are grouped."""
 
     ALL = "", "all jobs"
     PERSON = "person", "person"
@@ -26,7 +26,7 @@ class Dimension(models.TextChoices):
 
 
 class JobSpend(models.Model):
-    """What one job has added to the sums: what it has cost on each day, and what it may still cost."""
+    """The part of one job in the sums: its cost on each day, and what it may still cost."""
 
     job = models.OneToOneField(Job, on_delete=models.CASCADE, primary_key=True, related_name="spend")
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+", db_index=False)
@@ -47,12 +47,12 @@ class JobSpend(models.Model):
 
     @property
     def parts(self) -> list[tuple[list[tuple[str, str]], dict[str, int]]]:
-        """Groups, each with what was spent in it by day."""
+        """Groups, each with its cost by day."""
         return [(self.groups, self.days)]
 
 
 class Group(models.Model):
-    """The columns that name a group of a team's jobs."""
+    """The columns that identify a group of a team's jobs."""
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+", db_index=False)
     dimension = models.CharField(max_length=10, choices=Dimension.choices, blank=True)
@@ -63,7 +63,7 @@ class Group(models.Model):
 
 
 class MonthSpend(Group):
-    """What the jobs of a group cost in a month."""
+    """The cost of a group's jobs in a month."""
 
     month = models.DateField(help_text="Its first day.")
     cents = models.BigIntegerField(default=0)
@@ -83,7 +83,7 @@ class MonthSpend(Group):
 
 
 class DaySpend(models.Model):
-    """What the jobs of a team cost on a day under a strategy."""
+    """The cost of a team's jobs on a day under a strategy."""
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+", db_index=False)
     day = models.DateField()
@@ -101,9 +101,9 @@ class DaySpend(models.Model):
 
 
 class Committed(Group):
-    """What the jobs of a group that were allowed and have not ended may still cost.
+    """What the allowed and unfinished jobs of a group may still cost.
 
-    The row of all jobs of a team is locked by whoever holds a request against the team's budgets.
+    A request that is checked against the team's budgets locks the row of all jobs of the team.
     """
 
     cents = models.BigIntegerField(default=0)

@@ -1,4 +1,4 @@
-"""Who works together: teams, the roles of their members, and what a team may do without asking."""
+"""Teams, the roles of their members, and what a team may do without an approval."""
 
 from typing import Any, Self
 
@@ -9,22 +9,22 @@ from django.utils.translation import gettext_lazy as _
 
 
 class TeamQuerySet(models.QuerySet["Team"]):
-    """The selections by project: each team has its default one and those that its settings add."""
+    """Selections by project. A team has a default project and the projects added in its settings."""
 
     def allowed_in(self, project: str) -> Self:
-        """Those that may run jobs in a project."""
+        """Select the teams that may run jobs in a project."""
         further = models.Q(allowed_resources__kind="project", allowed_resources__name=project)
         return self.filter(models.Q(project=project) | further).distinct()
 
     def of_each_project(self, *columns: str) -> list[tuple[Any, ...]]:
-        """Return (project, *columns) for each project of each team, some twice; one query."""
+        """Return (project, *columns) for each project of each team, possibly with duplicates. Makes one query."""
         further = self.filter(allowed_resources__kind="project").values_list("allowed_resources__name", *columns)
         return list(self.values_list("project", *columns).union(further, all=True))
 
     def owning(self, project: str, column: str) -> set[Any]:
-        """Return a column of the teams whose default project it is, or of those that may use it where there are none.
+        """Return a column of the teams that own a project: those with it as default, else all that may use it.
 
-        What was made in a project outside Trainboard is theirs; one query.
+        Jobs made in the project outside Trainboard belong to them. Makes one query.
         """
         rows = list(self.allowed_in(project).values_list("project", column))
         return {value for default, value in rows if default == project} or {value for _, value in rows}
@@ -52,7 +52,7 @@ class Team(models.Model):
 
 
 class Role(models.TextChoices):
-    """What a member may do in a team; each role includes the ones above it."""
+    """The role of a member in a team. Each role includes the ones before it."""
 
     VIEWER = "viewer", "viewer: sees the team's jobs"
     ENGINEER = "engineer", "engineer: also requests and cancels jobs"
@@ -69,9 +69,9 @@ class Membership(models.Model):
     granted_by = models.ForeignKey(
         "Identity", on_delete=models.SET_NULL, null=True, blank=True, related_name="memberships"
     )
-    """The sign-in whose group gave the role; None where a person gave it, or a rule for a domain."""
+    """The identity whose group gave the role. None if a person or a rule for a domain gave it."""
     granted_by_group = models.CharField(max_length=255, blank=True, default="", db_default="")
-    """That group; the role goes with it."""
+    """The group that gave the role. If the person leaves it, the role is removed."""
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["team", "user"], name="one_role_per_team_and_user")]
@@ -81,9 +81,9 @@ class Membership(models.Model):
 
 
 class Policy(models.Model):
-    """What a team's policy is now: the version that a lead saved last, else the limits that stand here.
+    """The current policy of a team: the version that a lead saved last, else the limits in this row.
 
-    A team without a row is asked about every job that costs money.
+    If a team has no row, every job that costs money needs an approval.
     """
 
     team = models.OneToOneField(Team, on_delete=models.CASCADE, related_name="policy")
@@ -135,14 +135,14 @@ class Policy(models.Model):
 
 
 class AllowedResource(models.Model):
-    """One project, bucket or service account of a team.
+    """One project, bucket or service account that a team may use.
 
-    The default project of a team is always allowed. A team without a row for buckets may write to every bucket, one
-    without a row for service accounts may use every one; `jobs.allowed_resources` holds a job to them.
+    A team's default project is always allowed. A team without a row for buckets may write to every bucket. A team
+    without a row for service accounts may use every one. `jobs.allowed_resources` enforces this.
     """
 
     class Kind(models.TextChoices):
-        """What the name names."""
+        """The kind of an allowed resource."""
 
         PROJECT = "project", _("project")
         BUCKET = "bucket", _("bucket")

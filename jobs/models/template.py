@@ -1,4 +1,4 @@
-"""A spec that a team keeps under a name, to begin jobs with."""
+"""A spec that a team saves under a name, to begin jobs with."""
 
 from django.conf import settings
 from django.db import models
@@ -11,7 +11,7 @@ MAX_NOTE_LENGTH = 500
 
 
 class Template(models.Model):
-    """One kept spec, with the region and the project that a job of it begins with."""
+    """One saved spec, with the region and the project that its jobs begin with."""
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="templates")
     name = models.CharField(max_length=MAX_NAME_LENGTH)

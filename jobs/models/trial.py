@@ -1,4 +1,4 @@
-"""One trial of a tuning job as it was last seen."""
+"""One trial of a tuning job as last seen."""
 
 from django.db import models
 
@@ -6,7 +6,7 @@ from jobs.models.job import Job
 
 
 class Trial(models.Model):
-    """What Vertex AI reports of one trial inside its tuning job; the observer writes it together with the job."""
+    """What Vertex AI reports about one trial of a tuning job. The observer writes it together with the job."""
 
     job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="trials")
     trial_id = models.CharField(max_length=32, help_text="The number that Vertex AI gives it, from 1.")

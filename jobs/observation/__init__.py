@@ -1,4 +1,4 @@
-"""What Vertex AI and its logs report becomes states and events; jobs made elsewhere are discovered and adopted."""
+"""Turn what Vertex AI and its logs report into states and events. Discover and adopt jobs made elsewhere."""
 
 from jobs.observation.adopt import adopt, submission_in
 from jobs.observation.discovery import discover, hint_of, request_discovery

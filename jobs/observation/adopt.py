@@ -1,7 +1,7 @@
-"""A job that was made outside Trainboard gets a row here and is followed from then on, read-only.
+"""Adopt a job made outside Trainboard: it gets a row here and is followed from then on, read-only.
 
-Its past is taken from what Vertex AI reports, and the span in which nobody watched is marked as such. It never was in a
-state of ours: its first state is the one that it was found in, or the start of its first run.
+Its past is taken from what Vertex AI reports, and the span without polls is marked. It was never in a local state: its
+first state is the one it was found in, or the start of its first run.
 """
 
 import re
@@ -36,14 +36,14 @@ MAX_EVENTS = 20
 
 
 class CannotAdopt(NotPermitted):
-    """The job cannot become a row here."""
+    """The job cannot be stored as a row here."""
 
 
 def adopt(external: ExternalJob, *, team: Team, by: User, now: datetime) -> Job:
-    """Follow a job that a discovery found, for `team`; return the first row when it was adopted before.
+    """Follow a discovered job for `team`. Return the first row if the team adopted it before.
 
-    Raises NotPermitted for whom is no engineer, approver or lead of a team whose project it is, and for a job that
-    another team has adopted. Raises CannotAdopt for one whose description makes it impossible; it is set aside.
+    Raise NotPermitted if `by` is not an engineer, approver or lead of a team whose project it is, or if another team
+    has adopted the job. Raise CannotAdopt if the job's description cannot be stored; the job is then set aside.
     """
     check_may_adopt(project=external.discovery.project, team=team, by=by)
     aside = SetAside(f"adoption from {external.discovery.project}/{external.discovery.region}", now=now)
@@ -54,7 +54,7 @@ def adopt(external: ExternalJob, *, team: Team, by: User, now: datetime) -> Job:
 
 def _adopt_once(external: ExternalJob, team: Team, by: User, now: datetime) -> Job:
     remote = vertex.remote_job(external.kind, external.body)
-    # A job that a request of ours made is followed by that, or cancelled as a second one.
+    # A job made by a request of ours is followed by that request, or cancelled as a duplicate.
     label = remote.labels.get(JOB_LABEL, "")
     is_ours = remote.labels.get(INSTANCE_LABEL) == settings.INSTANCE
     if is_ours and UUID_FORM.fullmatch(label) and Job.objects.filter(pk=label, is_adopted=False).exists():
@@ -105,15 +105,15 @@ def _adopt(external: ExternalJob, remote: vertex.RemoteJob, team: Team, by: User
 
 
 def body_of(kind: str, raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the body as it would be requested: without what Vertex AI fills in, with fields that nobody knows here."""
+    """Return the body as it would be requested: without output fields, but with fields that are unknown here."""
     filled_in = {slot.alias for slot in fields(spec.KINDS[kind]) if slot.output}
     return {name: value for name, value in raw.items() if name not in filled_in}
 
 
 def submission_in(external: ExternalJob) -> tuple[spec.Submission, list[spec.Finding]]:
-    """Read what a found job asks for, as far as it is known here, and what could not be read of it.
+    """Return the part of a discovered job that is known here, and findings about what could not be read.
 
-    Of a body that is nested too deeply or too large nothing is read.
+    Nothing is read of a body that is nested too deeply or too large.
     """
     read, findings = spec.read(external.kind, body_of(external.kind, external.body))
     if read is None:
@@ -123,14 +123,14 @@ def submission_in(external: ExternalJob) -> tuple[spec.Submission, list[spec.Fin
 
 
 def is_unreadable(findings: list[spec.Finding]) -> bool:
-    """Return whether nothing at all could be read."""
+    """Return whether nothing of the body could be read."""
     return any(finding.code == "unreadable_body" for finding in findings)
 
 
 def _row(
     external: ExternalJob, remote: vertex.RemoteJob, body: dict[str, Any], *, team: Team, by: User, now: datetime
 ) -> tuple[Job, list[spec.Finding]]:
-    """Write the row, and return what of its body could not be read; nobody expects anything of its run time or cost."""
+    """Return the saved row, without expected run time and cost, and findings about what could not be read."""
     place = external.discovery
     submission, findings = submission_in(external)
     if is_unreadable(findings):

@@ -1,9 +1,9 @@
-"""How often a scope is polled, and how much a region that does not answer may hold up.
+"""How often a scope is polled, and how long a region that does not answer may block others.
 
-The interval follows the jobs of the scope: shorter while a cancellation is under way, longer when nothing but long runs
-is left, and never so short that lists alone use up more than half of the calls that Google allows. After failures it
-doubles (`claims.release_failed`), and polls of failing scopes are made one at a time in each process and
-with little patience, so that regions that hang cannot hold all of its threads.
+The interval depends on the jobs of the scope. It is shorter while a job is being cancelled and longer when only long
+runs are left. It is never so short that lists alone use more than half of the calls that Google allows. After failures
+it doubles (`claims.release_failed`). Each process polls one failing scope at a time, with a short timeout, so that
+regions that do not answer cannot occupy all of its threads.
 """
 
 import math
@@ -19,32 +19,35 @@ from django.conf import settings
 from jobs.states import JobState
 
 LONG_RUN = timedelta(hours=6)
-"""A job that has run for so long will hardly end in the next half minute."""
+"""A job that has run this long is unlikely to end in the next half minute."""
 JOBS_PER_CALL = 100
 SHARE_OF_LISTS = 2
-"""Lists use at most half of the budget; gets and cancellations have the rest."""
+"""Lists use at most half of the rate limit; gets and cancellations use the rest."""
 PATIENCE_SECONDS = 20.0
-"""For one call of a scope that answers; below `claims.LEASE`, which each answer renews."""
+"""Timeout of one call for a scope that answers. It is below `claims.LEASE`, which each answer renews."""
 PROBE_SECONDS = 5.0
-"""For one call of a scope whose last poll failed."""
+"""Timeout of one call for a scope whose last poll failed."""
 MAX_POLL_SECONDS = 90.0
-"""After this a poll ends with what it has, so that a slow region frees its thread; the next one goes on."""
+"""A poll ends after this time with the answers it has, so that a slow region frees its thread.
+
+The next one continues.
+"""
 SLOWEST_PAGE_SECONDS = 2.0
-"""A list begins anew each time, so a long one may take longer than that: so much for each of its pages."""
+"""Time allowed for each page of a list. A long list may exceed `MAX_POLL_SECONDS`, because every list starts anew."""
 
 SPREAD = (math.sqrt(5) - 1) / 2
-"""Multiples of the golden ratio, without their whole part, lie evenly between 0 and 1 however many there are."""
+"""The fractional parts of multiples of the golden ratio are spread evenly between 0 and 1, however many there are."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _probe = threading.BoundedSemaphore(1)
 
 
 class PolledJob(Protocol):
-    """What the interval depends on."""
+    """The properties of a job that the interval depends on."""
 
     @property
     def state(self) -> str:
-        """As in `Job`."""
+        """The state, as in `Job`."""
 
     @property
     def runs_long(self) -> bool:
@@ -69,10 +72,10 @@ def poll_interval(jobs: Collection[PolledJob]) -> timedelta:
 
 
 def next_poll_at(row_id: int, interval: timedelta, *, now: datetime) -> datetime:
-    """Return when the row with this id is due again: at its own moment of each interval, so at most that long from now.
+    """Return when the row with this id is due again, within `interval` from now.
 
-    The moments of different rows are spread over the interval. Rows that were all due at once, as after an outage,
-    would else be due together ever after, and every board would be drawn anew in the same second.
+    Each row has its own phase in the interval. Otherwise rows that were all due at once, as after an outage, would stay
+    due together, and every board would be rendered again in the same second.
     """
     phase = interval * (row_id * SPREAD % 1)
     return now + interval - (now - EPOCH - phase) % interval
@@ -84,7 +87,7 @@ def _pages(jobs_count: int) -> int:
 
 @contextmanager
 def call_seconds(failures: int) -> Iterator[float]:
-    """Yield how many seconds a call may take; zero while another thread asks a failing scope and this one fails too."""
+    """Yield the timeout of a call in seconds, or zero if this scope fails and another thread polls a failing scope."""
     if not failures:
         yield PATIENCE_SECONDS
     elif _probe.acquire(blocking=False):
@@ -97,16 +100,16 @@ def call_seconds(failures: int) -> Iterator[float]:
 
 
 class Stopwatch:
-    """How long a step has taken so far; the time is an argument, as everywhere in the domain."""
+    """Measure how long a step has taken. The time is an argument, as everywhere in the domain."""
 
     def __init__(self, now: datetime, *, jobs_count: int = 0) -> None:
-        """Begin now; `jobs_count` is how many jobs the step lists."""
+        """Start now. `jobs_count` is the number of jobs that the step lists."""
         self._now, self._began = now, time.monotonic()
         self._longest = max(MAX_POLL_SECONDS, _pages(jobs_count) * SLOWEST_PAGE_SECONDS)
 
     @property
     def now(self) -> datetime:
-        """The moment at which the step began plus what it took."""
+        """The time at which the step began plus the time it has taken."""
         return self._now + timedelta(seconds=time.monotonic() - self._began)
 
     @property

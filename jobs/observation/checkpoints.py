@@ -1,6 +1,6 @@
-"""The checkpoints in a job's output folder are listed while it runs and somebody looks; nothing is read or written.
+"""List the checkpoints in a job's output folder while it runs and somebody views it. No file is read or written.
 
-What goes wrong is written beside the job's metrics and never changes what is believed of the job.
+A failure is recorded with the job's metrics and never changes the job's state.
 """
 
 from datetime import datetime, timedelta
@@ -16,13 +16,13 @@ MAX_OBJECTS = 3_000
 PAUSE = timedelta(minutes=1)
 MAX_NAME_CHARACTERS = 400
 FOLDERS = ("checkpoints", "")
-"""Below the output folder: where AIP_CHECKPOINT_DIR points, and where that is empty all of it."""
+"""Subfolders of the output folder: where AIP_CHECKPOINT_DIR points, and if that is empty the whole output folder."""
 
 
 def list_checkpoints(job: Job, *, now: datetime) -> None:
-    """List the checkpoints of a job that runs, at most once a minute, and keep the newest.
+    """List the checkpoints of a running job, at most once a minute, and keep the newest.
 
-    A tuning job has none: each of its trials has a folder of its own.
+    A tuning job has none, because each of its trials has its own folder.
     """
     folder = output_folder(job.spec).rstrip("/")
     if not folder or job.started_at is None or job.trial_seconds is not None:

@@ -1,10 +1,10 @@
-"""The jobs that Vertex AI makes for a job of ours: the tuning job or the custom job of a training pipeline.
+"""Poll the jobs that Vertex AI makes for a training pipeline of ours: its tuning job or its custom job.
 
-Only a pipeline's tuning job knows its trials (vertex-facts 3), and only its custom job shows when it had machines: a
-pipeline stays RUNNING while its custom job, whose machine was preempted, is PENDING again (vertex-facts 3 and 6.2). So
-while a pipeline is active, each poll of its scope asks for that job by name, until it has ended. After the end of a
-pipeline the read of its log asks once more for the tuning job, because the trials are also where that log is found.
-`trial_jobs` does the same for the custom jobs of trials. A call that fails changes nothing of what is known.
+Only a pipeline's tuning job knows its trials (vertex-facts 3), and only its custom job shows when it had machines. A
+pipeline stays RUNNING while its custom job is PENDING again after a preemption (vertex-facts 3 and 6.2). So while a
+pipeline is active, each poll of its scope gets that job by name, until it has ended. After the end of a pipeline, the
+read of its log gets the tuning job once more, because that log is found through the trials. `trial_jobs` does the same
+for the custom jobs of trials. A failed call does not change what is recorded.
 """
 
 from collections.abc import Iterable
@@ -46,15 +46,15 @@ WORDS: dict[str, str] = {
 
 
 def has_child_jobs(scope: Scope, now: datetime) -> bool:
-    """Return whether custom jobs of trials or pipelines are to be asked for, also of those that have just ended."""
+    """Return whether custom jobs of trials or pipelines have to be requested, including those that have just ended."""
     follows = scope.kind == Job.Kind.PIPELINE and _with_custom_job(scope, now).exists()
     return follows or trials_to_ask(scope, now).exists()
 
 
 def poll_child_jobs(scope: Scope, lookup: Lookup) -> vertex.VertexError | None:
-    """Ask for the jobs of a scope's active pipelines, then for custom jobs of trials; return a failure.
+    """Get the child jobs of a scope's active pipelines, then the custom jobs of trials. Return a failure, if any.
 
-    Ends early when the rate limit or the time of the poll is used up. The caller holds the claim.
+    End early if the rate limit or the time of the poll is used up. The caller holds the claim.
     """
     last_error: vertex.VertexError | None = None
     if scope.kind == Job.Kind.PIPELINE:
@@ -71,9 +71,9 @@ def poll_child_jobs(scope: Scope, lookup: Lookup) -> vertex.VertexError | None:
 
 
 def poll_ended_pipeline(pk: UUID, lookup: Lookup) -> None:
-    """Record what came of the trials, or of the custom job, of a pipeline that has just ended, before its end is.
+    """Record the trials or the custom job of a pipeline that has just ended, before its end is recorded.
 
-    What fails is asked for again: trials with the log, a custom job by the next polls.
+    A failed call is repeated: for trials when the log is read, for a custom job by the next polls.
     """
     job = Job.objects.get(pk=pk)
     if study_name(job):
@@ -85,10 +85,10 @@ def poll_ended_pipeline(pk: UUID, lookup: Lookup) -> None:
 def poll_tuning_jobs(
     feed: LogFeed, jobs: Iterable[Job], aside: SetAside, watch: cadence.Stopwatch, now: datetime
 ) -> tuple[vertex.VertexError | None, set[UUID]]:
-    """Ask for the tuning jobs of pipelines that have ended, one by one; a failure does not end the others.
+    """Get the tuning jobs of ended pipelines one by one. A failure does not stop the others.
 
-    Returns the last failure, and the jobs of which it is to be asked again before their log counts as read. Ends early
-    when the rate limit or the time of the read is used up, or another worker has taken the feed over.
+    Return the last failure, and the jobs that have to be requested again before their log is complete. End early if the
+    rate limit or the time of the read is used up, or another worker has claimed the feed.
     """
     last_error: vertex.VertexError | None = None
     unasked = {job.pk: job for job in jobs if study_name(job)}
@@ -103,7 +103,7 @@ def poll_tuning_jobs(
             return error, set(unasked)
         except (vertex.Unavailable, vertex.RateLimited) as error:
             last_error = error
-        except vertex.VertexError as error:  # asking again would bring the same
+        except vertex.VertexError as error:  # a repeated call would fail the same way
             last_error = error
             del unasked[job.pk]
         else:
@@ -134,9 +134,9 @@ def _record_trials(job: Job, remote: vertex.RemoteJob, now: datetime) -> None:
 
 
 def _with_custom_job(scope: Scope, now: datetime) -> QuerySet[Job]:
-    """Return the pipelines of a scope whose custom job may still have news, asked for longest ago first.
+    """Return the pipelines of a scope whose custom job may still have news, those requested longest ago first.
 
-    Those that tune have a tuning job instead.
+    Pipelines that tune have a tuning job instead and are left out.
     """
     is_open = Q(ended_at=None, state__in=states.RUNNING) | Q(ended_at__gt=now - SETTLED_WITHIN)
     found = Job.objects.filter(is_open, project=scope.project, region=scope.region, kind=Job.Kind.PIPELINE)
@@ -146,7 +146,7 @@ def _with_custom_job(scope: Scope, now: datetime) -> QuerySet[Job]:
 
 
 def _ask_custom_job(job: Job, lookup: Lookup) -> vertex.VertexError | None:
-    """Ask for the custom job of a pipeline, if Vertex AI has named it, and record its states; return a failure."""
+    """Get the custom job of a pipeline, if Vertex AI has named it, and record its states. Return a failure, if any."""
     name = custom_job_name(job)
     if not name:
         return None
@@ -162,7 +162,7 @@ def _ask_custom_job(job: Job, lookup: Lookup) -> vertex.VertexError | None:
 
 
 def _record_custom_job(pk: UUID, remote: RemoteJob | None, now: datetime) -> None:
-    """Write the states that are new as events, and restarts that they show."""
+    """Record new states of a custom job as events, and the restarts they show."""
     with transaction.atomic():
         job = Job.objects.select_for_update().get(pk=pk)
         events = job.events.filter(kind=JobEvent.Kind.CUSTOM_JOB_STATE).order_by("id")
@@ -170,7 +170,7 @@ def _record_custom_job(pk: UUID, remote: RemoteJob | None, now: datetime) -> Non
         changes = known if remote is None or is_old(known, remote, now) else with_answer(known, remote, now)
         before = known[-1][0] if known else ""
         for state, at in changes[len(known) :]:
-            to = state or JobState.PENDING  # a wait that nobody saw
+            to = state or JobState.PENDING  # a wait that no poll observed
             if to != before:
                 words = WORDS.get(to, f"The custom job of the pipeline is {to.upper()}.")
                 transitions.record_custom_job_state(job, before, to, now=now, occurred_at=at, message=words)

@@ -1,7 +1,8 @@
-"""Which jobs of a project and region Trainboard has no row for: looked for by a worker when somebody asks.
+"""Discover the jobs of a project and region that have no row here. A worker does this when somebody requests it.
 
-A discovery lists all three kinds without our label and keeps what it finds as rows of `ExternalJob`, all at once at its
-end, so that one that fails leaves the findings of the last. It is asked for, never repeated by itself.
+A discovery lists jobs of all three kinds, whatever their labels, and saves those without a row as `ExternalJob`. They
+are saved together at the end, so that a failed discovery leaves the results of the last one. It is not repeated unless
+somebody requests it again.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,26 +27,26 @@ from jobs.spec.shape import fields
 from jobs.vertex import wire
 
 REACH = timedelta(days=30)
-"""Jobs that were made before are left out."""
+"""Jobs created earlier than this are left out."""
 MAX_JOBS = 2_000
-"""Of one discovery; Vertex AI lists the newest first, though it does not promise to."""
+"""Limit of jobs of one discovery. Vertex AI lists the newest first, but does not promise to."""
 MAX_PAGES = 50
-"""Of one kind: our own jobs are in the list as well."""
+"""Limit of pages for each kind. The list also contains our own jobs."""
 MAX_GETS = 100
-"""One for each tuning job; the trials of further ones are listed like other custom jobs."""
+"""Limit of calls, one for each tuning job. The trials of further tuning jobs are listed like other custom jobs."""
 PAGE_TRIES = 3
 MAX_FAILURES = 6
-"""In a row; then somebody has to ask again."""
+"""Failures in a row, after which somebody has to request the discovery again."""
 AT_ONCE = 200
 FIELDS = ("name", "state", "createTime", "startTime", "endTime", "updateTime", "error")
-"""What adoption reads beside the body itself."""
+"""The fields that adoption reads in addition to the body itself."""
 FIELDS_OF_KIND: dict[str, tuple[str, ...]] = {Job.Kind.PIPELINE: ("trainingTaskMetadata",)}
 RUNS_INSIDE = {"backingCustomJob": Job.Kind.CUSTOM_JOB, "backingHyperparameterTuningJob": Job.Kind.TUNING_JOB}
 """From a field of a pipeline's metadata to the kind of the job that does its work (vertex-facts 3)."""
 
 
 def check_may_adopt(*, project: str, by: User, team: Team | None = None) -> None:
-    """Raise NotPermitted for whom may not adopt jobs of `project` into `team`, or into any team when it is None."""
+    """Raise NotPermitted if `by` may not adopt jobs of `project` into `team`, or into any team if it is None."""
     teams = Team.objects.filter(pk__in=Team.objects.owning(project, "pk"))
     teams = teams if team is None else teams.filter(pk=team.pk)
     if not teams.exists():
@@ -67,7 +68,7 @@ def check_may_adopt(*, project: str, by: User, team: Team | None = None) -> None
 
 
 def request_discovery(*, project: str, region: str, by: User, now: datetime) -> Discovery:
-    """Let a worker look for jobs in a region that were made outside Trainboard; raises NotPermitted."""
+    """Request that a worker looks for jobs in a region that were made outside Trainboard. Raise NotPermitted."""
     check_may_adopt(project=project, by=by)
     columns = {"asked_by": by, "asked_at": now, "reaches_back_to": now - REACH, "due_at": now}
     fresh = {"failures": 0, "failing_since": None, "last_error": ""}
@@ -75,14 +76,14 @@ def request_discovery(*, project: str, region: str, by: User, now: datetime) -> 
 
 
 def discover(discovery_id: int, *, now: datetime) -> None:
-    """Make one discovery that is due; does nothing when it is not, or another worker is at it."""
+    """Make one discovery. Do nothing if it is not due or another worker has claimed it."""
     row = claims.claim_poll(Discovery, discovery_id, now)
     if row is None:
         return
     with record_failure(row, now=now) as result:
         walk = Walk(row, now)
         found = walk.find()
-        with transaction.atomic():  # with the claim, so that it does not mix with another worker's
+        with transaction.atomic():  # checks the claim too, so that the results do not mix with another worker's
             claims.keep_poll(row, now=now)
             names, followed = [external.remote_name for external in found], set[str]()
             for first in range(0, len(names), AT_ONCE):
@@ -99,7 +100,7 @@ def discover(discovery_id: int, *, now: datetime) -> None:
 
 
 class Walk:
-    """One walk through the lists of a region. `last_error`: what was left out, in words, empty when nothing was."""
+    """One pass through the lists of a region. `last_error` is a message about what was left out, or empty."""
 
     def __init__(self, row: Discovery, now: datetime) -> None:
         self._row = row
@@ -114,7 +115,7 @@ class Walk:
         self.last_error = ""
 
     def find(self) -> list[ExternalJob]:
-        """Return what nobody follows, pipelines first, since they show which other jobs only do their work."""
+        """Return the jobs that nobody follows. Pipelines come first: they show which other jobs only do their work."""
         found: list[ExternalJob] = []
         for kind in (Job.Kind.PIPELINE, Job.Kind.TUNING_JOB, Job.Kind.CUSTOM_JOB):
             for page in self._pages(kind):
@@ -148,7 +149,7 @@ class Walk:
         self._cut()
 
     def _external(self, kind: str, page: list[vertex.RemoteJob]) -> Iterator[ExternalJob]:
-        """Those of a page that have no row of ours and do not merely do the work of another job."""
+        """Yield the jobs of a page that have no row here and do not merely do the work of another job."""
         followed = _followed(remote.name for remote in page)
         for remote in page:
             if remote.name in followed:
@@ -160,7 +161,7 @@ class Walk:
                 yield _row(self._row, kind, remote)
 
     def _with_trials(self, kind: str, rows: Iterable[ExternalJob]) -> Iterator[ExternalJob]:
-        """Ask for each tuning job by name, since a list leaves out its trials, which run as custom jobs."""
+        """Get each tuning job by name, because a list leaves out its trials, which run as custom jobs."""
         for row in rows:
             if kind == Job.Kind.TUNING_JOB and self._gets_left:
                 self._gets_left -= 1
@@ -182,13 +183,13 @@ class Walk:
 
 
 def fields_of(kind: str) -> tuple[str, ...]:
-    """Return the fields to ask for: the body of a request of this kind, and what Vertex AI reports of its life."""
+    """Return the fields to request: those of the body of this kind, and those that Vertex AI reports about the job."""
     body = (slot.alias for slot in fields(spec.KINDS[kind]) if not slot.output)
     return (*FIELDS, *FIELDS_OF_KIND.get(kind, ()), *body)
 
 
 def hint_of(external: ExternalJob) -> str:
-    """Return where a job comes from by its labels, "" where they do not show it."""
+    """Return where a job comes from according to its labels, or "" if they do not show it."""
     labels = external.body.get("labels")
     instance = labels.get(INSTANCE_LABEL) if isinstance(labels, dict) else None
     if instance == settings.INSTANCE:

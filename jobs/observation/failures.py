@@ -1,4 +1,4 @@
-"""A failed poll or other step on a claimed row: written on the row and in the log, and tried again later."""
+"""Record a failed poll or other step on its claimed row and in the log, and schedule it again."""
 
 import logging
 from collections.abc import Iterator
@@ -16,18 +16,18 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class StepResult:
-    """How a step went; `failure` is None when it ended well or another worker took the row over."""
+    """The result of a step. `failure` is None if it succeeded or another worker has claimed the row."""
 
     failure: vertex.VertexError | None = None
 
 
 @contextmanager
 def record_failure(row: PollTarget, *, now: datetime) -> Iterator[StepResult]:
-    """Run one step on a claimed row; what it raises is written on the row, which is then due again later.
+    """Run one step on a claimed row. An exception is recorded on the row, which becomes due again later.
 
-    The pause doubles with each failure in a row, up to five minutes. A claim that was lost ends the step without a
-    trace: the worker that has it writes its own. Raises what the database raises while the failure is written down;
-    then the claim runs out and the row is due again after that.
+    The pause doubles with each failure in a row, up to five minutes. A lost claim ends the step and nothing is
+    recorded, because the worker that now holds the claim records its own result. Database errors while the failure is
+    recorded are raised; the row then becomes due again after the claim has expired.
     """
     result = StepResult()
     try:

@@ -1,4 +1,4 @@
-"""The loss that ends a Spot job: Vertex AI restarts it six times, and the seventh loss is no restart."""
+"""The machine loss that ends a Spot job. Vertex AI restarts the job six times; the seventh loss is not a restart."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -22,7 +22,7 @@ LAST_OF = {
 
 
 def last_restart_words(job: Job, events: Sequence[JobEvent], reason: str) -> str:
-    """Return the sentence for a restart with which an allowance is used up, "" for any other; `events` lack it yet."""
+    """Return a sentence if this restart uses up the retry budget, else "". `events` do not contain the restart yet."""
     group = GROUPS.get(reason, "")
     used = sum(count for cause, count in restart_causes(events).items() if GROUPS.get(cause) == group) + 1
     limit = restart_limits(job).get(group)
@@ -30,7 +30,7 @@ def last_restart_words(job: Job, events: Sequence[JobEvent], reason: str) -> str
 
 
 def record_last_loss(job: Job, events: Sequence[JobEvent], lines: Sequence[LogLine], now: datetime) -> None:
-    """Record the loss with which a Spot job failed, once: at the time in the log, else that of the end."""
+    """Record once the machine loss with which a Spot job failed, at its time in the log or else the job's end."""
     if job.state != JobState.FAILED or not is_spot(job) or not _is_loss(job.error):
         return
     causes = restart_causes(events)
@@ -38,7 +38,7 @@ def record_last_loss(job: Job, events: Sequence[JobEvent], lines: Sequence[LogLi
     restarted = [row.occurred_at for row in events if row.kind == JobEvent.Kind.RESTARTED and not row.detail["replica"]]
     since = max(restarted, default=job.submitted_at or job.requested_at)
     taken = next((line for line in lines if line.timestamp > since and line.message.startswith(TAKEN_AWAY)), None)
-    # Whether the machines ran until the end; of a pipeline its custom job shows it.
+    # Whether the machines ran until the end. For a pipeline its custom job shows this.
     of_custom_job = [row for row in events if row.kind == JobEvent.Kind.CUSTOM_JOB_STATE]
     was_running = any(row.from_state in BILLABLE and row.to_state == JobState.FAILED for row in of_custom_job or events)
     reason = "preempted" if taken is not None or was_running else "stockout"

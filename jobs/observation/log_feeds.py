@@ -1,8 +1,8 @@
-"""The logs of a project are read by a worker and their tails kept, so that no page ever waits for Cloud Logging.
+"""Read the logs of a project in a worker and keep the newest lines, so that no page has to wait for Cloud Logging.
 
-Each turn of a feed is one read of what Vertex AI itself logs about any job of the project, which shows restarts, and
-one read each for the few jobs whose turn it is (`jobs.observation.log_turns`). Cloud Logging allows about sixty reads a
-minute and project, so not every running job is read all the time.
+Each turn of a feed reads once what Vertex AI itself logs about all jobs of the project, which shows restarts. It also
+reads once for each of the few jobs whose turn it is (`jobs.observation.log_turns`). Cloud Logging allows about sixty
+reads a minute and project, so not every running job is read all the time.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,19 +27,21 @@ from jobs.vertex import wire
 from jobs.vertex.logs import SERVICE, TAKEN_AWAY
 
 KEPT_LINES = 2_000
-"""Of a job's replicas; the newest. The whole log stays in Cloud Logging."""
+"""Number of newest lines of replicas kept per job. The whole log stays in Cloud Logging."""
 LINES_PER_READ = 1_000
 LATENESS = timedelta(seconds=45)
-"""Cloud Logging takes lines in late and out of order, so each read begins so long before the newest line that is known.
-What was read before is not kept twice."""
+"""Cloud Logging stores lines late and out of order, so each read begins this long before the newest known line.
+
+Lines that were read before are not kept twice.
+"""
 WANTED_FOR = timedelta(minutes=2)
-"""How long a job's log is followed after somebody looked at it."""
+"""How long a job's log is followed after somebody viewed it."""
 AFTERMATH = timedelta(minutes=2)
 """Lines still arrive for about a minute after a job's end (vertex-facts 10.4)."""
 
 
 def follow_log(job: Job, *, now: datetime) -> None:
-    """Follow the job's log for a while, because somebody looks at it."""
+    """Follow the job's log for a while, because somebody views it."""
     if job.log_complete or not job.remote_name:
         return
     soon = now + WANTED_FOR / 2
@@ -51,7 +53,10 @@ def follow_log(job: Job, *, now: datetime) -> None:
 
 
 def read_feed(feed_id: int, *, now: datetime) -> None:
-    """Read one project's logs and plan the next read; do nothing when it is not due or another worker is at it."""
+    """Read one project's logs and schedule the next read.
+
+    Do nothing if it is not due or another worker has claimed it.
+    """
     feed = claims.claim_poll(LogFeed, feed_id, now)
     if feed is None:
         return
@@ -63,11 +68,11 @@ def read_feed(feed_id: int, *, now: datetime) -> None:
             return
         watch, aside = cadence.Stopwatch(now), SetAside(str(feed), now=now)
         is_all = _read_service(feed, min(feed.cursor_at or oldest, now), aside, watch, now)
-        # An active pipeline has its trials asked for with its state; one that has ended, here.
+        # The trials of an active pipeline are requested with its state, those of an ended one here.
         ended = unread.filter(kind=Job.Kind.PIPELINE, ended_at__isnull=False)
         tuned = ended.filter(spec__trainingTaskInputs__has_key="studySpec").order_by("pk")
         last_error, unasked = poll_tuning_jobs(feed, tuned, aside, watch, now)
-        # The log of a pipeline that tuned is found through its trials, so it is not read before those are known.
+        # The log of a pipeline that tunes is found through its trials, so it is not read before they are known.
         readable = unread.exclude(pk__in=unasked)
         jobs = log_turns.wanted(readable, now)
         jobs += log_turns.next_turns(readable, now, room=log_turns.TAILS_PER_LOOK - len(jobs))
@@ -78,20 +83,20 @@ def read_feed(feed_id: int, *, now: datetime) -> None:
 
 
 def unread_jobs(project: str) -> JobQuerySet:
-    """Jobs of a project whose log may still grow."""
+    """Return the jobs of a project whose log may still grow."""
     return Job.objects.filter(project=project, log_complete=False, submitted_at__isnull=False).exclude(remote_name="")
 
 
 def _read_service(feed: LogFeed, after: datetime, aside: SetAside, watch: cadence.Stopwatch, now: datetime) -> bool:
-    """Keep the service's new lines, record the restarts they show and how far the reading came.
+    """Keep the service's new lines, and record the restarts they show and how far the log has been read.
 
-    False when more lines are waiting: thousands of jobs that begin together write more than one read gives.
+    Return False if more lines are waiting: thousands of jobs that begin together write more than one read returns.
     """
     since, read = min(after, now - LATENESS), partial(_service_lines, feed, aside, now)
     limit, entries = LINES_PER_READ, read(since, LINES_PER_READ)
-    if since < after and len(entries) == limit:  # a flood: first what is new
+    if since < after and len(entries) == limit:  # too many lines: read the new ones first
         since, entries = after, read(after, limit)
-    while len(entries) == limit and entries[-1].timestamp <= after:  # more lines at one moment than one read gives
+    while len(entries) == limit and entries[-1].timestamp <= after:  # more lines at one time than one read returns
         limit *= 4
         entries = read(since, limit)
     numbers = {entry.job_id for entry in entries}
@@ -110,7 +115,7 @@ def _read_service(feed: LogFeed, after: datetime, aside: SetAside, watch: cadenc
 
 
 def _news(found: list[tuple[Job, vertex.LogEntry]], since: datetime) -> list[tuple[Job, vertex.LogEntry]]:
-    """Leave out the lines that are kept already: most of what an overlap brings."""
+    """Leave out the lines that are already kept, which are most of the overlap."""
     jobs = {job for job, _ in found}
     is_of_service = Q(replica__endswith=SERVICE) | Q(message__startswith=TAKEN_AWAY)
     lines = LogLine.objects.filter(is_of_service, job__in=jobs, timestamp__gte=since)
@@ -133,10 +138,9 @@ def _set_aside(aside: SetAside, entry: object, reason: str) -> None:
 def _read_tails(
     feed: LogFeed, jobs: list[Job], aside: SetAside, watch: cadence.Stopwatch, now: datetime
 ) -> vertex.VertexError | None:
-    """Read the newest lines of each job, one job after the other; a read that fails does not end the others.
+    """Read the newest lines of each job in turn and return the last failure. A failed read does not stop the others.
 
-    Returns the last failure. Ends early when the rate limit or the time of the read is used up, or another worker has
-    taken the feed over.
+    End early if the rate limit or the time of the read is used up, or another worker has claimed the feed.
     """
     last_error: vertex.VertexError | None = None
     for job in jobs:
@@ -160,14 +164,14 @@ def _read_tails(
 
 
 def _tail(job: Job, aside: SetAside, now: datetime) -> tuple[list[vertex.LogEntry], list[datetime]]:
-    """Ask for the newest of a job's new lines; return them, and the moments of those that move its cursor."""
+    """Request the newest of a job's new lines. Return them, and the times of those that advance its cursor."""
     numbers, since = list(job.log_sources), _read_until(job, now) - (LATENESS if job.log_cursor_at else timedelta())
     options: dict[str, Any] = {"before_page": _spending(job.project, now), "on_odd": partial(_set_aside, aside)}
     entries = client(job.acts_as).log(
         job.project, job_ids=numbers, after=since, limit=KEPT_LINES, newest=True, **options
     )
     moments = [entry.timestamp for entry in entries]
-    if job.is_adopted and job.log_cursor_at is None:  # the feed's cursor had passed what the service wrote before
+    if job.is_adopted and job.log_cursor_at is None:  # the feed's cursor may be past the service's earlier lines
         entries += client(job.acts_as).service_log(
             job.project, job_ids=numbers, after=since, limit=LINES_PER_READ, **options
         )
@@ -175,14 +179,14 @@ def _tail(job: Job, aside: SetAside, now: datetime) -> tuple[list[vertex.LogEntr
 
 
 def _read_until(job: Job, now: datetime) -> datetime:
-    """How far its log was read; a line that was dated in the future must not hide the ones that came after it."""
+    """Return how far the job's log has been read, at most `now`: a line dated in the future must hide no later one."""
     return min(job.log_cursor_at or job.submitted_at or job.requested_at, now)
 
 
 def _keep_tail(
     job: Job, entries: list[vertex.LogEntry], moments: list[datetime], aside: SetAside, now: datetime
 ) -> None:
-    """Keep a job's new lines, and notice when there is nothing more to come."""
+    """Keep a job's new lines, and mark its log as complete if no more can come."""
     after = _read_until(job, now)
     _keep([(job, entry) for entry in entries], aside)
     job.log_cursor_at = max([after, *(moment for moment in moments if moment <= now)])
@@ -226,9 +230,9 @@ def _insert(lines: Sequence[LogLine]) -> None:
 
 
 def _forget_oldest(job: Job) -> datetime | None:
-    """Keep the newest lines; those that show restarts are few, so a flood of others does not push them out.
+    """Delete all but the newest lines. Return the time from which on every line is kept, or None if none was deleted.
 
-    Returns the moment from which on every line is left, None when nothing had to go.
+    Lines that show restarts are few and are always kept, so that many other lines do not displace them.
     """
     is_of_service = Q(replica=SERVICE) | Q(message__startswith=TAKEN_AWAY)
     lines = LogLine.objects.filter(job=job).exclude(is_of_service)

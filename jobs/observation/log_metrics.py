@@ -1,7 +1,7 @@
-"""Metrics and progress are read from the lines that a job's programs wrote, when these are kept.
+"""Read metrics and progress from the saved log lines that a job's programs wrote.
 
-Which lines are in the record is known by their ids, so a worker that was killed in between loses and repeats none.
-Secrets are hidden before a line is read.
+The ids of the lines show which of them are already counted, so a worker that is killed in between loses and repeats
+none. Secrets are hidden before a line is read.
 """
 
 import math
@@ -16,15 +16,15 @@ from jobs.spec.secrets import Masker
 from jobs.vertex.logs import SERVICE
 
 MAX_LINES = 5_000
-"""Lines that one read folds; more than are kept of a job."""
+"""Lines that one call reads. More than are kept of a job."""
 MAX_LINES_OF_MESSAGE = 200
-"""Of an entry that holds several lines, as a table that is logged at once."""
+"""Lines read of an entry that contains several, such as a table logged at once."""
 
 
 def fold_new_lines(job: Job) -> None:
-    """Take the job's new lines into its metrics; writes the row only where a line was new.
+    """Add the job's new log lines to its metrics. The row is written only if there are new lines.
 
-    Three queries, four for the first lines of a job.
+    Makes three queries, or four for the first lines of a job.
     """
     kept = JobMetrics.objects.filter(job=job).first() or JobMetrics(job=job)
     lines = LogLine.objects.filter(job=job, pk__gt=kept.last_line).order_by("timestamp", "pk")
@@ -44,7 +44,7 @@ def fold_new_lines(job: Job) -> None:
 
 
 def _read_hidden(line: str, masker: Masker, columns: list[str]) -> Reading:
-    """Read a line without its secrets; a number behind a secret's name is no metric either."""
+    """Read a line without its secrets. A number behind a secret's name is not used as a metric either."""
     reading = read_line(line, columns)
     if reading.is_empty:
         return reading

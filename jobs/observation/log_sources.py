@@ -1,8 +1,8 @@
-"""Where the log of a job is found: Cloud Logging files lines under the number of the custom job that wrote them.
+"""Find the log of a job. Cloud Logging files lines under the number of the custom job that wrote them.
 
-A custom job writes under its own number. A training pipeline and the trials of a tuning job run as custom jobs of their
-own, which Vertex AI names in the parent (vertex-facts 2.4, 3 and 10.2). A pipeline that tunes names a tuning job, which
-names the trials.
+A custom job writes under its own number. A training pipeline and the trials of a tuning job run as separate custom
+jobs, which Vertex AI names in the parent (vertex-facts 2.4, 3 and 10.2). A pipeline that tunes names a tuning job,
+which names the trials.
 """
 
 import re
@@ -13,19 +13,19 @@ from jobs.models import Job
 from jobs.vertex import RemoteJob, wire
 
 _NUMBER = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
-"""What Cloud Logging is asked for: one that is no number would make every read of the job's log fail."""
+"""Pattern of the numbers sent to Cloud Logging. An invalid one would make every read of the job's log fail."""
 MAX_LABEL_CHARACTERS = 40
 MAX_SHELLS = 100
-"""Addresses of shells that are kept of one job."""
+"""Number of shell addresses kept per job."""
 STUDY = "study"
-"""What the lines of the tuning job behind a pipeline are called."""
+"""Label of the log lines of the tuning job behind a pipeline."""
 
 
 def source_columns(job: Job, remote: RemoteJob) -> dict[str, Any]:
-    """Return the columns to write for what an answer holds about the sources.
+    """Return the columns to write for the sources that an answer contains.
 
-    A source that was not known may have written long ago, so the log is then read from its beginning again; what was
-    read before is not kept twice.
+    A new source may have written long ago, so the log is then read from its beginning again. Lines that were read
+    before are not kept twice.
     """
     sources = log_sources(job, remote)
     is_more = not sources.keys() <= job.log_sources.keys()
@@ -33,9 +33,9 @@ def source_columns(job: Job, remote: RemoteJob) -> dict[str, Any]:
 
 
 def web_access(remote: RemoteJob) -> dict[str, str] | None:
-    """Return {replica: address of its interactive shell}; None where the answer has none, as before and after a run.
+    """Return {replica: address of its interactive shell}, or None if the answer has none, as before and after a run.
 
-    Addresses that are none of the web are left out: a page links to them.
+    Addresses that do not start with https:// are left out, because a page links to them.
     """
     uris = wire.mapping(remote.raw.get("webAccessUris"))
     found = {str(name): uri for name, uri in uris.items() if isinstance(uri, str) and uri.startswith("https://")}
@@ -43,7 +43,7 @@ def web_access(remote: RemoteJob) -> dict[str, str] | None:
 
 
 def log_sources(job: Job, remote: RemoteJob) -> dict[str, str]:
-    """Return {number of a custom job: what its lines are called, "" for the job's own}; what was known is kept."""
+    """Return {number of a custom job: label of its lines, "" for the job's own}. Known entries are kept."""
     if job.kind == Job.Kind.CUSTOM_JOB:
         return {_number(remote.name): ""}
     found = dict(job.log_sources)
@@ -60,20 +60,20 @@ def log_sources(job: Job, remote: RemoteJob) -> dict[str, str]:
 
 
 def replica_name(job: Job, log_job_id: str, replica: str) -> str:
-    """What a replica is called on the job's page: `workerpool0-0`, or `trial 3 workerpool0-0` in a tuning job."""
+    """Return the name of a replica on the job's page: `workerpool0-0`, or `trial 3 workerpool0-0` in a tuning job."""
     label = job.log_sources.get(log_job_id, "")
     return f"{label} {replica}" if label else replica
 
 
 def study_name(job: Job) -> str:
-    """The name of the tuning job behind a pipeline; "" while Vertex AI has not returned it, and for every other job."""
+    """Return the name of the tuning job behind a pipeline, or "" if there is none or it is not known yet."""
     number = next((number for number, label in job.log_sources.items() if label == STUDY), "")
     place = job.remote_name.partition("/trainingPipelines/")[0]
     return f"{place}/hyperparameterTuningJobs/{number}" if number else ""
 
 
 def custom_job_name(job: Job) -> str:
-    """The name of the custom job behind a pipeline; "" while Vertex AI has not returned it, and for every other job."""
+    """Return the name of the custom job behind a pipeline, or "" if there is none or it is not known yet."""
     place, is_pipeline, _ = job.remote_name.partition("/trainingPipelines/")
     number = next((number for number, label in job.log_sources.items() if not label), "")
     return f"{place}/customJobs/{number}" if is_pipeline and number else ""

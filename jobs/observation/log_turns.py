@@ -1,8 +1,8 @@
-"""Whose log is read next: those that somebody looks at or that have just ended, then running ones in turns.
+"""Choose whose log is read next: viewed or just ended jobs first, then running jobs in turns.
 
-The board shows progress and expected ends from the newest lines of every running job, so each gets a turn. Cloud
-Logging allows about sixty reads a minute and project; turns take at most a part of them, so that a log that
-somebody looks at stays quick.
+The board shows progress and expected ends from the newest lines of every running job, so each one gets a turn. Cloud
+Logging allows about sixty reads a minute and project. Turns use only part of them, so that a log that somebody views
+stays up to date.
 """
 
 from datetime import datetime, timedelta
@@ -15,13 +15,13 @@ from jobs.models.job import JobQuerySet
 
 TAILS_PER_LOOK = 20
 TURNS_SHARE = 4
-"""Turns take at most a fourth of the reads that a minute allows."""
+"""Turns use at most a quarter of the reads allowed per minute."""
 TURN_INTERVAL = timedelta(minutes=2)
-"""A job has its next turn after that at the earliest."""
+"""Shortest time between two turns of a job."""
 
 
 def wanted(unread: JobQuerySet, now: datetime) -> list[Job]:
-    """Return the jobs whose own lines are wanted, those read longest ago first; two queries."""
+    """Return the jobs whose own lines are wanted, those read longest ago first. Makes two queries."""
     is_wanted = Q(log_wanted_until__gt=now) | Q(ended_at__isnull=False)
     jobs = unread.filter(is_wanted).order_by("log_cursor_at", "pk")
     never_read, read = jobs.filter(log_cursor_at=None), jobs.exclude(log_cursor_at=None)
@@ -29,9 +29,9 @@ def wanted(unread: JobQuerySet, now: datetime) -> list[Job]:
 
 
 def next_turns(unread: JobQuerySet, now: datetime, room: int) -> list[Job]:
-    """Return running jobs at whose logs nobody looks and whose turn it is, at most `room`; one query, or none.
+    """Return at most `room` running jobs whose turn it is and whose logs nobody views. Makes one query, or none.
 
-    Those come first that were asked for longest ago.
+    The jobs read longest ago come first.
     """
     minutes = settings.POLL_INTERVAL / timedelta(minutes=1)
     count = min(room, max(1, int(settings.LOG_READS_PER_MINUTE * minutes / TURNS_SHARE)))
@@ -44,5 +44,5 @@ def next_turns(unread: JobQuerySet, now: datetime, room: int) -> list[Job]:
 
 
 def is_watched(job: Job, now: datetime) -> bool:
-    """Return whether somebody looks at the job's log; a turn reads its lines alone."""
+    """Return whether somebody views the job's log. A turn reads only the log lines."""
     return job.log_wanted_until is not None and job.log_wanted_until > now

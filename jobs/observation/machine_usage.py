@@ -1,6 +1,6 @@
-"""What the machines of a running job use is read from Cloud Monitoring while somebody looks at the job.
+"""Read the machine usage of a running job from Cloud Monitoring while somebody views the job.
 
-What goes wrong is written beside the job's metrics and never changes what is believed of the job.
+A failure is recorded with the job's metrics and never changes the job's state.
 """
 
 from datetime import datetime, timedelta
@@ -14,12 +14,15 @@ from jobs.vertex.monitoring import METRICS
 
 PAUSE = timedelta(minutes=1)
 LOOK_BACK = timedelta(hours=6)
-"""What is asked for at first; points that were not asked for in that time are not drawn."""
+"""Time span of each read. Older points that were never read are not drawn."""
 SOURCE = "Cloud Monitoring"
 
 
 def read_usage(job: Job, *, now: datetime) -> None:
-    """Read what a job used since the last time, at most once a minute; jobs with several sources have no one series."""
+    """Read what a job used since the last read, at most once a minute.
+
+    Jobs with several sources have no single series.
+    """
     if job.started_at is None or len(job.log_sources) != 1:
         return
     kept = JobMetrics.objects.filter(job=job).first() or JobMetrics(job=job)
@@ -40,7 +43,7 @@ def read_usage(job: Job, *, now: datetime) -> None:
 
 
 def _take(record: Record, job: Job, now: datetime) -> None:
-    """Take the new points of each metric into the record, those of one minute as their mean over all replicas."""
+    """Add the new points of each metric to the record. Points of one minute are averaged over all replicas."""
     (number,) = job.log_sources
     for name in METRICS:
         last = next((each.last[0] for each in record.series if each.name == name and each.last), 0.0)

@@ -1,10 +1,10 @@
 """Poll all jobs of one scope at once and record what Vertex AI returns.
 
-One list call answers for a hundred active jobs of a project, region and kind. A job of ours that is missing from the
-list has ended, so it is asked for by name. Whatever goes wrong in the outside world is written on the scope, never on a
-job's state: the board then shows how old our knowledge is.
+One list call returns a hundred active jobs of a project, region and kind. A job of ours that is missing from the list
+has ended, so it is requested by name. A failure is recorded on the scope, never on a job's state; the board then shows
+how old its data is.
 
-Most answers hold nothing new. Those cost one UPDATE for each page; only a job about which there is news is loaded.
+Most answers contain nothing new. They cost one UPDATE per page; only a job with news is loaded.
 """
 
 import uuid
@@ -39,7 +39,7 @@ from jobs.states import JobState
 from jobs.vertex import wire
 
 FIELDS = ("name", "state", "createTime", "startTime", "endTime", "updateTime", "error", "labels")
-"""What `record` reads of a job that has been submitted, and the labels, which show whose it is."""
+"""The fields of a submitted job that `record` reads, and the labels, which show which instance made it."""
 MORE_FIELDS = {"custom_job": ("webAccessUris",), "training_pipeline": ("trainingTaskMetadata",)}
 JOB_ENDED = ("JOB_STATE_SUCCEEDED", "JOB_STATE_FAILED", "JOB_STATE_CANCELLED", "JOB_STATE_EXPIRED")
 PIPELINE_ENDED = ("PIPELINE_STATE_SUCCEEDED", "PIPELINE_STATE_FAILED", "PIPELINE_STATE_CANCELLED")
@@ -50,22 +50,22 @@ ANOTHER_PROBE = timedelta(seconds=2)
 
 
 class Listed(NamedTuple):
-    """The active jobs that carry our label and that no row follows; `is_complete`: every page was read."""
+    """The active jobs that carry our label and that no row follows. `is_complete` means that every page was read."""
 
     unmatched: list[vertex.RemoteJob]
     is_complete: bool
 
 
 def observe(scope_id: int, *, now: datetime) -> Listed | None:
-    """Poll one scope and plan the next poll; return what it listed that no row follows.
+    """Poll one scope, schedule the next poll and return the listed jobs that no row follows.
 
-    None when it is not due, another worker is at it, or Vertex AI did not answer.
+    Return None if the scope is not due, another worker has claimed it, or Vertex AI did not answer.
     """
     scope = claims.claim_poll(Scope, scope_id, now)
     if scope is None:
         return None
     listed = None
-    with record_failure(scope, now=now):  # which may end the block early
+    with record_failure(scope, now=now):  # may end the block early
         watched = {job.remote_name: job for job in list_watched(scope, now)}
         if not (watched or may_have_duplicates(scope, now) or has_child_jobs(scope, now)):
             claims.release_poll(scope, due_at=None, answered_at=scope.answered_at)
@@ -86,9 +86,10 @@ def observe(scope_id: int, *, now: datetime) -> Listed | None:
 
 
 class Poll:
-    """One poll of one scope. `is_cut_short`: some jobs have not been asked for, because it took too long.
+    """One poll of one scope.
 
-    `unmatched`: the jobs of the list that carry our label and that no row follows.
+    `is_cut_short` means that some jobs were not requested because the poll took too long. `unmatched` are the listed
+    jobs that carry our label and that no row follows.
     """
 
     def __init__(self, scope: Scope, watched: dict[str, WatchedJob], patience: float, now: datetime) -> None:
@@ -102,16 +103,16 @@ class Poll:
         self.unmatched: list[vertex.RemoteJob] = []
 
     def run(self) -> vertex.VertexError | None:
-        """List the active jobs, and get each of ours that the list does not hold; return the last failure of a get.
+        """List the active jobs, get each of ours that is missing from the list, and return the last failure of a get.
 
-        A list leaves out the trials of tuning jobs, so each of those is asked for by name. A get that fails does not
-        keep the others from being asked. Raises the failure of the list, and that of the gets where all of them failed,
-        since the place then does not answer.
+        A list leaves out the trials of tuning jobs, so each tuning job is requested by name. A failed get does not stop
+        the others. Raise the failure of the list. Raise the failure of the gets if all of them failed, because the
+        region then does not answer.
         """
         missing = dict(self._watched)
         try:
             last_error = self._poll_jobs(missing)
-        finally:  # what was answered before a failure was seen all the same
+        finally:  # also after a failure, for the jobs answered before it
             self._write_seen()
         if self._scope.kind == Job.Kind.CUSTOM_JOB or isinstance(last_error, rate_limit.OverRateLimit):
             return last_error
@@ -128,7 +129,7 @@ class Poll:
         return last_error
 
     def _list_active(self, missing: dict[str, WatchedJob]) -> None:
-        """Read the list of active jobs; take those that it holds from `missing`, and write what it holds about them."""
+        """Read the list of active jobs, remove the listed ones from `missing` and record what it shows about them."""
         for page in chain.from_iterable(map(self._pages, list_accounts(self._scope, self._watched.values()))):
             ours = [remote for remote in page if remote.labels.get(INSTANCE_LABEL) == settings.INSTANCE]
             self.unmatched += [remote for remote in ours if remote.name not in self._watched]
@@ -139,9 +140,9 @@ class Poll:
         self.is_list_complete = True
 
     def _get_missing(self, missing: dict[str, WatchedJob]) -> vertex.VertexError | None:
-        """Ask for each by name, until the time of the poll or the rate limit is used up; see `run` for failures.
+        """Get each job by name until the time of the poll or the rate limit is used up. See `run` for failures.
 
-        Those without an answer for longest come first, so that the next poll goes on where this one ended.
+        Jobs come first that had no answer for the longest time, so that the next poll continues where this one ended.
         """
         last_error: vertex.VertexError | None = None
         answers_count = len(self._watched) - len(missing)
@@ -163,9 +164,9 @@ class Poll:
         return last_error
 
     def _pages(self, acts_as: str) -> Iterator[list[vertex.RemoteJob]]:
-        """The active jobs of this instance, as an account sees them; each page has to come within the patience.
+        """Yield the active jobs of this instance that an account can see. Each page has to arrive within the timeout.
 
-        While adopted jobs are watched, which lack our label, it is every active job of the region.
+        While adopted jobs are watched, these are all active jobs of the region, because adopted jobs lack our label.
         """
         scope = self._scope
         ended = PIPELINE_ENDED if scope.kind == Job.Kind.PIPELINE else JOB_ENDED
@@ -206,7 +207,7 @@ class Poll:
             return client(acts_as).get(kind, name)
 
     def _record(self, answers: list[vertex.RemoteJob]) -> None:
-        """Record the answers: one transaction for each with news, one UPDATE for hundreds of the others."""
+        """Record the answers: one transaction for each one with news, one UPDATE for hundreds of the others."""
         news = []
         for remote in answers:
             known = self._watched[remote.name]
@@ -225,7 +226,8 @@ class Poll:
                 if job.remote_name != remote.name:  # the row was replaced by an older copy meanwhile
                     continue
                 record(job, remote, now=self._now)
-                # A job that has not run before, or now runs for the first time, has no restart; logs are the feed's.
+                # A job that had not run before has no restart. The reader of the log feed handles restarts shown by
+                # logs.
                 has_run = known.has_started or (job.started_at is not None and job.state != JobState.RUNNING)
                 if has_run and (job.state != known.state or known.may_be_restarting):
                     with self.aside.item(f"restarts of {known.remote_name}"):

@@ -1,7 +1,8 @@
-"""Poll all persistent resources of one project and region at once, and keep what Vertex AI returns as rows.
+"""Poll all persistent resources of one project and region at once, and save what Vertex AI returns as rows.
 
-Their list knows no filter and no mask and is short: one call returns everything. A resource that a complete list does
-not hold is gone; its row stays. Whatever fails is written on the scope, and the rows stay as they were.
+Their list supports neither a filter nor a field mask and is short, so each poll reads all of it. A resource that is
+missing from a complete list is gone, but its row stays. A failure is recorded on the scope, and the rows stay as they
+were.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -28,16 +29,16 @@ from jobs.strategies.persistent import STRATEGY
 
 KIND = Scope.Kind.PERSISTENT_RESOURCE
 IDLE_PAUSE = timedelta(minutes=5)
-"""Between two polls of a place where no job of ours uses a persistent resource and at which nobody looks."""
+"""Time between two polls of a scope where no job of ours uses a persistent resource and nobody views one."""
 USING = WAITING | RUNNING
 COLUMNS = ("display_name", "state", "state_since", "body", "seen_at", "gone_at")
-"""Columns that an answer with news writes."""
+"""Columns that are written when an answer shows a change."""
 Place = tuple[str, str]
 """Project and region."""
 
 
 def observe_resources(scope_id: int, *, now: datetime) -> None:
-    """Poll one scope and plan the next poll; do nothing when it is not due or another worker is at it."""
+    """Poll one scope and schedule the next poll. Do nothing if it is not due or another worker has claimed it."""
     scope = claims.claim_poll(Scope, scope_id, now)
     if scope is None:
         return
@@ -56,10 +57,10 @@ def observe_resources(scope_id: int, *, now: datetime) -> None:
 
 
 def watch_resources(now: datetime) -> int:
-    """Make sure that the places of all teams are polled; return how many were not. Two small queries.
+    """Make sure that the scopes of all teams are polled, and return how many were not. Makes two small queries.
 
-    A team's places are its projects in its usual region and in those that its policy lists. Regions in which only a job
-    uses a persistent resource are woken with the job, and made sure of by every poll of its project.
+    A team's scopes are its projects in its usual region and in the regions that its policy lists. A region in which
+    only a job uses a persistent resource is woken with the job, and checked by every poll of its project.
     """
     watched = set(Scope.objects.filter(kind=KIND, due_at__isnull=False).values_list("project", "region"))
     missing = sorted(_places_of(Team.objects.all()) - watched)
@@ -69,11 +70,11 @@ def watch_resources(now: datetime) -> int:
 
 
 def follow_resources(projects: Collection[str], *, region: str = "", now: datetime) -> None:
-    """Poll soon, because somebody looks at the resources of these projects (in one region, where it is given).
+    """Poll soon, because somebody views the resources of these projects, in `region` if it is given.
 
-    Writes at most once for each poll interval, and nothing where Vertex AI fails: there the pauses hold.
+    Writes at most once per poll interval. Writes nothing while Vertex AI fails, so that its pauses are kept.
     """
-    if not region.isprintable():  # a form takes any text for it
+    if not region.isprintable():  # a form accepts any text as a region
         return
     scopes = Scope.objects.filter(kind=KIND, project__in=projects)
     rows = list(scopes.filter(region=region) if region else scopes)
@@ -84,15 +85,15 @@ def follow_resources(projects: Collection[str], *, region: str = "", now: dateti
 
 
 def poll_soon(scopes: Iterable[Scope], *, now: datetime) -> None:
-    """Poll these scopes soon, which were read just now; as `follow_resources`, without another query."""
+    """Poll these scopes soon, like `follow_resources`, but without another query. They were read just now."""
     for row in scopes:
         is_old = row.answered_at is None or row.answered_at < now - settings.POLL_INTERVAL
-        if is_old and not row.failures and (row.due_at is None or row.due_at > now):  # and still may when it is written
+        if is_old and not row.failures and (row.due_at is None or row.due_at > now):  # checked again by the update
             Scope.objects.filter(pk=row.pk, due_at=row.due_at, failures=0).update(due_at=now)
 
 
 def _list(scope: Scope, patience: float, now: datetime) -> list[vertex.RemoteResource | None]:
-    """Every page; each has to come within the patience, and the claim is held on."""
+    """Return the entries of every page. Each page has to arrive within the timeout and renews the claim."""
     watch = cadence.Stopwatch(now)
     pages = client(account_of(scope.project)).persistent_resources(
         project=scope.project,
@@ -113,7 +114,7 @@ def _list(scope: Scope, patience: float, now: datetime) -> list[vertex.RemoteRes
 def _keep(
     scope: Scope, found: dict[str, vertex.RemoteResource], aside: SetAside, *, is_complete: bool, now: datetime
 ) -> None:
-    """Write what was listed; raises ClaimLost, with nothing written, when another worker has taken the scope over."""
+    """Write the listed resources. Raise ClaimLost and write nothing if another worker has claimed the scope."""
     with transaction.atomic():
         claims.keep_poll(scope, now=now)
         rows = {
@@ -138,7 +139,7 @@ def _write(rows: Sequence[PersistentResource]) -> None:
 def _updated_row(
     scope: Scope, known: PersistentResource | None, remote: vertex.RemoteResource, now: datetime
 ) -> PersistentResource:
-    """The row as the answer has it; one that came back after it was gone begins anew."""
+    """Return the row for an answer. A resource that comes back after it was gone starts a new state."""
     state = remote.state
     is_same = known is not None and known.gone_at is None and known.state == state
     row = PersistentResource(
@@ -152,17 +153,17 @@ def _updated_row(
         seen_at=now,
         gone_at=None,
     )
-    storable.fit(row)  # before it is compared with what was kept
+    storable.fit(row)  # before it is compared with the saved row
     return row
 
 
 def _is_news(row: PersistentResource, known: PersistentResource | None) -> bool:
-    """Whether an answer shows any change of the resource."""
+    """Return whether an answer shows any change of the resource."""
     return known is None or any(getattr(row, name) != getattr(known, name) for name in COLUMNS if name != "seen_at")
 
 
 def _next_poll(scope: Scope, now: datetime) -> datetime | None:
-    """Soon while jobs of ours use a resource there, seldom while a team's, never where nobody asks any more."""
+    """Return when to poll next: soon while jobs of ours use a resource, rarely for a team's scope, else None."""
     if _jobs_on_resources(scope.project).filter(region=scope.region).exists():
         return now + settings.POLL_INTERVAL
     is_a_teams = (scope.project, scope.region) in _places_of(Team.objects.allowed_in(scope.project))
@@ -189,7 +190,7 @@ def _places_of(teams: TeamQuerySet) -> set[Place]:
 
 
 def _regions(usual: str, listed: object) -> set[str]:
-    """A policy's list is written by hand: what is no region of ours is left out."""
+    """Return the regions of a team. Entries of the policy that are not known regions are left out."""
     named = (
         {each for each in listed if isinstance(each, str) and each in REGIONS} if isinstance(listed, list) else set()
     )

@@ -1,7 +1,7 @@
-"""One answer of Vertex AI about one job becomes events: each state that can be known, none invented.
+"""Turn one answer of Vertex AI about one job into events: every state that can be known, and no other.
 
-Answers repeat, arrive late and skip states. A repeated answer changes nothing; an answer older than one already used is
-dropped; a start that nobody saw is taken from `startTime`; a stretch in which nobody looked is recorded as such.
+Answers repeat, arrive late and skip states. A repeated answer changes nothing. An answer older than one already used is
+dropped. A start that no poll observed is taken from `startTime`. A span without polls is recorded as such.
 """
 
 import uuid
@@ -20,10 +20,10 @@ from jobs.observation.trials import record_trials
 from jobs.states import FINISHED, JobState
 
 BLIND_AFTER = timedelta(minutes=3)
-"""A longer gap between two answers is shown as not observed: a restart could hide in it."""
+"""A longer gap between two answers is shown as not observed, because a restart could have happened in it."""
 LOST_AFTER = timedelta(minutes=10)
 MAX_AHEAD = timedelta(days=1)
-"""A time further in the future is not believed: as `updateTime` it would make every later answer look stale."""
+"""A time further in the future is ignored. As `updateTime` it would make every later answer look stale."""
 
 UPDATE_SEEN = "UPDATE jobs_sighting SET at = %s WHERE job_id IN ({marks})"
 
@@ -45,17 +45,17 @@ OF_TUNING = SENTENCES | {
 
 
 def record(job: Job, remote: vertex.RemoteJob, *, now: datetime, **columns: Any) -> None:
-    """Update the job to what Vertex AI returned; `columns` are written with the first change.
+    """Update the job to what Vertex AI returned. `columns` are written with the first change.
 
-    The caller holds the claim. Writes nothing but that it was seen when the answer holds nothing new.
+    The caller holds the claim. If the answer contains nothing new, only the time it was seen is written.
     """
-    # An answer that a newer one has overtaken would take the job back.
+    # An answer older than one already recorded would take the job back to an earlier state.
     known, reported = _plausible(job.remote_updated_at, now), _plausible(remote.update_time, now)
     if known is not None and reported is not None and reported < known:
         return
     with transaction.atomic():
         _record_gap(job, remote, now)
-        has_news = record_trials(job, remote, now=now)  # before the state, whose event states what came of them
+        has_news = record_trials(job, remote, now=now)  # before the state, whose event summarizes the trials
         before, after = job.state, states.from_vertex(remote.state)
         was_unseen = job.started_at is None and after != JobState.RUNNING and _plausible(remote.start_time, now)
         if was_unseen and _backfill_start(job, remote, now, columns):
@@ -74,10 +74,10 @@ def record(job: Job, remote: vertex.RemoteJob, *, now: datetime, **columns: Any)
 
 
 def record_absence(job: Job, *, now: datetime) -> None:
-    """Record that Vertex AI does not know the job, and give the job up when that goes on for long.
+    """Record that Vertex AI does not know the job, and mark it as lost if that continues.
 
-    A 404 can pass (a wrong region host, a lagging read), so the state changes only after `LOST_AFTER` in which no
-    answer showed the job.
+    A 404 can be temporary (a wrong region host, a stale read), so the state changes only after `LOST_AFTER` without an
+    answer that showed the job.
     """
     once_key = f"not_found:{job.seen_at and job.seen_at.isoformat()}"
     transitions.record_event(
@@ -100,12 +100,12 @@ def record_absence(job: Job, *, now: datetime) -> None:
 
 
 def number(remote: vertex.RemoteJob) -> str:
-    """The job's number at Vertex AI: the last part of its name."""
+    """Return the job's number at Vertex AI, the last part of its name."""
     return remote.name.rpartition("/")[2]
 
 
 def _plausible(moment: datetime | None, now: datetime) -> datetime | None:
-    """Return a time that Vertex AI gave, None when it lies too far in the future."""
+    """Return a time that Vertex AI reported, or None if it is too far in the future."""
     return moment if moment is not None and moment <= now + MAX_AHEAD else None
 
 
@@ -124,7 +124,7 @@ def _record_gap(job: Job, remote: vertex.RemoteJob, now: datetime) -> None:
 
 
 def _backfill_start(job: Job, remote: vertex.RemoteJob, now: datetime, columns: dict[str, Any]) -> bool:
-    """Record a start that no poll saw; False where the job cannot start any more."""
+    """Record a start that no poll observed. Return False if the job cannot start any more."""
     return transitions.transition(
         job,
         JobState.RUNNING,
@@ -154,7 +154,7 @@ def _record_state(job: Job, remote: vertex.RemoteJob, after: str, now: datetime,
 
 
 def _record_error(job: Job, remote: vertex.RemoteJob, now: datetime) -> None:
-    """The error of a failed job may come in a later answer than the state."""
+    """Record the error of a failed job, which may come in a later answer than the state."""
     if not remote.error or job.error == remote.error:
         return
     transitions.record_event(
@@ -169,7 +169,7 @@ def _record_error(job: Job, remote: vertex.RemoteJob, now: datetime) -> None:
 
 
 def _moment(job: Job, remote: vertex.RemoteJob, after: str, now: datetime) -> datetime | None:
-    """When the state began, as far as Vertex AI reports it."""
+    """Return when the state began, as far as Vertex AI reports it."""
     updated = _plausible(remote.update_time, now)
     if after == JobState.RUNNING and job.started_at is None:
         return _plausible(remote.start_time, now) or updated
@@ -206,9 +206,9 @@ def _first_line(remote: vertex.RemoteJob) -> str:
 
 
 def mark_seen(jobs: Collection[uuid.UUID], *, now: datetime) -> None:
-    """Write that these jobs were reported at `now`: one UPDATE, and one INSERT where one is seen for the first time.
+    """Record that these jobs were seen at `now`, with one UPDATE, and one INSERT if a job is seen for the first time.
 
-    The UPDATE is SQL, because Django took a fifth of a poll to prepare the ids of thousands of jobs.
+    The UPDATE is raw SQL because Django took a fifth of a poll to prepare the ids of thousands of jobs.
     """
     if not jobs:
         return

@@ -1,6 +1,6 @@
-"""Which size a persistent resource had from when on: a row for each change, so that its whole life can be billed.
+"""The sizes of persistent resources over time: one row for each change, so that their whole life can be billed.
 
-Vertex AI returns neither earlier sizes nor earlier states. What was seen is kept, with the prices of that moment.
+Vertex AI returns neither earlier sizes nor earlier states, so what was observed is kept with the prices of that time.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,9 +16,10 @@ from jobs.strategies import KnownResource
 
 
 def record_sizes(scope: Scope, rows: Iterable[PersistentResource], missing: Sequence[str], now: datetime) -> None:
-    """Write a row for each resource of a place that differs from its newest row; the caller has locked them.
+    """Write a row for each resource of a scope that differs from its newest row. The caller has locked the resources.
 
-    `rows` were listed, those named in `missing` were not, although they had been. One query where nothing has changed.
+    `rows` were listed. `missing` are the names of resources that were listed before and are not any more. Makes one
+    query if nothing has changed.
     """
     of_place = ResourceSize.objects.filter(project=scope.project, region=scope.region)
     newest = of_place.order_by().values("resource_id").annotate(last=Max("pk")).values("last")
@@ -33,7 +34,7 @@ def record_sizes(scope: Scope, rows: Iterable[PersistentResource], missing: Sequ
 
 
 def _size(row: PersistentResource, last: ResourceSize | None, now: datetime) -> ResourceSize | None:
-    """Return what a resource is now; None where that is known, where it was never up, and for an unreadable body."""
+    """Return the size of a resource now. Return None if it is unchanged, was never up or has an unreadable body."""
     known, is_up = timeline.known_resource(row), row.is_billed
     if known is None or (last is None and not is_up):
         return None
@@ -58,7 +59,10 @@ def _gone(last: ResourceSize, now: datetime) -> ResourceSize:
 
 
 def _pools(known: KnownResource) -> list[dict[str, Any]]:
-    """Return what is billed of the resource pools, as REST; one that scales itself has at least its minimum."""
+    """Return the billed part of the resource pools, as REST.
+
+    An autoscaling pool has at least its minimum of replicas.
+    """
     found = []
     for pool in known.resource.resource_pools:
         scaling = pool.autoscaling_spec
@@ -81,7 +85,7 @@ def _prices(known: KnownResource) -> list[str | None]:
 
 
 def _creators(scope: Scope, names: set[str]) -> dict[str, int | None]:
-    """Return who has created each resource: the team that asked for it here, else the only team of the project."""
+    """Return the team that created each resource: the one that requested it here, else the only team of the project."""
     teams = Team.objects.owning(scope.project, "pk")
     found: dict[str, int | None] = dict.fromkeys(names, teams.pop() if len(teams) == 1 else None)
     changes = ResourceChange.objects.filter(

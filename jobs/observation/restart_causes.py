@@ -1,4 +1,4 @@
-"""What ended an attempt of a job: from the lines that were logged in it, else from the error of the job."""
+"""Find what ended an attempt of a job, from the log lines of the attempt or else from the error of the job."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why an attempt ended. `is_certain`: a line of the log names it; else it is the most likely cause."""
+    """Why an attempt ended. `is_certain` means that a log line names the cause; otherwise it is the most likely one."""
 
     reason: str
     message: str
@@ -31,10 +31,10 @@ class Cause:
 
 
 def cause_of(job: Job, lines: Sequence[LogLine], *, has_run: bool, is_logged: bool) -> Cause:
-    """Return why an attempt ended, given the log lines that may name a cause; the last one that does decides.
+    """Return why an attempt ended, from the last of the given log lines that names a cause.
 
-    `has_run`: Vertex AI reported that the attempt was running. `is_logged`: its whole log is known, up to the first
-    line of the next attempt; before that, a line about a machine that was taken away may not be the last.
+    `has_run` means that Vertex AI reported the attempt as running. `is_logged` means that the log of the attempt is
+    complete, up to the first line of the next one. Before that, a line about a lost machine may not be the last.
     """
     has_run = has_run or any(line.message == ATTEMPT_RUNS for line in lines)
     for line in reversed(lines):
@@ -52,13 +52,13 @@ def cause_of(job: Job, lines: Sequence[LogLine], *, has_run: bool, is_logged: bo
 
 
 def is_spot(job: Job) -> bool:
-    """Return whether the job's machines may be taken back at any time."""
+    """Return whether the job's machines may be preempted at any time."""
     strategy = strategies.STRATEGIES.get(job.strategy)
     return strategy is not None and strategy.preemptible
 
 
 def _of_message(job: Job, message: str, *, has_run: bool) -> Cause | None:
-    """Return the cause in the service's lines about an attempt; under Spot, STOCKOUT also stands for a preemption."""
+    """Return the cause named in a log line of the service. Under Spot, STOCKOUT can also mean a preemption."""
     known = diagnose(None, message)
     cause = known.cause if known is not None else "unknown"
     if cause in {"stockout", "preempted"}:
@@ -75,7 +75,7 @@ def _of_message(job: Job, message: str, *, has_run: bool) -> Cause | None:
 
 
 def _likely(job: Job, *, has_run: bool) -> Cause:
-    """Guess a cause that no line names: by the strategy, or by the error that ended the job after its restarts."""
+    """Return the most likely cause when no line names one, from the strategy or the error that ended the job."""
     reason = "unknown"
     if is_spot(job):
         reason = "preempted" if has_run else "stockout"

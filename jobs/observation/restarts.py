@@ -1,9 +1,10 @@
-"""Which restarts a job had, each recorded once, with its cause and what it was learned from.
+"""Record each restart of a job once, with its cause and how certain the cause is.
 
-Vertex AI has no field for attempts (vertex-facts 6.2), so two sources are joined. *States*: a job that goes back from
-RUNNING to PENDING or QUEUED was restarted. *The service's log*: the line with which every attempt begins comes again,
-and the end of a replica is logged. A poll can miss the first, a log can be late or unreadable, so each restart is taken
-from whichever shows it, and what both show counts once: two moments within `SAME` of each other are one restart.
+Vertex AI has no field for attempts (vertex-facts 6.2), so two sources are combined. *States*: a job that goes back from
+RUNNING to PENDING or QUEUED was restarted. *The service's log*: the line with which every attempt begins is repeated,
+and the end of a replica is logged. A poll can miss a state, and a log can be late or unreadable, so a restart is
+recorded if either source shows it. A restart in both sources is recorded once: two times within `SAME` of each other
+are one restart.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,11 +28,11 @@ from jobs.vertex.logs import TAKEN_AWAY
 PATIENCE = timedelta(seconds=30)
 """How long a restart that only the state shows waits for its cause in the log, while the job waits for machines."""
 STOP_GRACE = timedelta(seconds=30)
-"""A replica that is taken away goes on writing for at most so long."""
+"""A replica whose machine is taken away writes for at most this long."""
 GRACE = timedelta(seconds=45)
-"""After this, with what is logged late, it is clear what became of a replica that was taken away."""
+"""After this time, which includes late lines, it is clear what happened to a replica that lost its machine."""
 SHORTLY = timedelta(seconds=5)
-"""Lines that belong to an end may carry a time a little after it."""
+"""Lines that belong to an end may carry a slightly later time."""
 OF_REPLICA = {
     "worker_restart": "{} was stopped by Vertex AI, as by an eviction, and started again on its machine.",
     "maintenance": "{} was moved to another machine by maintenance and started again there.",
@@ -42,7 +43,10 @@ OF_REPLICA = {
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """One restart: of the whole job where `replica` is empty, else of that replica. `learned_at`: from its state."""
+    """One restart, of the whole job if `replica` is empty, else of that replica.
+
+    `learned_at` is the time the restart was observed in the job's state, if it was.
+    """
 
     at: datetime
     reason: str
@@ -54,10 +58,10 @@ class Restart:
 
 
 def record_restarts(job: Job, *, now: datetime) -> None:
-    """Record the restarts that states and log show and that no event holds yet, and causes found since.
+    """Record the restarts that states and log show and that have no event yet, and causes found since.
 
-    Observer and log reader may both call it, also at once: the job's row is locked and read again, and repeating it is
-    harmless. `job` itself stays as it is.
+    The observer and the log reader may both call this, even at the same time. The job's row is locked and read again,
+    and a repeated call is harmless. `job` itself is not changed.
     """
     with transaction.atomic():
         locked = Job.objects.select_for_update().get(pk=job.pk)
@@ -81,7 +85,7 @@ def record_restarts(job: Job, *, now: datetime) -> None:
 
 
 def _whole_restarts(job: Job, events: Sequence[JobEvent], lines: Sequence[LogLine]) -> list[Restart]:
-    """Restarts of the whole job: the state went back, or an attempt began again in the service's log."""
+    """Return the restarts of the whole job: the state went back, or an attempt began again in the service's log."""
     back = [event for event in events if event.from_state in BILLABLE and event.to_state in WAITING_AT_VERTEX]
     moments: list[tuple[datetime, datetime | None, bool]] = []
     for line in _later_attempts(job, lines):
@@ -114,10 +118,10 @@ def _whole_restarts(job: Job, events: Sequence[JobEvent], lines: Sequence[LogLin
 
 
 def _later_attempts(job: Job, lines: Sequence[LogLine]) -> list[LogLine]:
-    """The lines with which the second attempt and every later one begin.
+    """Return the lines with which the second and every later attempt begin.
 
-    Of a log that was not read from its beginning, the first line kept may be that of a later attempt: it then comes
-    after the job ran for the first time.
+    If the log was not read from its beginning, the first line kept may belong to a later attempt. It then comes after
+    the job ran for the first time.
     """
     begins = [line for line in lines if line.message == ATTEMPT_BEGINS]
     is_first_kept = not begins or job.started_at is None or begins[0].timestamp <= job.started_at
@@ -125,11 +129,11 @@ def _later_attempts(job: Job, lines: Sequence[LogLine]) -> list[LogLine]:
 
 
 def _replica_restarts(job: Job, lines: Sequence[LogLine], whole: Sequence[datetime], now: datetime) -> list[Restart]:
-    """Restarts of single replicas: one was taken away, and wrote again before the job was restarted or ended.
+    """Return the restarts of single replicas that lost their machine and wrote again before the job restarted or ended.
 
-    A replica that is taken away together with the whole job still writes in its grace, so what becomes of it is decided
-    when that is over. An exit code is an error of the program, which is final for the job: what its container writes
-    when it starts once more is no restart.
+    A replica that is stopped together with the whole job still writes in its grace period, so the decision is made
+    after that. An exit code is an error of the program, which is final for the job. Lines its container writes when it
+    starts once more are not a restart.
     """
     found: list[Restart] = []
     for line in lines:
@@ -144,7 +148,7 @@ def _replica_restarts(job: Job, lines: Sequence[LogLine], whole: Sequence[dateti
 
 
 def _taken_away(job: Job, line: LogLine, until: datetime) -> Iterable[Restart]:
-    """The restart of a replica whose machine was taken away: there, on another one, or with the trial that it runs."""
+    """Yield the restart of a replica that lost its machine: there, on another machine, or with its trial."""
     again = _lines_after(job, line.replica, line.timestamp, until)
     moved = next((each for each in again if line.machine and each.machine not in {"", line.machine}), None)
     if moved is None and not any(each.timestamp - line.timestamp > STOP_GRACE for each in again):
@@ -158,7 +162,7 @@ def _taken_away(job: Job, line: LogLine, until: datetime) -> Iterable[Restart]:
 
 
 def _evicted(job: Job, line: LogLine, until: datetime) -> Iterable[Restart]:
-    """Restarts of replicas of which the service logs that they ended for a reason that is not permanent."""
+    """Yield the restarts of replicas that, according to the service's log, ended for a reason that is not permanent."""
     for end in read_exits(line.message)[1]:
         again = _lines_after(job, end.replica, line.timestamp, until) if end.reason.lower() in NOT_PERMANENT else []
         if again:
@@ -167,7 +171,10 @@ def _evicted(job: Job, line: LogLine, until: datetime) -> Iterable[Restart]:
 
 
 def _lines_after(job: Job, replica: str, after: datetime, before: datetime) -> list[LogLine]:
-    """The first lines that show whether a replica goes on, and where: one for each machine, and one after its grace."""
+    """Return the first lines that show whether and where a replica continues.
+
+    These are the first line, the first one on another machine, and the first one after the grace period.
+    """
     lines = LogLine.objects.filter(job=job, replica=replica, timestamp__gt=after, timestamp__lt=before)
     lines = lines.order_by("timestamp", "pk")
     first = lines.exclude(message__startswith=TAKEN_AWAY).first()
@@ -177,7 +184,7 @@ def _lines_after(job: Job, replica: str, after: datetime, before: datetime) -> l
 
 
 def _nearest(moment: datetime, events: Sequence[JobEvent]) -> JobEvent | None:
-    """The event closest to a moment, if it is close enough to be the same thing."""
+    """Return the event closest to a time if it is close enough to be the same restart, else None."""
     near = [event for event in events if abs(event.occurred_at - moment) <= SAME]
     return min(near, key=lambda event: abs(event.occurred_at - moment), default=None)
 
@@ -202,7 +209,7 @@ def _record(job: Job, restart: Restart, now: datetime) -> None:
 
 
 def _explain(job: Job, event: JobEvent, restart: Restart, now: datetime) -> None:
-    """A cause that the log gave after the restart was recorded is an event of its own; history stays as it was."""
+    """Record a cause found in the log after the restart as an event of its own. The first event is not changed."""
     if event.detail.get("is_certain", True) or not restart.is_certain:
         return
     transitions.record_event(

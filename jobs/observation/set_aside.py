@@ -1,7 +1,7 @@
-"""One item that cannot be stored or read is set aside with its reason and never stops its neighbours.
+"""Set aside a single item that cannot be stored or read, with the reason, so that it does not stop the others.
 
-`SetAside` is used for one poll of one place. What fails for the whole place, such as a call of Vertex AI, a claim that
-was lost or a database that does not answer, is passed on: only what is wrong with one item ends here.
+`SetAside` is used for one poll of one scope. A failure of the whole scope is passed on, such as a failed call of Vertex
+AI, a lost claim or a database that does not answer. Only an error of a single item is handled here.
 """
 
 import logging
@@ -21,18 +21,18 @@ from jobs.queue.claims import ClaimLost
 logger = logging.getLogger(__name__)
 
 MAX_ITEMS = 2_000
-"""Rows that are kept; the ones that were met longest ago go first."""
+"""Number of rows kept. Those seen longest ago are deleted first."""
 MAX_NEW_ITEMS = 100
-"""Of one poll; further ones are only counted."""
+"""Number of items recorded per poll. Further ones are only counted."""
 MAX_REASON_CHARACTERS = 1_000
 OF_THE_WHOLE = (vertex.VertexError, ClaimLost, NotPermitted, OperationalError, InterfaceError)
-"""What is not wrong with one item: the place, the database or the person."""
+"""Errors that are not those of one item, but of the scope, the database or the person."""
 
 Row = TypeVar("Row", bound=models.Model)
 
 
 class SetAside:
-    """What one poll of one place sets aside; `count` is the number of items."""
+    """What one poll of one scope sets aside. `count` is the number of items."""
 
     def __init__(self, place: str, *, now: datetime) -> None:
         self._place, self._now = place, now
@@ -40,23 +40,23 @@ class SetAside:
 
     @property
     def words(self) -> str:
-        """What to write on the place's row, or nothing."""
+        """The message to write on the scope's row, or ""."""
         if not self.count:
             return ""
         items = "1 item" if self.count == 1 else f"{self.count:,} items"
         return f"{items} could not be read or stored and were left out; an administrator sees why in “Set aside items”."
 
     def put(self, item: str, reason: str, *, is_kept: bool = False) -> bool:
-        """Write down that an item was left out, or with `is_kept` that it was stored with parts cut.
+        """Record that an item was left out, or with `is_kept` that it was stored with parts cut.
 
-        Returns whether it was met for the first time.
+        Return whether the item is recorded for the first time.
         """
         self.count += not is_kept
         return self.count <= MAX_NEW_ITEMS and _write(self._place, item, reason, is_kept, self._now)
 
     @contextmanager
     def item(self, name: str) -> Iterator[None]:
-        """Run a block for one item in a savepoint of its own: what goes wrong with the item ends only the block."""
+        """Run a block for one item in its own savepoint. An error of the item ends only the block."""
         try:
             with transaction.atomic():
                 yield
@@ -71,9 +71,9 @@ class SetAside:
     def store(
         self, rows: Sequence[Row], write: Callable[[Sequence[Row]], object], *, name: Callable[[Row], str]
     ) -> None:
-        """Write rows in bulk with `write`, each made to fit; where that fails, one by one, each on its own.
+        """Write rows in bulk with `write`, each made to fit. If that fails, write them one by one.
 
-        `name` is the display name of a row.
+        `name` returns the display name of a row.
         """
         for row in rows:
             if cuts := storable.fit(row):
@@ -104,9 +104,9 @@ def _write(place: str, item: str, reason: str, is_kept: bool, now: datetime) -> 
         again = {"count": F("count") + 1, "last_at": now, "reason": met.reason, "is_kept": is_kept}
         is_new = not known.update(**again)
         if is_new:
-            # Another worker may meet the item for the first time at the same moment.
+            # Another worker may record the item for the first time at the same moment.
             SetAsideItem.objects.bulk_create([met], ignore_conflicts=True)
-            # The ones that were met longest ago go first.
+            # Delete the items seen longest ago.
             newest = SetAsideItem.objects.order_by("-last_at", "-pk").values_list("pk", flat=True)
             too_many = list(newest[MAX_ITEMS : MAX_ITEMS + MAX_NEW_ITEMS])
             if too_many:

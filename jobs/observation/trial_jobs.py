@@ -1,8 +1,8 @@
-"""The custom jobs of trials: only their states show when a trial had machines, and so what it cost.
+"""Poll the custom jobs of trials: only their states show when a trial had machines, and so what it cost.
 
-A tuning job reports a trial that waits for machines and one that runs alike as ACTIVE. So the custom job of
-each trial is asked for by name, those first that were asked for longest ago, until it has ended; of hundreds at once
-each poll asks for a part. A call that fails changes nothing of what is known.
+A tuning job reports ACTIVE both for a trial that waits for machines and for one that runs. So the custom job of each
+trial is requested by name until it has ended, those requested longest ago first. Each poll requests only some of
+hundreds of them. A failed call does not change what is recorded.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,29 +23,29 @@ from jobs.timeline.trial_time import ENDED
 from jobs.vertex import RemoteJob
 
 AT_ONCE = 50
-"""Custom jobs that one poll asks for: with a poll every ten seconds half of the read quota of a region."""
+"""Custom jobs requested per poll. At one poll every ten seconds this is half of the read quota of a region."""
 SETTLED_WITHIN = timedelta(minutes=10)
-"""How long after the end of a tuning job the custom jobs of its trials are asked for that could not be before."""
+"""How long after the end of a tuning job the remaining custom jobs of its trials are still requested."""
 MAX_STATES = 100
-"""Changes of one custom job that are kept; six restarts of each kind bring fewer."""
+"""State changes kept of one custom job. Six restarts of each kind cause fewer."""
 MAX_AHEAD = timedelta(minutes=10)
-"""A time that lies further ahead of ours is not believed."""
+"""A time further in the future is ignored."""
 COLUMNS = ("job_states", "job_error", "job_asked_at", "job_is_settled")
 
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """What a poll asks for single jobs with."""
+    """What a poll needs to request single jobs."""
 
     get: Callable[[str, str, str], RemoteJob]
-    """Given a kind, the name of a job and the service account of its calls: what Vertex AI returns for it."""
+    """Takes a kind, a job's name and the service account of the call. Returns the job from Vertex AI."""
     aside: SetAside
     watch: cadence.Stopwatch
     now: datetime
 
 
 def trials_to_ask(scope: Scope, now: datetime) -> QuerySet[Trial]:
-    """Return the trials of a scope's jobs whose custom job may still have news, asked for longest ago first."""
+    """Return the trials of a scope's jobs whose custom job may still have news, those requested longest ago first."""
     is_open = Q(job__ended_at=None) | Q(job__ended_at__gt=now - SETTLED_WITHIN)
     place = {"job__project": scope.project, "job__region": scope.region, "job__kind": scope.kind}
     found = Trial.objects.filter(is_open, **place, job_is_settled=False).exclude(custom_job="")
@@ -53,9 +53,9 @@ def trials_to_ask(scope: Scope, now: datetime) -> QuerySet[Trial]:
 
 
 def poll_trial_jobs(scope: Scope, lookup: Lookup) -> vertex.VertexError | None:
-    """Ask for custom jobs of trials, and record their states; return the last failure.
+    """Get custom jobs of trials and record their states. Return the last failure, if any.
 
-    Ends early when the rate limit or the time of the poll is used up. The caller holds the claim.
+    End early if the rate limit or the time of the poll is used up. The caller holds the claim.
     """
     answers: dict[UUID, list[tuple[int, RemoteJob | None]]] = {}
     last_error: vertex.VertexError | None = None
@@ -91,9 +91,9 @@ def _record(job: UUID, answers: Sequence[tuple[int, RemoteJob | None]], now: dat
 
 
 def record_answer(trial: Trial, remote: RemoteJob | None, now: datetime) -> None:
-    """Bring a trial up to what was answered about its custom job; None: Vertex AI does not know it.
+    """Update a trial from the answer about its custom job. None means that Vertex AI does not know the custom job.
 
-    A job that is not known may only be so for a moment, so that the trial of one is settled when it has ended itself.
+    That may be temporary, so such a trial is settled only if it has ended itself.
     """
     trial.job_asked_at = now
     if remote is None:
@@ -109,15 +109,15 @@ def record_answer(trial: Trial, remote: RemoteJob | None, now: datetime) -> None
 
 
 def is_old(changes: Sequence[tuple[str, datetime]], remote: RemoteJob, now: datetime) -> bool:
-    """Return whether an answer is older than one that was used."""
+    """Return whether an answer is older than one already used."""
     updated = _plausible(remote.update_time, now)
     return bool(changes) and updated is not None and updated < changes[-1][1]
 
 
 def with_answer(changes: list[tuple[str, datetime]], remote: RemoteJob, now: datetime) -> list[tuple[str, datetime]]:
-    """Return a custom job's changes of state with what an answer adds at their end.
+    """Return a custom job's state changes followed by those that an answer adds.
 
-    The first start is known also when nobody saw it; "" is a wait before it that nobody saw.
+    The first start is known even if no poll observed it. "" is a wait before it that no poll observed.
     """
     started, created = _plausible(remote.start_time, now), _plausible(remote.create_time, now)
     updated, state = _plausible(remote.update_time, now), states.from_vertex(remote.state)
@@ -142,9 +142,9 @@ def _plausible(moment: datetime | None, now: datetime) -> datetime | None:
 
 
 def count_trials(job: Job, *, now: datetime) -> None:
-    """Write what lists show of a tuning job's trials into its row: their machine time until `now`, and their summary.
+    """Write the trial columns of a tuning job that lists show: machine time until `now`, and a summary.
 
-    The caller has written the trials and holds the job's row.
+    The caller has written the trials and holds the lock on the job's row.
     """
     found = timeline.study(job, job.trials.all())
     if found is None:

@@ -1,8 +1,8 @@
-"""The trials of a tuning job as Vertex AI returns them: one row each, written only where something changed.
+"""The trials of a tuning job as Vertex AI returns them: one row each, written only if something changed.
 
-Only an answer about one job holds `trials[]`; lists leave it out (vertex-facts 2.1), so an answer without it shows
-nothing about trials and no row is ever removed. An entry that cannot be read or stored is set aside and takes no other
-with it. A trial that has ended is only changed by an answer that also shows it as ended.
+Only an answer about a single job contains `trials[]`; lists leave it out (vertex-facts 2.1). So an answer without it
+shows nothing about trials, and no row is ever removed. An entry that cannot be read or stored is set aside and does not
+affect the others. A trial that has ended is only changed by an answer that also shows it as ended.
 """
 
 import math
@@ -19,7 +19,7 @@ from jobs.timeline.trial_time import ENDED
 from jobs.vertex import RemoteJob, wire
 
 UNSPECIFIED = "STATE_UNSPECIFIED"
-"""proto3 JSON leaves the default out."""
+"""The default state, which proto3 JSON leaves out."""
 COLUMNS = (
     "state", "parameters", "metrics", "step_count", "measurements", "started_at", "ended_at", "infeasible_reason",
     "custom_job",
@@ -27,21 +27,21 @@ COLUMNS = (
 MAX_ID_LENGTH = MAX_STATE_LENGTH = 32
 MAX_NAME_LENGTH = 255
 MAX_MEASUREMENTS = 100
-"""Of one trial; of more, the last and every second of the others are kept."""
+"""Measurements kept of one trial. If there are more, the last one and every second of the others are kept."""
 MAX_INTEGER = 2**63 - 1
-"""What the columns hold; Vertex AI documents no limits."""
+"""The largest integer that the columns can hold. Vertex AI documents no limits."""
 
 
 def record_trials(job: Job, remote: RemoteJob, *, now: datetime) -> bool:
-    """Keep what an answer holds about each trial and return whether that is news; then the trials have to be counted.
+    """Save what an answer contains about each trial. Return whether that is news; the trials then have to be counted.
 
-    The caller holds the claim and has dropped answers that are stale. Costs one SELECT, and one INSERT and one UPDATE
-    where there is news.
+    The caller holds the claim and has dropped stale answers. Makes one SELECT, and one INSERT and one UPDATE if there
+    is news.
     """
     aside = SetAside(f"trials of job {job.pk}", now=now)
     reported = {trial.trial_id: trial for trial in read_trials(remote.raw.get("trials"), on_odd=aside.put)}
     for trial in reported.values():
-        storable.fit(trial)  # before it is compared with what was kept
+        storable.fit(trial)  # before it is compared with the saved row
     if not reported:
         return False
     known = {trial.trial_id: trial for trial in Trial.objects.filter(job=job, trial_id__in=list(reported))}
@@ -71,9 +71,9 @@ def _name(row: Trial) -> str:
 
 
 def read_trials(entries: object, *, on_odd: Callable[[str, str], object] = lambda *_: None) -> Iterator[Trial]:
-    """Read `trials[]` into rows that belong to no job yet; one without an id or a state is given to `on_odd`."""
+    """Yield rows of `trials[]` that belong to no job yet. Entries without an id or a state are passed to `on_odd`."""
     for index, trial in enumerate(map(wire.mapping, _entries(entries))):
-        # The number of a trial also ends its name.
+        # The number of a trial is also the end of its name.
         number = trial.get("id") or _text(trial.get("name")).rpartition("/")[2]
         found = str(number) if isinstance(number, str | int) else ""
         trial_id = found if len(found) <= MAX_ID_LENGTH else ""
@@ -97,7 +97,7 @@ def read_trials(entries: object, *, on_odd: Callable[[str, str], object] = lambd
 
 
 def _take_over(row: Trial, reported: Trial) -> bool:
-    """Update a row to what was reported; False when that is nothing new, or takes back an end."""
+    """Update a row to what was reported. Return False if nothing is new or the answer would undo an end."""
     if row.state in ENDED and reported.state not in ENDED:
         return False
     news = {name: getattr(reported, name) for name in COLUMNS if getattr(reported, name) != getattr(row, name)}
@@ -107,18 +107,18 @@ def _take_over(row: Trial, reported: Trial) -> bool:
 
 
 def _parameters(entries: object) -> dict[str, float | str]:
-    """The value of each parameter: a number, or a word of a categorical one."""
+    """Return the value of each parameter: a number, or the text of a categorical one."""
     pairs = _pairs(entries, "parameterId", None)
     return {name: value for name, value in pairs if _is_number(value) or isinstance(value, str)}
 
 
 def _metrics(entries: object) -> dict[str, float]:
-    """The value of each metric. proto3 JSON leaves out a zero; a value such as "NaN" cannot be compared and is none."""
+    """Return the value of each metric. proto3 JSON leaves out a zero. Values such as "NaN" are dropped."""
     return {name: float(value) for name, value in _pairs(entries, "metricId", 0.0) if _is_number(value)}
 
 
 def _measurements(entries: object) -> list[list[Any]] | None:
-    """Return the measurements in their order as the column keeps them, of many every second; None where there is none.
+    """Return the measurements in order as the column stores them, every second one if there are many. None if empty.
 
     Vertex AI orders them by step and time (Trial.measurements, trial.proto, read 2026-11-22).
     """
@@ -150,14 +150,14 @@ def _entries(value: object) -> list[Any]:
 
 
 def _is_number(value: object) -> bool:
-    """Whether it is a number that a double holds."""
+    """Return whether the value is a number that fits a double."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return math.isfinite(value) if isinstance(value, float) else abs(value) <= sys.float_info.max
 
 
 def _whole(value: object) -> int | None:
-    """An int64, which JSON carries as text."""
+    """Return an int64, which JSON carries as text, or None."""
     number = wire.whole(value)
     return number if number is not None and abs(number) <= MAX_INTEGER else None
 

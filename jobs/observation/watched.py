@@ -1,4 +1,4 @@
-"""Which jobs of a scope Vertex AI may still have news about, and whether an answer about one of them is news."""
+"""List the jobs of a scope that Vertex AI may have news about, and decide whether an answer is news."""
 
 import uuid
 from collections.abc import Iterable
@@ -15,17 +15,17 @@ from jobs.observation.record import BLIND_AFTER
 from jobs.states import JobState
 
 ERROR_WINDOW = timedelta(minutes=5)
-"""How long after its end a job may fail to give a reason until we believe that there is none (vertex-facts 6.1)."""
+"""How long after a job's end its error may arrive before we assume that there is none (vertex-facts 6.1)."""
 ERROR_LATEST = timedelta(hours=6)
-"""After this nobody asks any more, whatever kept us from hearing of it."""
+"""After this the error of an ended job is not requested any more, even if no answer has come."""
 LOST_ASKED_FOR, LOST_LISTED = timedelta(hours=1), timedelta(days=1)
-"""How long a lost job is still asked for by name, and followed again when a list holds it."""
+"""How long a lost job is still requested by name, and how long it is followed again if a list contains it."""
 DUPLICATE_WINDOW = timedelta(days=1)
-"""How long after a request a second job of it is looked for in a scope where nothing else is watched."""
+"""How long after a request its duplicates are looked for in a scope where nothing else is watched."""
 
 
 class WatchedJob(NamedTuple):
-    """The columns of a job that show whether an answer is news: ten thousand of them are held at once."""
+    """The columns of a job that show whether an answer is news. Ten thousand of them are in memory at once."""
 
     pk: uuid.UUID
     remote_name: str
@@ -33,32 +33,32 @@ class WatchedJob(NamedTuple):
     has_started: bool
     runs_long: bool
     was_blind: bool
-    """Nobody has looked for so long that `record` writes it down."""
+    """Whether there was no poll for so long that `record` records it."""
     is_to_be_cancelled: bool
     is_asked_for: bool
-    """Whether it is asked for by name when the list does not hold it."""
+    """Whether the job is requested by name if the list does not contain it."""
     acts_as: str = ""
-    """The service account of its calls."""
+    """The service account used for its calls."""
 
     @property
     def may_be_restarting(self) -> bool:
-        """Whether the job has run before and waits for machines again."""
+        """Whether the job has run before and is waiting for machines again."""
         return self.has_started and self.state in states.WAITING_AT_VERTEX
 
     def is_news(self, remote: vertex.RemoteJob) -> bool:
-        """Return whether `record` would write more than that it was seen, or a restart may be waiting for its cause."""
+        """Return whether `record` would write more than the time it was seen, or a restart may still need a cause."""
         state = states.from_vertex(remote.state)
         start_is_unknown = not self.has_started and state != JobState.RUNNING and bool(remote.start_time)
         is_other = state != self.state or bool(remote.error)
         return is_other or start_is_unknown or self.was_blind or self.may_be_restarting
 
     def has_just_ended(self, remote: vertex.RemoteJob) -> bool:
-        """Return whether an answer is the first that shows that the job has ended."""
+        """Return whether an answer is the first one that shows that the job has ended."""
         return states.from_vertex(remote.state) in states.FINISHED and self.state not in states.FINISHED
 
 
 def list_watched(scope: Scope, now: datetime) -> list[WatchedJob]:
-    """Jobs that Vertex AI may still have news about: active ones, those that ended without their error, and lost ones.
+    """Return the jobs that Vertex AI may have news about: active ones, ended ones without their error, and lost ones.
 
     The error follows about a minute after the end of a job that failed or was cancelled (vertex-facts 6.1).
     """
@@ -83,12 +83,12 @@ def list_watched(scope: Scope, now: datetime) -> list[WatchedJob]:
 
 
 def list_accounts(scope: Scope, watched: Iterable[WatchedJob]) -> list[str]:
-    """Return the service accounts that a scope is listed as: those of its jobs, else that of the project's teams."""
+    """Return the service accounts a scope is listed with: those of its jobs, else that of the project's teams."""
     return sorted({job.acts_as for job in watched} or {account_of(scope.project)})
 
 
 def scope_filter(scope: Scope) -> dict[str, str]:
-    """What the jobs of a scope have in common."""
+    """Return the filter that selects the jobs of a scope."""
     return {"project": scope.project, "region": scope.region, "kind": scope.kind}
 
 

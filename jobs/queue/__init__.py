@@ -1,4 +1,4 @@
-"""The database is the queue: claims of rows that are due, the rate limits of Vertex AI, and whether it may send."""
+"""The queue in the database: claims of due rows, rate limits for Vertex AI, and whether this database may send jobs."""
 
 from jobs.queue.installation import mark_restored
 from jobs.queue.installation import owner_instance as database_owner

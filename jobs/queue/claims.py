@@ -1,7 +1,7 @@
-"""Claims: one worker at a time holds a row while it talks to Vertex AI. Jobs are claimed in `submission/adapters.py`.
+"""Claims: one worker at a time holds a row while it calls Vertex AI. `submission/adapters.py` claims jobs.
 
-A claim is a token with an end. The end frees rows of a worker that died; the token makes a worker that was late notice
-that somebody else has taken over, so that it drops what it learned.
+A claim is a token with an expiry time. The expiry frees the rows of a worker that died. The token lets a late worker
+notice that another one has taken over, so that it drops its results.
 """
 
 import uuid
@@ -20,20 +20,23 @@ from jobs.vertex import VertexError
 Kind = TypeVar("Kind", bound=PollTarget)
 
 LEASE = timedelta(seconds=30)
-"""Longer than a step usually takes. One that takes longer is harmless: its answer is dropped and asked for again."""
+"""Longer than a step usually takes. A longer step is harmless: its answer is dropped and requested again."""
 
 JOB_LEASE = timedelta(seconds=45)
-"""Of a job: longer than a whole call may take, so that a create has ended before another worker may begin."""
+"""The lease of a job.
+
+It is longer than a whole call may take, so that a create has ended before another worker starts.
+"""
 
 MAX_PAUSE = timedelta(minutes=5)
 
 
 class ClaimLost(Exception):
-    """Another worker has taken the row over; what was learned since is dropped."""
+    """Another worker has claimed the row. The results since then are dropped."""
 
 
 def claim_poll(row: type[Kind], pk: int, now: datetime) -> Kind | None:
-    """Take a scope or a feed for one poll; None when it is not due or held by another worker."""
+    """Claim a scope or a feed for one poll. Return None if it is not due or another worker holds it."""
     token = uuid.uuid4()
     rows: QuerySet[Kind] = row.objects.all()
     taken = row.objects.due(now).filter(pk=pk).order_by().update(claim=token, claimed_until=now + LEASE)
@@ -41,7 +44,7 @@ def claim_poll(row: type[Kind], pk: int, now: datetime) -> Kind | None:
 
 
 def claim_upkeep(name: str, now: datetime) -> Upkeep | None:
-    """Take work that the site does for itself, for one run; None when it is not due or another worker does it."""
+    """Claim an upkeep task for one run. Return None if it is not due or another worker runs it."""
     row, _ = Upkeep.objects.get_or_create(name=name, defaults={"due_at": now})
     return claim_poll(Upkeep, row.pk, now)
 
@@ -49,37 +52,37 @@ def claim_upkeep(name: str, now: datetime) -> Upkeep | None:
 def release_poll(
     row: PollTarget, *, due_at: datetime | None, answered_at: datetime | None, last_error: str = "", **columns: Any
 ) -> None:
-    """Give a scope or feed back after a poll that went well, and set when the next one is due.
+    """Release a scope or feed after a successful poll, and set when the next one is due.
 
-    `last_error` is what went wrong with single jobs although the whole was answered; it makes no pause longer.
+    `last_error` describes what failed for single jobs although the poll was answered. It does not lengthen the pause.
     """
     columns |= {"failing_since": None, "failures": 0, "last_error": last_error, "answered_at": answered_at}
     _release(row, due_at=due_at, **columns)
 
 
 def postpone_poll(row: PollTarget, *, due_at: datetime) -> None:
-    """Give a scope or feed back without a poll."""
+    """Release a scope or feed without a poll."""
     _release(row, due_at=due_at)
 
 
 def renew_poll(row: PollTarget, *, now: datetime) -> bool:
-    """Hold a scope or feed for another lease; False when another worker has taken it over.
+    """Renew the claim on a scope or feed for another lease. Return False if another worker has claimed it.
 
-    In a transaction it also keeps others from taking it until the end.
+    In a transaction this also prevents others from claiming it until the end.
     """
     return bool(type(row).objects.filter(pk=row.pk, claim=row.claim).update(claimed_until=now + LEASE))
 
 
 def keep_poll(row: PollTarget, *, now: datetime) -> None:
-    """Hold a scope or feed as `renew_poll` does; raises ClaimLost when another worker has taken it over."""
+    """Renew the claim as `renew_poll` does. Raise ClaimLost if another worker has claimed the row."""
     if not renew_poll(row, now=now):
         raise ClaimLost
 
 
 def release_failed(row: PollTarget, error: VertexError, *, now: datetime) -> None:
-    """Give a scope or feed back after a failure; the pause is what Google asked for, else doubles.
+    """Release a scope or feed after a failure. The pause is the one Google asked for, else it doubles.
 
-    Our own full rate limit is no failure: the next poll is due when a call fits.
+    A full rate limit of our own is not a failure: the next poll is due when the limit allows it.
     """
     if isinstance(error, OverRateLimit):
         _release(row, due_at=now + (error.retry_after or settings.POLL_INTERVAL), last_error=str(error))
@@ -94,7 +97,7 @@ def _release(row: PollTarget, **columns: Any) -> None:
 
 
 def last_run(name: str) -> Upkeep | None:
-    """Return the row of work that the site does for itself, with its last result or error; None before the first."""
+    """Return the row of an upkeep task with its last result or error, or None before its first run."""
     return Upkeep.objects.filter(name=name).first()
 
 

@@ -1,11 +1,13 @@
-"""Whether this database may send jobs, and since when it is known not to have been replaced by an older copy.
+"""Decide whether this database may send jobs, and since when it is known not to have been replaced by an older copy.
 
-A restored backup, a copy of the database used for staging, or a replica that took over and lacks the last commits does
-not know all that was sent. Three things keep its jobs from being sent again. A database belongs to one instance, by
-name: a site of another name sends nothing. A request from before the start of a worker's process is looked up at Vertex
-AI by its label before that worker sends it. And where the row names another server or other tables than there are, or a
-worker misses an event that it had seen, every request that is not sent counts as in doubt from then on, for all
-workers: it is looked up until it is certain that Vertex AI does not have it.
+A restored backup, a copy of the database used for staging, or a replica that took over without the last commits does
+not record everything that was sent. Three rules keep its jobs from being sent again:
+
+- A database belongs to one instance, by name. A site with another name sends nothing.
+- A request from before a worker process started is looked up at Vertex AI by its label before that worker sends it.
+- If the row names another server or other tables than the present ones, or a worker misses an event it has seen, every
+  unsent request is in doubt from then on, for all workers. It is looked up until it is certain that Vertex AI does not
+  have it.
 """
 
 import logging
@@ -27,7 +29,7 @@ logger = logging.getLogger(__name__)
 WENT_BACK = "The database was restarted or replaced, or misses events: requests are looked up before they are sent."
 
 EventMark = tuple[Any, ...]
-"""What no two events share: number, job and time."""
+"""The number, job and time of an event, which no two events share."""
 
 
 @dataclass(slots=True)
@@ -38,9 +40,9 @@ class Watch:
     newest_event: EventMark | None = None
 
     def misses_event(self, now: datetime, newest: EventMark | None, is_known: Callable[[EventMark], bool]) -> bool:
-        """Remember the newest event; return whether the one that was remembered before is gone.
+        """Store the newest event and return whether the one stored before is gone.
 
-        `is_known` returns whether an event is there. An older copy gives the same numbers again, to other events.
+        `is_known` returns whether an event exists. An older copy assigns the same numbers again, to other events.
         """
         seen, self.newest_event = self.newest_event, newest
         is_gone = seen is not None and not is_known(seen)
@@ -54,13 +56,13 @@ _lock = threading.Lock()
 
 
 def trusted_since(now: datetime) -> datetime:
-    """Return since when nothing was lost from this database, as far as this process knows.
+    """Return the time since which nothing was lost from this database, as far as this process knows.
 
-    Every sweep and every submission asks, so that a process hardly ever knows less than an older copy does.
+    Every sweep and every submission calls this, so that a process rarely knows less than an older copy does.
     """
     row = load_installation(now)
     with _lock:
-        # Retention never removes a change of state.
+        # Retention never deletes a state change.
         events = JobEvent.objects.filter(kind=JobEvent.Kind.STATE).order_by("-pk")
         newest = events.values_list("pk", "job_id", "recorded_at").first()
         misses_event = _watch.misses_event(now, newest, _is_known)
@@ -84,19 +86,19 @@ def may_send(now: datetime) -> bool:
 
 
 def owner_instance() -> str:
-    """Return the name of the instance that this database belongs to; "" before its first worker started."""
+    """Return the name of the instance that this database belongs to, or "" before its first worker has started."""
     return Installation.objects.filter(pk=1).values_list("instance", flat=True).first() or ""
 
 
 def is_external() -> bool:
-    """Return whether the database belongs to an instance of another name, so that nothing is sent from here."""
+    """Return whether the database belongs to another instance, so that nothing is sent from here."""
     return owner_instance() not in {"", settings.INSTANCE}
 
 
 def mark_restored(reason: str, *, now: datetime, take_over: bool = False) -> int:
-    """Let every request that is not sent be looked up until it is certain that Vertex AI does not have it.
+    """Mark every unsent request to be looked up until it is certain that Vertex AI does not have it.
 
-    `take_over` makes the database this instance's. Returns how many requests that are.
+    `take_over` assigns the database to this instance. Returns the number of marked requests.
     """
     with transaction.atomic():
         defaults = {"instance": settings.INSTANCE, "trusted_since": now}
@@ -109,12 +111,12 @@ def mark_restored(reason: str, *, now: datetime, take_over: bool = False) -> int
 
 
 def load_installation(now: datetime) -> Installation:
-    """Return the row; the first worker of a database writes it, with the name of its own instance."""
+    """Return the installation row. The first worker of a database creates it with the name of its own instance."""
     row = Installation.objects.filter(pk=1).first()
     if row is None:
         defaults = {"instance": settings.INSTANCE, "trusted_since": now, "identity": _identity()}
         row, _ = Installation.objects.get_or_create(pk=1, defaults=defaults)
-    elif not row.identity:  # written by a release that kept it in memory
+    elif not row.identity:  # created by a release that kept it in memory
         row.identity = _identity()
         Installation.objects.filter(pk=1, identity="").update(identity=row.identity)
     return row
@@ -126,9 +128,9 @@ def _is_known(mark: EventMark) -> bool:
 
 
 def _identity() -> str:
-    """Return what changes when the database is restarted, fails over or is restored.
+    """Return a value that changes when the database is restarted, fails over or is restored.
 
-    PostgreSQL: when the server started, and the numbers of the table and of its file, which TRUNCATE changes as well.
+    PostgreSQL: the start time of the server, and the numbers of the table and its file, which TRUNCATE also changes.
     SQLite: the number of the file.
     """
     if connection.vendor == "postgresql":

@@ -1,12 +1,12 @@
-"""How often Google may be called: one budget for all workers, kept in Redis, below Google's own quota.
+"""Limit the calls to Google: one rate limit for all workers, kept in Redis, below Google's own quota.
 
-Google counts per project and region: 60 creations and deletions a minute, 600 of everything else; Cloud Logging counts
-60 reads a minute per project (vertex-facts 10.1 and 11.1). A call that does not fit is not made: its row becomes due
-again when it fits, so that nobody waits inside a worker.
+Google counts per project and region: 60 creations and deletions a minute, and 600 of all other calls. Cloud Logging
+counts 60 reads a minute per project (vertex-facts 10.1 and 11.1). A call over the limit is not made. Its row becomes
+due again when the limit allows it, so that no worker waits.
 
-The rule is exact: at most `rate` calls in any sixty seconds. Redis keeps the times of the last `rate` calls; the oldest
-of them has to be a minute old. Its own clock counts, so workers on several machines need not agree on the time. Without
-Redis each process allows itself a small share of the rate; it is never unlimited.
+The limit is exact: at most `rate` calls in any sixty seconds. Redis stores the times of the last `rate` calls, and the
+oldest of them has to be a minute old. Redis uses its own clock, so the clocks of workers on several machines need not
+agree. Without Redis each process may make a small share of the calls; calls are never unlimited.
 """
 
 import threading
@@ -27,9 +27,9 @@ from jobs.vertex import RateLimited
 MINUTE = timedelta(minutes=1)
 PATIENCE_SECONDS = 0.5
 UNREACHABLE_SECONDS = 5.0
-"""How long Redis is not asked again after it did not answer, so that each call does not pay for it anew."""
+"""How long Redis is not tried again after it did not answer, so that not every call has to wait for the timeout."""
 SHARE = 5
-"""Without Redis a process allows itself a fifth of the rate: several such processes stay below it together."""
+"""Without Redis a process may make a fifth of the calls, so that several processes together stay below the rate."""
 
 # `%.0f`, because Lua writes a number with fourteen digits and the microseconds of today have sixteen.
 TAKE = """
@@ -45,16 +45,16 @@ redis.call('LTRIM', KEYS[1], 0, rate - 1)
 redis.call('PEXPIRE', KEYS[1], 60000)
 return 0
 """
-"""Returns 0 and counts the call, or returns after how many microseconds it fits. One script, so it cannot be split."""
+"""Return 0 and count the call, or return the microseconds until it is allowed. One script, so that it is atomic."""
 
 
 class OverRateLimit(RateLimited):
-    """Our own limit is used up; the call was not made. `retry_after` is when it fits."""
+    """Our own rate limit is used up, and the call was not made. `retry_after` is the time until it is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """Calls of one sort that are counted together. `region` is empty for logs, which are counted per project."""
+    """Calls of one kind that are counted together. `region` is empty for logs, which are counted per project."""
 
     call: str
     project: str
@@ -63,19 +63,19 @@ class Bucket:
 
     @property
     def key(self) -> str:
-        """Its name in Redis."""
+        """The key in Redis."""
         return f"trainboard:calls:{self.call}:{self.project}:{self.region}"
 
     @property
     def words(self) -> str:
-        """Return the limit in words."""
+        """The limit in words."""
         where = f"{self.project} in {self.region}" if self.region else self.project
         return f"Trainboard makes at most {self.rate} {self.call} calls a minute for {where}, so as to stay in quota"
 
 
 @dataclass(slots=True)
 class _Alone:
-    """What a process knows for itself: its own calls while Redis is gone, and since when it is."""
+    """The state of one process: its own calls while Redis is unreachable, and until when it is not tried again."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     calls: dict[str, deque[datetime]] = field(default_factory=dict)
@@ -86,42 +86,45 @@ _alone = _Alone()
 
 
 def creates(project: str, region: str) -> Bucket:
-    """Creations and deletions."""
+    """Return the bucket for creations and deletions."""
     return Bucket("create", project, region, settings.CREATES_PER_MINUTE)
 
 
 def reads(project: str, region: str) -> Bucket:
-    """Everything else that Vertex AI is asked: get, list, cancel. A list costs one call for each of its pages."""
+    """Return the bucket for all other Vertex AI calls: get, list and cancel.
+
+    A list is one call for each of its pages.
+    """
     return Bucket("read", project, region, settings.READS_PER_MINUTE)
 
 
 def log_reads(project: str) -> Bucket:
-    """Reads of Cloud Logging, one for each page."""
+    """Return the bucket for reads of Cloud Logging, one for each page."""
     return Bucket("log", project, "", settings.LOG_READS_PER_MINUTE)
 
 
 def take(bucket: Bucket, *, now: datetime) -> timedelta:
-    """Count a call that is about to be made and return zero; or count nothing and return after how long it fits.
+    """Count a call that is about to be made and return zero, or return the time until it is allowed.
 
-    `now` only matters while Redis is gone. Raises nothing.
+    `now` only matters while Redis is unreachable. Raises nothing.
     """
     if time.monotonic() >= _alone.unreachable_until:
         try:
             wait = _script(settings.REDIS_URL)(keys=[bucket.key], args=[bucket.rate])
             return timedelta(microseconds=int(wait))
-        except (RedisError, OSError, ValueError):  # ValueError: an address that is none
+        except (RedisError, OSError, ValueError):  # ValueError: an invalid address
             _alone.unreachable_until = time.monotonic() + UNREACHABLE_SECONDS
     return _take_alone(bucket, now)
 
 
 def spend(bucket: Bucket, *, now: datetime) -> None:
-    """Count a call that is about to be made; raises OverBudget when it does not fit now."""
+    """Count a call that is about to be made. Raise OverRateLimit if it is not allowed now."""
     if wait := take(bucket, now=now):
         raise OverRateLimit(f"{bucket.words}.", retry_after=wait)
 
 
 def forget() -> None:
-    """Forget what this process counted by itself, and ask Redis again at once."""
+    """Reset what this process counted by itself, and try Redis again at once."""
     with _alone.lock:
         _alone.calls.clear()
         _alone.unreachable_until = 0.0

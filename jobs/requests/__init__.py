@@ -1,4 +1,4 @@
-"""A submission becomes a job that people allow: requests, approvals, drafts, templates, and the site's rules."""
+"""Turn a submission into an approved job: requests, approvals, drafts, templates, and the site's rules."""
 
 from jobs.models import RuleSetting
 from jobs.permissions import check_is_ours

@@ -1,4 +1,4 @@
-"""What of Google Cloud a team may use by its settings."""
+"""The Google Cloud resources that a team's settings allow it to use."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -10,17 +10,17 @@ from jobs.models import AllowedResource, Team
 
 
 def allowed_of(team: Team) -> Allowed:
-    """Return what `team` may use: its default project and what its settings add; one query."""
+    """Return what `team` may use: its default project and the resources in its settings. Makes one query."""
     return _load((team.pk, team.project))
 
 
 def recent_allowed(team: Team, now: datetime) -> Allowed:
-    """Return `allowed_of` as it was ten seconds ago at most: for previews, which are drawn again with every key."""
+    """Return `allowed_of`, at most ten seconds old. Used for previews, which are rendered again on every keystroke."""
     return _recent.get((team.pk, team.project), now)
 
 
 def projects_of(teams: Sequence[Team]) -> dict[int, list[str]]:
-    """Return {id of a team: its projects, the default one first, then by name}; one query."""
+    """Return {id of a team: its projects, the default one first, then by name}. Makes one query."""
     found = {team.pk: [team.project] for team in teams}
     further = AllowedResource.objects.filter(team__in=found, kind=AllowedResource.Kind.PROJECT).order_by("name")
     for pk, name in further.values_list("team_id", "name"):
@@ -29,9 +29,9 @@ def projects_of(teams: Sequence[Team]) -> dict[int, list[str]]:
 
 
 def kept_project(team: Team, project: str) -> str:
-    """Return what is kept of a project with a draft, a template or a schedule: "" for the team's default one.
+    """Return what a draft, template or schedule stores as its project: "" for the team's default project.
 
-    So what was made for the default project follows it when an admin changes it.
+    So it follows the default project when an admin changes that.
     """
     return "" if project == team.project else project
 

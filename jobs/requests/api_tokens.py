@@ -1,4 +1,4 @@
-"""Personal tokens: make one, revoke it, and find the person that a token stands for."""
+"""Personal API tokens: create, revoke and authenticate them."""
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
@@ -19,31 +19,31 @@ SCOPES = {
     "submit": gettext_lazy("Request and cancel jobs"),
     "approve": gettext_lazy("Approve and reject jobs"),
 }
-"""What a token may do, at most as much as its owner may."""
+"""What a token may do. It may never do more than its owner."""
 MAX_TOKENS = 20
-"""Tokens of one person that are valid at the same time."""
+"""Valid tokens that one person may have at the same time."""
 MAX_ENDED = 20
 """Expired and revoked tokens of one person that are still listed."""
 MAX_LIFETIME = timedelta(days=366)
 MAX_CHARACTERS = 200
 PREFIX = "tb_"
-"""Begins every token, so that scanners for secrets can recognize one."""
+"""Prefix of every token, so that secret scanners can recognize one."""
 USE_INTERVAL = timedelta(minutes=1)
-"""How often the last use is written at most."""
+"""Shortest time between two updates of `last_used_at`."""
 
 
 def create_token(
     by: User, *, name: str, scopes: Collection[str], lifetime: timedelta, now: datetime
 ) -> tuple[ApiToken, str]:
-    """Make a token of `by`; return its row and its text, which is kept nowhere.
+    """Create a token of `by`. Return its row and its text, which is not stored.
 
-    Raises NotPermitted where the person has MAX_TOKENS valid ones, ValueError for unknown scopes or lifetimes.
+    Raise NotPermitted if the person has MAX_TOKENS valid ones. Raise ValueError for unknown scopes or lifetimes.
     """
     if not scopes or not set(scopes) <= SCOPES.keys() or not timedelta() < lifetime <= MAX_LIFETIME:
         raise ValueError(_("A token needs a scope, and ends within a year."))
     text = PREFIX + token_urlsafe(32)
     with transaction.atomic():
-        list(User.objects.select_for_update().filter(pk=by.pk))  # one at a time, so that the count holds
+        list(User.objects.select_for_update().filter(pk=by.pk))  # one at a time, so that the count is correct
         mine = ApiToken.objects.filter(owner=by)
         if mine.filter(_valid(now)).count() >= MAX_TOKENS:
             raise NotPermitted(
@@ -64,7 +64,7 @@ def create_token(
 
 
 def revoke_token(by: User, pk: int, *, now: datetime) -> ApiToken | None:
-    """End a token of the person's own and return it; None where they have no such token. A second time is harmless."""
+    """Revoke a token of `by` and return it, or None if they have no such token. Revoking it again changes nothing."""
     token = ApiToken.objects.filter(owner=by, pk=pk).first()
     if token is not None and token.revoked_at is None:
         token.revoked_at = now
@@ -73,7 +73,7 @@ def revoke_token(by: User, pk: int, *, now: datetime) -> ApiToken | None:
 
 
 def authenticate_token(text: str, *, now: datetime) -> ApiToken | None:
-    """Return the valid token with this text, with its owner, and record its use; None for any other text."""
+    """Return the valid token with this text and its owner, and record its use. Return None for any other text."""
     if not text.startswith(PREFIX) or len(text) > MAX_CHARACTERS:
         return None
     valid = ApiToken.objects.filter(_valid(now), digest=digest_of(text), owner__is_active=True)

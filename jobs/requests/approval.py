@@ -1,7 +1,7 @@
-"""A person answers what policy asked: yes, yes up to a cost, or no with the reason; never about their own job.
+"""Answer a question about a job: approve, approve up to a cost, or reject with a reason.
 
-Each answer is a `Vote`, which never changes. The job goes on once as many people have approved as policy asks for, in
-each group of approvers; one rejection ends it.
+Each answer is a `Vote`, which never changes. Nobody votes about their own job. The job continues once each group of
+approvers has as many approvals as policy asks for. One rejection ends it.
 """
 
 from collections.abc import Sequence
@@ -27,34 +27,34 @@ MAX_CAP = Decimal(10) ** 12
 
 
 class Changed(Exception):
-    """What was decided about is not what is asked any more: the spec's cost or the policy has changed."""
+    """The question is not the one that the person answered: the spec's cost or the policy has changed."""
 
 
 def approve(
     job: Job, *, by: User, comment: str, now: datetime, digest: str | None = None, cap_usd: Decimal | None = None
 ) -> bool:
-    """Vote for a job that awaits approval; False when it was answered or withdrawn before, or they have voted.
+    """Vote for a job that awaits approval. Return False if it was answered or withdrawn before, or `by` has voted.
 
-    The answer holds for all jobs of a sweep that wait and cost the same. Once enough people of
-    each group that is asked have voted the job becomes due. `digest` is the one of the question that the person has
-    seen. `cap_usd` becomes the cap of the job unless that is lower, and the job is cancelled when it has cost it.
+    The vote is for all jobs of a sweep that wait and cost the same. The job becomes due once enough people of each
+    group have voted. `digest` identifies the question that the person has seen. `cap_usd` becomes the cap of the job
+    unless its cap is lower; the job is cancelled when its cost reaches the cap.
 
-    Raises NotPermitted when `by` owns the job or may not decide about it, and for an adopted job; Changed where the
-    question is another one than that of `digest`; NotAllowed, with nothing written, where the jobs would pass a budget
-    that stops them; ValueError for a cap that is no amount.
+    Raise NotPermitted if `by` owns the job or may not decide about it, and for an adopted job. Raise Changed if
+    `digest` is not that of the question. Raise NotAllowed and write nothing if the jobs would exceed a budget that
+    stops them. Raise ValueError for a cap that is not an amount.
     """
     check_cap(cap_usd)
     return _answer(job, Approval.Decision.APPROVED, by=by, comment=comment, now=now, digest=digest, cap_usd=cap_usd)
 
 
 def check_cap(cap_usd: Decimal | None) -> None:
-    """Raise ValueError for a cap that is no amount."""
+    """Raise ValueError for a cap that is not an amount."""
     if cap_usd is not None and not 0 < cap_usd < MAX_CAP:
         raise ValueError(_("A cap is an amount over $0."))
 
 
 def reject(job: Job, *, by: User, comment: str, now: datetime, digest: str | None = None) -> bool:
-    """Refuse a job that awaits approval; `comment` is the reason, and has to be given. Otherwise as `approve`."""
+    """Reject a job that awaits approval. `comment` is the required reason. Otherwise the same as `approve`."""
     if not comment.strip():
         raise ValueError(_("A rejection needs a reason: the requester reads it."))
     return _answer(job, Approval.Decision.REJECTED, by=by, comment=comment, now=now, digest=digest)
@@ -72,7 +72,7 @@ def _answer(
 ) -> bool:
     check_is_ours(job)
     with transaction.atomic():
-        # Everything locks in one order (teams, jobs, sums), so that no two wait for each other.
+        # Everything is locked in one order (teams, jobs, sums) to prevent deadlocks.
         budgets.lock_teams([job.team_id])
         found = lock_question(job, by=by, digest=digest, now=now)
         if found is None:
@@ -84,9 +84,9 @@ def _answer(
 
 @dataclass(frozen=True, slots=True)
 class OpenQuestion:
-    """Jobs that wait for one answer, their rows locked; their questions by job; and for whom a vote would count.
+    """Jobs that wait for one answer, with their rows locked; their questions by job; and for whom a vote counts.
 
-    The `roster` is of all who may decide.
+    The `roster` contains everybody who may decide.
     """
 
     waiting: list[Job]
@@ -96,9 +96,9 @@ class OpenQuestion:
 
 
 def lock_question(job: Job, *, by: User, digest: str | None, now: datetime) -> OpenQuestion | None:
-    """Lock what waits for the same answer as `job`; None where nothing does, or `by` has voted already.
+    """Lock what waits for the same answer as `job`. Return None if nothing does, or `by` has already voted.
 
-    Raises NotPermitted and Changed as `approve`. The caller has held the budgets.
+    Raise NotPermitted and Changed as `approve`. The caller has locked the budgets.
     """
     waiting = lock_waiting(job)
     questions = {question.job_id: question for question in Approval.objects.filter(job__in=waiting)}
@@ -114,7 +114,7 @@ def lock_question(job: Job, *, by: User, digest: str | None, now: datetime) -> O
 
 
 def check_digest(question: Approval, digest: str | None) -> None:
-    """Raise Changed where what a person has seen is not what is asked."""
+    """Raise Changed if the question is not the one that the person has seen."""
     if digest is not None and digest != question.digest:
         raise Changed(_("What is asked has changed since you opened it. Check the amount and the reasons anew."))
 
@@ -122,29 +122,29 @@ def check_digest(question: Approval, digest: str | None) -> None:
 def record_votes(
     found: OpenQuestion, decision: Approval.Decision, *, by: User, comment: str, now: datetime, cap_usd: Decimal | None
 ) -> None:
-    """Write a vote for each job, and take what is approved now from the budgets."""
+    """Write a vote for each job, and reserve the cost of the jobs that are now approved in the budgets."""
     for job in found.waiting:
         _vote(job, found, decision, by, comment.strip(), now, cap_usd)
     reserve_approved(found.waiting, now)
 
 
 def reserve_approved(jobs: Sequence[Job], now: datetime) -> None:
-    """Take what those of the jobs that are approved may cost from the budgets; raise NotAllowed as `approve`."""
+    """Reserve the maximum cost of the approved jobs in the budgets. Raise NotAllowed as `approve`."""
     if approved := [job for job in jobs if job.state == JobState.APPROVED]:
         budgets.check_and_reserve(approved, now)
 
 
 def copy_columns(job: Job, rows: Sequence[Job]) -> None:
-    """Give the caller's instance of a job what was written to its row, which is among `rows`."""
+    """Update the caller's instance of a job from its row, which is one of `rows`."""
     changed = next(row for row in rows if row.pk == job.pk)
     for name in ("state", "due_at", "approved_usd", "max_usd", "state_since", "approved_at", "ended_at", "strategy"):
         setattr(job, name, getattr(changed, name))
 
 
 def lock_waiting(job: Job) -> list[Job]:
-    """Return the job and the others of its sweep that wait for the same answer; all of a sweep are locked in one order.
+    """Return the job and the others of its sweep that wait for the same answer, or [] if the job does not wait.
 
-    Empty where the job does not wait.
+    All jobs of the sweep are locked in one order.
     """
     rows = Job.objects.select_for_update(of=("self",)).select_related("team").order_by("pk")
     sweep = list(rows.filter(sweep=job.sweep) if job.sweep is not None else rows.filter(pk=job.pk))
@@ -163,7 +163,7 @@ def _vote(
     now: datetime,
     cap_usd: Decimal | None,
 ) -> None:
-    """Write the vote of one person for one job, and the decision where the vote makes it."""
+    """Write one person's vote for one job, and the decision if this vote completes it."""
     question, counts_for, roster = found.questions[job.pk], found.counts_for, found.roster
     asked = enumerate(groups_of(question))
     Vote.objects.create(
@@ -212,13 +212,13 @@ def decide(
     message: str,
     now: datetime,
 ) -> None:
-    """Move the job on by what `actor` did, and close its question with the answer of `by`."""
+    """Apply the decision to the job as an action of `actor`, and close its question with the answer of `by`."""
     votes = Vote.objects.filter(job=job, asked_at=question.asked_at)
     cap = min((vote.cap_usd for vote in votes if vote.cap_usd is not None), default=None)
     is_allowed = decision is Approval.Decision.APPROVED
     amounts = [usd for usd in (job.max_usd, cap) if usd is not None]
     allowed: dict[str, Any] = {"approved_usd": min(amounts, default=None), "due_at": now}
-    if cap is not None:  # one cap: the lower counts, and a cap that is a condition of the approval cancels
+    if cap is not None:  # a job has one cap, the lower one; a cap set by an approver always cancels
         least = min(usd for usd in (job.cap_usd, cap) if usd is not None)
         allowed |= {"cap_usd": least, "cap_cancels": True}
         allowed |= {"max_usd": min(*amounts, least)} if job.max_usd is not None else {}

@@ -1,8 +1,8 @@
-"""Whether what people have approved still covers a job: when it is about to be sent, and for its further attempts.
+"""Decide whether an approval still covers a job when it is about to be sent, and whether it covers further attempts.
 
-A request with further attempts is asked about once, with all of them (`Approval.attempts`). An attempt that is made
-later needs no question of its own where it is what was planned then, costs no more than was planned, and policy asks
-for nothing else. What passes a budget is always asked about again, because what is left of a budget changes.
+A request with further attempts has one question about all of them (`Approval.attempts`). A later attempt needs no
+question of its own if it is as planned, costs no more than planned, and policy asks for nothing else. A finding that a
+budget is exceeded is always asked about again, because the rest of a budget changes.
 """
 
 from collections import Counter
@@ -19,22 +19,22 @@ from jobs.policy_rules import Approvers, Rule
 from jobs.requests.approver_groups import groups_of
 
 ALWAYS_ASKED = frozenset({"over_budget"})
-"""Codes of findings that the approval of a planned attempt never answers."""
+"""Codes of findings that the approval of a planned attempt never covers."""
 
 
 def find_uncovered(job: Job, assessment: Assessment) -> list[dict[str, object]]:
-    """Return what approvers have to be asked about an allowed job before it is sent; nothing when it may be sent.
+    """Return the findings to ask approvers about before an allowed job is sent, or [] if it may be sent.
 
-    `assessment` is that of now. What people approved holds as long as neither the amount that may be spent (by more
-    than policy lets it drift) nor the reasons to ask nor the number and kind of approvers go beyond it. For an attempt
-    that was approved with the first one the amount is the one that was planned, without drift.
+    `assessment` is the current one. An approval covers it as long as it exceeds neither the amount that may be spent
+    (by more than the drift that policy allows), nor the reasons to ask, nor the number and kind of approvers. For an
+    attempt that was approved with the first one, the amount is the planned one, without drift.
     """
     needs_approval = assessment.outcome is Outcome.NEEDS_APPROVAL
     return assessment.asks if needs_approval and not _is_covered(job, assessment) else []
 
 
 def _is_covered(job: Job, assessment: Assessment) -> bool:
-    """Return whether people have approved all that policy asks about now, and as many as it asked."""
+    """Return whether the approval covers everything that policy asks now, with as many approvers as policy asks for."""
     approval = find_approval(job)
     if approval is None:
         return False
@@ -46,7 +46,7 @@ def _is_covered(job: Job, assessment: Assessment) -> bool:
         return False
     if needs_more_approvers(assessment, approval):
         return False
-    if assessment.max_usd is None:  # nobody knew the price then either, or the reason would be a new one
+    if assessment.max_usd is None:  # the price was not known then either, or the reason would be a new one
         return True
     approved = approval.decided_usd if approval.cap_usd is not None else _approved_usd(job)
     drift = assessment.policy.drift_percent if assessment.policy is not None else 0
@@ -54,7 +54,7 @@ def _is_covered(job: Job, assessment: Assessment) -> bool:
 
 
 def _approved_usd(job: Job) -> Decimal | None:
-    """Return what a person approved; of a job that was requested before that was kept, the high end of its estimate."""
+    """Return the approved amount. For a job requested before that was stored, it is the high end of its estimate."""
     high = job.estimate.get("high_usd")
     if job.approved_usd is None and "most_usd" not in job.estimate and high:
         return round_up(Decimal(high))
@@ -62,9 +62,9 @@ def _approved_usd(job: Job) -> Decimal | None:
 
 
 def find_approval(job: Job) -> Approval | None:
-    """Return the approval that a job stands on: its own, else that of all attempts of its request.
+    """Return the approval that covers a job: its own, else that of all attempts of its request.
 
-    A job that was asked about itself has no other, also where the answer was no.
+    If a question was asked about the job itself, only its answer counts, also if it was no.
     """
     own = Approval.objects.filter(job=job).first()
     if own is not None:
@@ -74,7 +74,7 @@ def find_approval(job: Job) -> Approval | None:
 
 
 def find_shared_approval(fallback: UUID) -> Approval | None:
-    """Return the approval of all attempts of a request, by the key of its fallback; None where there is none."""
+    """Return the approval of all attempts of a request by the key of its fallback, or None if there is none."""
     return Approval.objects.filter(
         job__attempt__fallback=fallback, job__attempt__number=1, decision=Approval.Decision.APPROVED,
         attempts__isnull=False,
@@ -82,19 +82,19 @@ def find_shared_approval(fallback: UUID) -> Approval | None:
 
 
 def attempt_number(job: Job) -> int:
-    """Return which attempt of its request a job is; 1 for a job without further ones."""
+    """Return the number of this attempt in its request, 1 for a job without further attempts."""
     return FallbackAttempt.objects.filter(job=job).values_list("number", flat=True).first() or 1
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptApproval:
-    """The approval of all attempts of a request, and which of them a job is."""
+    """The approval of all attempts of a request, and the number of one of them."""
 
     approval: Approval
     number: int
 
     def covers(self, assessment: Assessment) -> bool:
-        """Return whether the approval holds for this attempt, as it is assessed now."""
+        """Return whether the approval covers this attempt, given its current assessment."""
         attempts: Iterable[Mapping[str, Any]] = self.approval.attempts or ()
         planned = next((attempt for attempt in attempts if attempt["number"] == self.number), None)
         if planned is None or not has_all_votes(self.approval):
@@ -113,14 +113,15 @@ class AttemptApproval:
 
 
 def approved_codes(approval: Approval, number: int) -> set[str]:
-    """Return the codes of what was asked about one attempt; a finding that names none is about the first."""
+    """Return the codes of what was asked about one attempt. A finding without an attempt is about the first one."""
     return {str(finding.get("code")) for finding in approval.findings if finding.get("attempt", 1) == number}
 
 
 def has_all_votes(approval: Approval) -> bool:
-    """Return whether as many votes are kept as each group needed; one vote was not kept before there were several.
+    """Return whether each group has as many recorded votes as it needed.
 
-    A vote counts for the groups that its person was in when it was given.
+    A vote counts for the groups that its person was in when it was given. If a single vote was needed, it may be
+    missing, because votes were not recorded before several could be needed.
     """
     votes = Vote.objects.filter(job=approval.job_id, asked_at=approval.asked_at, decision=Approval.Decision.APPROVED)
     groups = groups_of(approval)
@@ -132,7 +133,7 @@ def has_all_votes(approval: Approval) -> bool:
 
 
 def needs_more_approvers(assessment: Assessment, approval: Approval) -> bool:
-    """Return whether the rule that decides now asks more people, or others, than those who approved."""
+    """Return whether the rule that decides now asks for more or other people than those who approved."""
     rule: Rule | None = assessment.decision.rule if assessment.decision is not None else None
     if rule is None or rule.outcome != "ask":
         return False
@@ -140,7 +141,7 @@ def needs_more_approvers(assessment: Assessment, approval: Approval) -> bool:
 
 
 def is_group_covered(asked: Approvers, groups: Iterable[Approvers]) -> bool:
-    """Return whether the approval of one of the groups stands for that of another."""
+    """Return whether the approval of one of `groups` also counts as the approval of `asked`."""
     return any(_is_as_much(group, asked) for group in groups)
 
 

@@ -1,4 +1,4 @@
-"""Who is in the groups of approvers that a rule or a question asks, and how many of each have still to approve."""
+"""Groups of approvers: who is in a group that a rule or question asks, and how many of each still have to approve."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ DECIDING: dict[str, frozenset[str]] = {
     "approver": frozenset({Role.APPROVER, Role.LEAD}),
     "lead": frozenset({Role.LEAD}),
 }
-"""From the role that is needed to the roles that have it."""
+"""From a required role to the roles that satisfy it."""
 MAY_DECIDE = Q(is_superuser=True) | Q(role__in=DECIDING["approver"])
 """Selects from `with_roles` everybody who can be in a group."""
 
 
 def groups_of(question: Approval) -> tuple[Approvers, ...]:
-    """Return the groups that a question asks, at least one; those after the first are in the policy that asked."""
+    """Return the groups that a question asks, at least one. All but the first come from the policy that asked."""
     names = [name for name in question.approver_names.split(",") if name]
     first = {"approvals": question.votes_needed, "role": question.role_needed, "approvers": names}
     needs = (question.policy or {}).get("needs") or {}
@@ -29,7 +29,10 @@ def groups_of(question: Approval) -> tuple[Approvers, ...]:
 
 
 def with_roles(teams: Collection[int]) -> QuerySet[User]:
-    """Return active people, each once for a `team` of these in which they have a `role`, or with None for both."""
+    """Return active people, one row for each `team` of `teams` in which they have a `role`.
+
+    Both are None without one.
+    """
     own = FilteredRelation("memberships", condition=Q(memberships__team__in=teams))
     found = User.objects.filter(is_active=True).annotate(own=own)
     return found.annotate(team=F("own__team"), role=F("own__role")).order_by("pk")
@@ -37,7 +40,7 @@ def with_roles(teams: Collection[int]) -> QuerySet[User]:
 
 @dataclass(frozen=True, slots=True)
 class Roster:
-    """People by their number, and their roles as {(person, team): role}."""
+    """People by their primary key, and their roles as {(person, team): role}."""
 
     people: Mapping[int, User]
     roles: Mapping[tuple[int, int], str]
@@ -50,38 +53,38 @@ class Roster:
 
     @classmethod
     def load(cls, team: int) -> "Roster":
-        """Return everybody who can be in a group of approvers of a team; one query."""
+        """Return everybody who can be in a group of approvers of a team. Makes one query."""
         return cls.of(with_roles([team]).filter(MAY_DECIDE))
 
     def is_in(self, group: Approvers, person: int, team: int) -> bool:
-        """Return whether a person is in a group of approvers of a team; nobody is whose account is deactivated."""
+        """Return whether a person is in a group of approvers of a team. A deactivated account is in none."""
         user = self.people.get(person)
         if user is None or (group.approvers and user.get_username() not in group.approvers):
             return False
         return user.is_superuser or self.roles.get((person, team)) in DECIDING[group.role]
 
     def count(self, group: Approvers, people: Iterable[int], job: Job) -> int:
-        """Return how many of these people are in a group and may decide about the job, which its owner may not."""
+        """Return how many of these people are in a group. The job's owner is not counted."""
         return sum(self.is_in(group, person, job.team_id) for person in set(people) - {job.owner_id})
 
     def missing(self, question: Approval, job: Job, approved: Collection[int]) -> list[Approvers]:
-        """Return the groups that have not approved yet, each with the number of people that it still needs.
+        """Return the groups that have not approved yet, each with the number of approvals it still needs.
 
-        `approved` are the people whose approval was given. A person counts for every group that they are in.
+        `approved` are the people who have approved. A person counts for every group they are in.
         """
         left = ((each, each.approvals - self.count(each, approved, job)) for each in groups_of(question))
         return [group.model_copy(update={"approvals": number}) for group, number in left if number > 0]
 
 
 def describe_missing(question: Approval, missing: Sequence[Approvers]) -> str:
-    """Return who has still to approve, in the English of events: "1 more of 2 needed", "1 lead still needed"."""
+    """Return who still has to approve, in the English of events: "1 more of 2 needed", "1 lead still needed"."""
     if len(groups_of(question)) == 1:
         return f"{missing[0].approvals} more of {question.votes_needed} needed"
     return f"{who_decides(missing)} still needed"
 
 
 def who_is_in(group: Approvers) -> str:
-    """Return who is in a group, as words for people."""
+    """Return the members of a group in words for people."""
     if names := list(group.approvers):
         some = {"names": ", ".join(names[:-1]), "last": names[-1]}
         return _("%(names)s and %(last)s") % some if len(names) > 1 else names[0]

@@ -1,4 +1,4 @@
-"""Why an attempt of a request with further attempts has ended, and whether another one can follow."""
+"""Decide why an attempt of a request has ended, and whether another attempt can follow."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,15 +12,15 @@ from jobs.strategies import STRATEGIES
 from jobs.texts import translatable as _
 
 WAIT_OVER = "fallback"
-"""The reason of the event with which an attempt is cancelled because it has waited too long."""
+"""Reason of the event that cancels an attempt because it has waited too long."""
 ERROR_WITHIN = timedelta(minutes=6)
-"""Vertex AI may report why a job failed later than that it did; it is asked for five minutes."""
+"""Vertex AI may report the cause of a failure after the failure itself. The cause is polled for five minutes."""
 Outcome = Fallback.Outcome
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptEnding:
-    """Why an attempt has ended: `reason` where another can follow, else `outcome`; `words` is a part of a sentence."""
+    """Why an attempt has ended: `reason` if another one can follow, else `outcome`. `words` is part of a sentence."""
 
     words: str
     reason: Reason | None = None
@@ -28,7 +28,7 @@ class AttemptEnding:
 
 
 def find_ending(job: Job, now: datetime) -> AttemptEnding | None:
-    """Return why an attempt has ended; None while it has not, or while it is not certain that nothing of it runs."""
+    """Return why an attempt has ended, or None if it has not ended or a part of it may still be running."""
     if not job.is_finished or job.may_have_duplicates:
         return None
     if UnmatchedJob.objects.filter(job=job, ended_at=None).exists():

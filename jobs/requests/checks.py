@@ -1,4 +1,4 @@
-"""What a job has to pass before its row is written: no refusal, nothing that cannot be kept, an amount that is left."""
+"""Check a job before its row is written: it is not refused, it can be stored, and enough of the amount is left."""
 
 from decimal import Decimal
 
@@ -26,18 +26,18 @@ HIDDEN_SECRET = spec.Finding(
 
 
 def check_may_be_written(assessment: Assessment, *, left_usd: Decimal | None = None) -> None:
-    """Raise NotAllowed for a job that is refused, holds what cannot be kept, or may cost more than `left_usd`.
+    """Raise NotAllowed if a job is refused, contains what cannot be stored, or may cost more than `left_usd`.
 
-    That is what is left for all attempts of a request together; None: there is no such amount.
+    `left_usd` is the rest of the amount for all attempts of a request, or None if there is no such amount.
     """
     body = spec.rest_body(assessment.submission.job)
     if not bounds.is_storable_json(body):
         raise NotAllowed((HALF_CHARACTERS, *assessment.findings))
-    if holds_mask(body):  # also where the site has switched off the rule about it
+    if holds_mask(body):  # also if the site has turned off the rule about it
         raise NotAllowed((HIDDEN_SECRET, *assessment.findings))
     if assessment.outcome is Outcome.REFUSED:
         raise NotAllowed(assessment.findings)
-    if left_usd is None or assessment.cap_cancels:  # the cap of the attempt keeps the amount
+    if left_usd is None or assessment.cap_cancels:  # the attempt's cap enforces the amount
         return
     if assessment.max_usd is None or assessment.max_usd > left_usd:
         words = _(

@@ -1,4 +1,4 @@
-"""What a request is made with, and what the site knows that its assessment rests on."""
+"""The options of a request, and the context that its assessment uses."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -21,14 +21,14 @@ from jobs.requests.policy_versions import load_policy
 from jobs.requests.rule_settings import recent_severities, severities
 
 RECENT = timedelta(days=1)
-"""How long after its end an identical job is still named."""
+"""How long after its end an identical job is still reported."""
 MAX_JOBS = 20
-"""The newest identical jobs that are looked at."""
+"""Number of newest identical jobs that are checked."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestOptions:
-    """What jobs that are requested together share; `expected` is the run time of each job, or of each of its trials."""
+    """Options shared by jobs requested together. `expected` is the run time of each job, or of each of its trials."""
 
     team: Team
     by: User
@@ -36,15 +36,15 @@ class RequestOptions:
     now: datetime
     cloned_from: Job | None = None
     cap_usd: Decimal | None = None
-    """The most that each job shall cost."""
+    """The most that each job may cost."""
     plan: Plan | None = None
     """The further attempts of a job that gets no capacity."""
     left_usd: Decimal | None = None
-    """What is left of the amount for all attempts together."""
+    """The rest of the amount for all attempts together."""
     approval: AttemptApproval | None = None
-    """The approval of all attempts of the request, for one that follows others."""
+    """The approval of all attempts of the request, for an attempt that follows others."""
     job_id: UUID | None = None
-    """A fixed id, so that a database restored from a backup makes the same job again."""
+    """A fixed id, so that a database restored from a backup creates the same job again."""
 
     @property
     def has_approvers_cap(self) -> bool:
@@ -53,12 +53,12 @@ class RequestOptions:
 
 
 def sweep_size(job: Job) -> int:
-    """Return how many jobs were requested together with this one, itself included."""
+    """Return how many jobs were requested together with this one, including it."""
     return Job.objects.filter(sweep=job.sweep).count() if job.sweep is not None else 1
 
 
 def submission_of(job: Job, stored: dict[str, Any] | None = None) -> spec.Submission:
-    """Read the submission back from the job's stored spec, or from `stored`, one that the job had before."""
+    """Return the submission of the job's stored spec, or of `stored`, which is an earlier spec of the job."""
     body = job.spec if stored is None else stored
     return spec.stored_submission(f"job {job.pk}", job.kind, body, project=job.project, region=job.region)
 
@@ -77,15 +77,16 @@ def load_context(
     cap_usd: Decimal | None = None,
     is_approvers_cap: bool = False,
 ) -> Context:
-    """Return what the site knows that an assessment rests on: the team's policy, severities, persistent resources.
+    """Return the context of an assessment: the team's policy, severities, persistent resources, budgets and prices.
 
-    `resources` are those that the caller has loaded, None for those that the submission asks for. With `now` identical
-    jobs count too, and what was learned from ended jobs. `by` requests `sweep_size` jobs, which are assessed together.
-    With the run time that is `expected`, budgets are those of the submission with the labels that policy sets.
+    `resources` are the resources that the caller has loaded; if None, those that the submission names are loaded. With
+    `now`, the context includes identical jobs and figures learned from ended jobs. `by` requests `sweep_size` jobs,
+    which are assessed together. With `expected`, the run time, the budgets are those of the submission with the labels
+    that policy sets. `cap_usd` is the most that each job may cost; an approver's cap always cancels the job.
 
-    `is_preview`: it is only shown, as of `now`, so that severities, prices, allowed resources and what was learned may
-    be ten seconds old. What is requested, approved or sent is assessed without. `has_identical` False leaves identical
-    jobs out, which only make a note. `cap_usd` is the most that each job shall cost; one of an approver always cancels.
+    `is_preview` means that the assessment is only shown, as of `now`. Severities, prices, allowed resources and learned
+    figures may then be ten seconds old. Requests, approvals and submissions use current values. `has_identical=False`
+    leaves out identical jobs, which only cause a note.
     """
     policy = load_policy(team)
     context = Context(
@@ -120,9 +121,9 @@ def _recent(team: Team, submission: spec.Submission | None, now: datetime | None
 
 
 def _identical_jobs(submission: spec.Submission, team: Team, *, now: datetime) -> tuple[IdenticalJob, ...]:
-    """Return the jobs of `team` with the same spec that have not ended, or ended within RECENT; one query.
+    """Return the jobs of `team` with the same spec that have not ended, or ended within RECENT. Makes one query.
 
-    Jobs that were requested before digests were kept, and adopted ones, are not found.
+    Adopted jobs, and jobs requested before digests were stored, are not found.
     """
     same = Job.objects.filter(team=team, spec_digest=submission.digest)
     newest = same.order_by("-requested_at", "pk").only("display_name", "state", "ended_at")[:MAX_JOBS]

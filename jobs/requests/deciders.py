@@ -1,4 +1,4 @@
-"""Who may decide about a job: approvers and leads of its team, those whom policy names, and their deputies."""
+"""Who may decide about a job: approvers and leads of its team, people named by policy, and their deputies."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ from jobs.requests.approver_groups import MAY_DECIDE, Roster, groups_of, who_is_
 
 @dataclass(frozen=True, slots=True)
 class Decider:
-    """A person who may decide: in their own name, or for somebody away whose deputy they are today.
+    """A person who may decide, in their own name or as today's deputy of somebody who is away.
 
-    `people` begins with the person, unless the account is deactivated; the `roster` holds them and all who may decide,
-    and `votes` those for the questions that were loaded.
+    `people` begins with the person, unless the account is deactivated. `roster` contains `people` and everybody who may
+    decide. `votes` are the votes for the loaded jobs.
     """
 
     by: User
@@ -29,7 +29,7 @@ class Decider:
 
     @classmethod
     def load(cls, by: User, jobs: Sequence[Job], *, now: datetime) -> "Decider":
-        """Load what decides about these jobs; two queries for any number."""
+        """Load what is needed to decide about these jobs. Makes two queries for any number of jobs."""
         away = Deputy.objects.on(now.date()).filter(person=OuterRef("pk"), deputy=by)
         rows = with_roles({job.team_id for job in jobs}).annotate(is_away=Exists(away))
         found = list(rows.filter(MAY_DECIDE | Q(pk=by.pk) | Q(is_away=True)))
@@ -47,10 +47,10 @@ class Decider:
         return self.roster.missing(question, job, approved_by(self.votes_for(question)))
 
     def voter_for(self, job: Job, question: Approval) -> User:
-        """Return the person for whom a vote would count; raise NotPermitted, with words for people, where none would.
+        """Return the person for whom a vote would count.
 
-        Of several it is the first who is in a group that has not approved yet. Nobody decides about an own job, neither
-        as a deputy nor through one.
+        Raise NotPermitted, with a message for people, if there is none. If there are several, return the first one in a
+        group that has not approved yet. Nobody decides about their own job, neither as a deputy nor through one.
         """
         if job.owner_id == self.by.pk:
             raise NotPermitted(_("You requested this job, so another approver of the team has to decide."))
@@ -62,13 +62,16 @@ class Decider:
         )
 
     def is_needed(self, job: Job, question: Approval) -> bool:
-        """Return whether an approval would bring the job forward; the person's groups may have approved already."""
+        """Return whether the person's approval would bring the job forward.
+
+        It does not if their groups have approved.
+        """
         if len(groups_of(question)) == 1:
             return True
         return self._is_in_any(self.missing(job, question), self.voter_for(job, question), job)
 
     def _free(self, job: Job, question: Approval) -> list[User]:
-        """Return for whom a vote would count, the person first."""
+        """Return the people for whom a vote would count, `by` first."""
         if not self.people or self.people[0].pk != self.by.pk:
             return []
         if not self.people[0].is_superuser and self.roster.roles.get((self.by.pk, job.team_id)) in (None, Role.VIEWER):
@@ -82,16 +85,16 @@ class Decider:
 
 
 def approved_by(votes: Iterable[Vote]) -> set[int]:
-    """Return the people whose approval the votes are."""
+    """Return the people on whose behalf these votes approve."""
     return {vote.counts_for_id for vote in votes if vote.decision == Approval.Decision.APPROVED}
 
 
 def load_missing(job: Job, question: Approval) -> list[Approvers]:
-    """Return the groups that have not approved yet; votes of those who may decide no more are not counted."""
+    """Return the groups that have not approved yet. Votes of people who may not decide any more are not counted."""
     votes = Vote.objects.filter(job=job, asked_at=question.asked_at)
     return Roster.load(job.team_id).missing(question, job, approved_by(votes))
 
 
 def who_decides(question: Approval) -> str:
-    """Return who may decide, as words for people."""
+    """Return who may decide, in words for people."""
     return ", ".join(dict.fromkeys(who_is_in(group) for group in groups_of(question)))

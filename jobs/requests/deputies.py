@@ -1,4 +1,4 @@
-"""A person who is away names a deputy, who decides about jobs in their place."""
+"""Deputies: a person who is away names somebody who decides about jobs in their place."""
 
 from datetime import date, datetime, timedelta
 
@@ -13,13 +13,14 @@ from jobs.models import Deputy, Membership, Role
 MAX_DAYS = 90
 WHO_MAY = gettext_lazy("The deputy has to be an engineer, approver or lead of a team in which you approve jobs.")
 MAX_OPEN = 20
-"""Deputies that one person may have named for days to come."""
+"""Number of current and future deputies that one person may have named."""
 
 
 def name_deputy(person: User, deputy_name: str, *, first_day: date, last_day: date, now: datetime) -> Deputy:
-    """Let somebody decide for `person` from the first to the last of these days, in UTC.
+    """Let a deputy decide for `person` from `first_day` to `last_day`, in UTC.
 
-    Raises ValueError, with words for the person, unless the deputy works in a team in which the person decides.
+    Raise ValueError, with a message for the person, for days that are not allowed, too many deputies, or a deputy who
+    does not work in a team in which the person decides.
     """
     if not now.date() <= first_day <= last_day or last_day - first_day > timedelta(days=MAX_DAYS):
         raise ValueError(_("The days begin today or later and are at most %(limit)s.") % {"limit": MAX_DAYS})
@@ -34,7 +35,7 @@ def name_deputy(person: User, deputy_name: str, *, first_day: date, last_day: da
 
 
 def end_deputy(person: User, pk: int, *, now: datetime) -> bool:
-    """Take back a deputy that `person` has named; False where there is none, or it has ended."""
+    """End a deputy that `person` has named. Return False if there is none or it has already ended."""
     with transaction.atomic():
         row = Deputy.objects.select_for_update().filter(pk=pk, person=person, ended_at=None).first()
         if row is None:
@@ -45,7 +46,7 @@ def end_deputy(person: User, pk: int, *, now: datetime) -> bool:
 
 
 def possible_deputies(person: User) -> QuerySet[User]:
-    """Return who may decide in the place of `person`: those who work in a team in which the person decides, by name."""
+    """Return who may be a deputy of `person`, by name: active people who work in a team in which the person decides."""
     deciding = Membership.objects.filter(user=person, role__in=(Role.APPROVER, Role.LEAD)).values("team")
     working = Membership.objects.filter(team__in=deciding).exclude(role=Role.VIEWER).values("user")
     return User.objects.filter(pk__in=working, is_active=True).exclude(pk=person.pk).order_by("username")

@@ -1,4 +1,4 @@
-"""The rows of further attempts: written with the first job of a request, read by everything that follows."""
+"""The rows of further attempts. They are created with the first job of a request."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -11,7 +11,7 @@ from jobs.models import Fallback, FallbackAttempt, Job
 
 
 def check_plan(plan: Plan) -> None:
-    """Raise NotAllowed for a plan that is none."""
+    """Raise NotAllowed if the plan is not usable."""
     if problems := fallback.problems_of(plan):
         raise NotAllowed(
             [spec.Finding("fallback_not_usable", spec.Severity.ERROR, "", problem) for problem in problems]
@@ -19,7 +19,7 @@ def check_plan(plan: Plan) -> None:
 
 
 def create_fallbacks(jobs: Sequence[Job], plan: Plan, now: datetime) -> None:
-    """Keep the plan of each of these jobs, which become first attempts; `check_plan` found nothing wrong with it."""
+    """Save the plan of each of these jobs, which become first attempts. `check_plan` has accepted the plan."""
     for job in jobs:
         words = fallback.path_words(job.strategy, job.region, plan)
         row = Fallback.objects.create(plan=plan.as_dict(), words=words, wait_hours=plan.wait_hours, began_at=now)
@@ -27,11 +27,11 @@ def create_fallbacks(jobs: Sequence[Job], plan: Plan, now: datetime) -> None:
 
 
 def list_attempts(row: Fallback) -> list[FallbackAttempt]:
-    """Return the attempts with their jobs, teams and owners, the first one first; one query."""
+    """Return the attempts with their jobs, teams and owners, in order. Makes one query."""
     return list(row.attempts.select_related("job__team", "job__owner").order_by("number"))
 
 
 def sum_costs(attempts: Sequence[FallbackAttempt], now: datetime) -> Decimal | None:
-    """Return what these attempts have cost in USD; None where the price of one that ran is not known."""
+    """Return what these attempts have cost in USD, or None if the price of one that ran is not known."""
     costs = [timeline.cost_so_far(attempt.job, now) for attempt in attempts if attempt.job.started_at is not None]
     return None if None in costs else sum((usd for usd in costs if usd is not None), Decimal(0))

@@ -1,9 +1,9 @@
-"""After the end of an attempt: the next one is made, or it is written down why none follows.
+"""After an attempt has ended, make the next one or record why none follows.
 
-Each attempt is a job of its own, requested in the name of the first one's owner as if the form had been submitted
-anew: policy, budgets and allowed resources decide about it as they are then. What approvers have agreed to with the
-first attempt is not asked again. Locks are taken in one order: the fallback's row, the team, the job. So of two workers
-the second finds the step done.
+Each attempt is a separate job. It is requested in the name of the first one's owner as if the form had been submitted
+again, so current policy, budgets and allowed resources apply. What approvers have approved with the first attempt is
+not asked again. Locks are taken in one order: the fallback's row, the team, the job. So if two workers run the same
+step, the second one finds it done.
 """
 
 from collections.abc import Sequence
@@ -35,9 +35,9 @@ Outcome = Fallback.Outcome
 
 
 def make_next_attempt(pk: UUID, *, now: datetime) -> bool:
-    """Make the next attempt, or end the fallback; False where there is nothing to do yet.
+    """Make the next attempt, or end the fallback. Return False if there is nothing to do yet.
 
-    All in one transaction, so that a worker that is killed leaves either nothing or all of it.
+    Everything is one transaction, so a worker that is killed leaves either nothing or all of it.
     """
     with transaction.atomic():
         row = Fallback.objects.select_for_update().get(pk=pk)
@@ -67,10 +67,10 @@ def make_next_attempt(pk: UUID, *, now: datetime) -> bool:
 def _make_next(
     row: Fallback, plan: Plan, attempts: Sequence[FallbackAttempt], ending: AttemptEnding, now: datetime
 ) -> None:
-    """Request the next attempt; where it is refused, end the fallback and record why."""
+    """Request the next attempt. If it is refused, end the fallback and record why."""
     last, first, number = attempts[-1].job, attempts[0].job, len(attempts) + 1
     spent, approval = sum_costs(attempts, now), find_shared_approval(row.pk)
-    if approval is not None and approval.cap_usd is not None:  # what approvers allowed is for all that they saw
+    if approval is not None and approval.cap_usd is not None:  # an approver's cap is for all attempts together
         plan = replace(plan, max_usd=plan.cap(approval.cap_usd))
     if plan.max_usd is not None and (spent is None or spent >= plan.max_usd):
         words = _(
@@ -116,7 +116,7 @@ def _because(number: int, plan: Plan, ending: AttemptEnding) -> str:
 
 
 def _options(first: Job, plan: Plan, spent: Decimal | None, now: datetime, last: Job | None) -> RequestOptions:
-    """Return who asks for an attempt: the requester of the first, with what is left of the amount for all attempts."""
+    """Return the options of an attempt: the first one's requester, and the rest of the amount for all attempts."""
     spent = spent or Decimal(0)
     return RequestOptions(
         first.team,
@@ -140,7 +140,7 @@ def _refused(refusal: NotAllowed | NotPermitted, last: Job, number: int) -> str:
 
 
 def can_follow(pk: UUID, *, now: datetime) -> bool:
-    """Return whether another attempt can follow now; an attempt that waits is cancelled for it only then."""
+    """Return whether another attempt can follow now. Only then is a waiting attempt cancelled."""
     row = Fallback.objects.get(pk=pk)
     plan, attempts = fallback.plan_of(row.plan), list_attempts(row)
     first, number = attempts[0].job, len(attempts) + 1
@@ -156,7 +156,7 @@ def can_follow(pk: UUID, *, now: datetime) -> bool:
 
 
 def stop_attempts(job: Job, *, by: User, now: datetime) -> bool:
-    """A person cancels an attempt, and with it those that would follow; False where none would.
+    """End the attempts of a request because a person cancels `job`. Return False if no attempt would follow.
 
     The caller cancels the job itself, in the same transaction.
     """
@@ -183,7 +183,7 @@ def _end(
     actor: User | None = None,
     is_announced: bool = True,
 ) -> None:
-    """Write down why no further attempt follows; an event of its last job states it, unless nobody expected one."""
+    """Record why no further attempt follows, also as an event of the last job unless nobody expected one."""
     Fallback.objects.filter(pk=row.pk).update(ended_at=now, outcome=outcome, **message_columns(message))
     if is_announced and outcome is not Outcome.SUCCEEDED:
         key, kind = "fallback:ended", JobEvent.Kind.FALLBACK

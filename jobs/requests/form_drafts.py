@@ -1,6 +1,6 @@
-"""Drafts of the compose form as it was typed: kept by themselves, one for each form, until the job is requested.
+"""Drafts of the compose form, saved automatically, one for each form, until the job is requested.
 
-They are rows of `Draft` beside those of imports, expire with them, and are seen by nobody but their owner.
+They are rows of `Draft` like those of imports, expire with them, and are visible only to their owner.
 """
 
 from collections.abc import Mapping
@@ -15,20 +15,20 @@ from jobs.models import Draft, Job, Team
 from jobs.requests.imported_drafts import NotKept
 
 MAX_LENGTH = 400_000
-"""Characters of all fields together: more than any request that Vertex AI takes."""
+"""Maximum length of all fields together, in characters. It is more than any request that Vertex AI accepts."""
 MAX_FORMS = 20
-"""Forms of one person; the one that was kept longest ago goes when a newer one comes."""
+"""Forms of one person. The oldest is deleted when there are more."""
 
 
 class EditedElsewhere(Exception):
-    """The form was kept from another window since, or its job was requested; nothing was written."""
+    """The form was saved from another window since, or its job was requested. Nothing was written."""
 
 
 def save_form(fields: Mapping[str, str], *, form_key: str, version: int, team: Team, by: User, now: datetime) -> Draft:
-    """Keep what `by` has typed into the form with this key; return the draft with its new version.
+    """Save what `by` has typed into the form with this key, and return the draft with its new version.
 
-    `version` is that of the draft which the form began with, 0 for none. Raises EditedElsewhere where that is not the
-    newest, and NotKept for fields that are too long or hold what no database keeps.
+    `version` is that of the draft the form began with, 0 for none. Raise EditedElsewhere if it is not the newest. Raise
+    NotKept for fields that are too long or contain what a database cannot store.
     """
     kept = {name: bounds.clean(value) for name, value in fields.items()}
     if not form_key or sum(len(name) + len(value) for name, value in kept.items()) > MAX_LENGTH:
@@ -52,10 +52,10 @@ def save_form(fields: Mapping[str, str], *, form_key: str, version: int, team: T
 
 
 def list_forms(by: User) -> list[Draft]:
-    """Return the forms that `by` has not requested yet, the newest first; one query."""
+    """Return the forms that `by` has not requested yet, newest first. Makes one query."""
     return list(Draft.objects.filter(owner=by).exclude(form_key="").order_by("-created_at", "-pk")[:MAX_FORMS])
 
 
 def delete_form(form_key: str, *, by: User) -> None:
-    """Delete the draft of a form, for its job was requested or nobody wants it."""
+    """Delete the draft of a form whose job was requested or that its owner discards."""
     Draft.objects.filter(owner=by, form_key=form_key).exclude(form_key="").delete()

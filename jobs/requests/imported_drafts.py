@@ -1,4 +1,4 @@
-"""Drafts: what somebody imported, kept for a week until they open it in the form. Nobody else sees them."""
+"""Drafts of imported jobs, kept for a week until their owner opens them in the form. Only the owner can see them."""
 
 from datetime import datetime, timedelta
 
@@ -12,20 +12,20 @@ from jobs.requests.allowed_resources import kept_project
 
 KEPT_FOR = timedelta(days=7)
 MAX_DRAFTS = 50
-"""Drafts of one person; an older one goes when a newer one comes."""
+"""Drafts of one person. The oldest is deleted when there are more."""
 MAX_REGION_LENGTH, MAX_PROJECT_LENGTH = 40, 63
 
 
 class NotKept(Exception):
-    """The spec holds text that no database keeps; the message names it."""
+    """The spec contains text that a database cannot store. The message names it."""
 
 
 def save_draft(
     *, submission: spec.Submission, team: Team, by: User, now: datetime, expected: timedelta | None = None
 ) -> Draft:
-    """Keep what was imported for `by`; return the draft. A region or project that none can be called is not kept.
+    """Save what `by` imported and return the draft. A region or project that is not a possible name is not saved.
 
-    Raises NotKept for NUL characters and half characters in values that are carried without being looked into.
+    Raise NotKept for NUL characters and unpaired surrogates in values that are passed on unread.
     """
     body = spec.rest_body(submission.job)
     if not bounds.is_storable_json(body):
@@ -51,12 +51,12 @@ def _name(text: str, most: int) -> str:
 
 
 def expire(now: datetime) -> int:
-    """Delete the drafts that are older than KEPT_FOR; return how many. Reads only where there is none."""
+    """Delete the drafts older than KEPT_FOR and return how many. Only reads if there are none."""
     old = Draft.objects.filter(created_at__lt=now - KEPT_FOR)
     return old.delete()[0] if old.exists() else 0
 
 
 def submission_of(draft: Draft) -> spec.Submission:
-    """Read what was imported."""
+    """Return the submission that was imported."""
     where = {"project": draft.project or draft.team.project, "region": draft.region}
     return spec.stored_submission(f"draft {draft.pk}", draft.kind, draft.spec, **where)

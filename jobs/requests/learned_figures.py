@@ -1,4 +1,4 @@
-"""What the ended jobs of a team show for the next one, read from the sums of `jobs.upkeep.learned_figures`."""
+"""Figures learned from a team's ended jobs for its next one, read from the sums of `jobs.upkeep.learned_figures`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,28 +15,31 @@ from jobs.spec import Submission
 from jobs.strategies import STRATEGIES
 
 LOOK_BACK = timedelta(days=365)
-"""Months that began longer ago are not learned from: machines, prices and code have changed since."""
+"""Earlier months are ignored, because machines, prices and code have changed since."""
 OF_RUNS = frozenset({"runs", "run_logs", "run_squares", "estimated", "inside"})
-"""What is learned for tuning jobs and others apart; waits are those of jobs that do not tune."""
+"""Figures learned separately for tuning jobs and other jobs. Waits are those of jobs that do not tune."""
 OF_MACHINES = frozenset({"machine_seconds", "preemptions", "lost_seconds"})
-"""What is learned of machines, whether a job or a trial of a tuning job runs on them."""
+"""Figures learned for a machine, whether a job or a trial of a tuning job runs on it."""
 
 _Row = dict[str, Any]
-"""Sums over one strategy's months: `strategy`, `tunes`, `machine`, `is_near`, `since` and `sum_` of each name."""
+"""Sums over one strategy's months: `strategy`, `tunes`, `machine`, `is_near`, `since`, and `sum_` plus each name."""
 Wanted = tuple[int, str, str, bool, int]
 """A team, a machine, a region, whether the job tunes, and the hour of the day at which it is sent."""
 
 
 def load_learned(team: Team, submission: Submission, now: datetime) -> Mapping[str, Learned]:
-    """Return {key of a strategy: what the team's ended jobs show of it} for a job sent at `now`; one query.
+    """Return {key of a strategy: figures learned from the team's ended jobs} for a job sent at `now`. Makes one query.
 
-    Reads the sums of at most 13 months for one machine and region, and those of the team as a whole.
+    It reads the sums of at most 13 months for one machine and region, and those of the whole team.
     """
     return _load(_wanted(team, submission, now), now)
 
 
 def recent_learned(team: Team, submission: Submission, now: datetime) -> Mapping[str, Learned]:
-    """Return `load_learned` as it was ten seconds ago at most: for previews, which are drawn again with every key."""
+    """Return `load_learned`, at most ten seconds old.
+
+    Used for previews, which are rendered again on every keystroke.
+    """
     return _recent.get(_wanted(team, submission, now), now)
 
 
@@ -46,7 +49,7 @@ def _wanted(team: Team, submission: Submission, now: datetime) -> Wanted:
 
 def _load(wanted: Wanted, now: datetime) -> Mapping[str, Learned]:
     team, machine, region, tunes, hour = wanted
-    if "\x00" in machine + region:  # as somebody may type it; no column holds one
+    if "\x00" in machine + region:  # somebody may type it, but no column can store it
         return {}
     near = [(hour + shift) % 24 for shift in (-1, 0, 1)]
     own = Q(region=region, machine=machine) | Q(region="", machine="")
@@ -68,7 +71,7 @@ _recent: Recent[Wanted, Mapping[str, Learned]] = Recent(_load)
 
 
 def _of_strategy(key: str, runs: Learned, alike: Sequence[_Row], of_team: Sequence[_Row], *, tunes: bool) -> Learned:
-    """Return `runs` with what the jobs of one strategy show."""
+    """Return `runs` with the figures learned from the jobs of one strategy."""
     alike, of_team = ([row for row in rows if row["strategy"] == key] for rows in (alike, of_team))
     return replace(
         runs,

@@ -1,8 +1,8 @@
-"""An approver approves a job under another strategy, and the requester accepts that or keeps the request.
+"""Approve a job under another strategy, which its requester then accepts or declines.
 
-The job is assessed again under the strategy and asked about again: a vote for the request as it was counts no more, and
-the approver's vote is for the digest of the changed job. Unless the team's policy lets approvers choose the strategy,
-the job goes on once its requester has accepted the change as well.
+The job is assessed under that strategy and approval is requested again. Votes for the original request no longer count,
+and the approver's vote is for the digest of the changed job. Unless the team's policy lets approvers choose the
+strategy, the job continues only after its requester has accepted the change.
 """
 
 from collections.abc import Mapping, Sequence
@@ -51,11 +51,12 @@ def approve_as(
     expected_usd: Decimal | None = None,
     cap_usd: Decimal | None = None,
 ) -> bool:
-    """Vote for a job that awaits approval under another strategy; False when it was answered before, as `approve`.
+    """Vote for a job that awaits approval, under another strategy.
 
-    Holds for all jobs of a sweep that wait for the same answer. `expected_usd` is what the person has seen that a job
-    is expected to cost under the strategy. Raises as `approve`; Changed where that amount is another one now;
-    NotAllowed, with nothing written, where the job may not run under the strategy; ValueError for an unknown one.
+    Return False if it was answered before, as `approve`. The vote is for all jobs of a sweep that wait for the same
+    answer. `expected_usd` is the expected cost of a job under the strategy that the person has seen. Raise as
+    `approve`. Raise Changed if the expected cost is different now. Raise NotAllowed and write nothing if the job may
+    not run under the strategy. Raise ValueError for an unknown strategy.
     """
     if strategy not in STRATEGIES:
         raise ValueError(_("Choose a strategy that there is."))
@@ -74,7 +75,7 @@ def approve_as(
         _ask_again(found.waiting, assessments, by, found.questions, now, asks_requester=asks_requester)
         for pk, body in requested.items() if asks_requester else ():
             Approval.objects.filter(job=pk).update(requested_spec=body)
-        changed = lock_question(found.waiting[0], by=by, digest=None, now=now)  # others may have to decide now
+        changed = lock_question(found.waiting[0], by=by, digest=None, now=now)  # other people may have to decide now
         assert changed is not None
         record_votes(changed, Approval.Decision.APPROVED, by=by, comment=comment, now=now, cap_usd=cap_usd)
         copy_columns(job, changed.waiting)
@@ -82,7 +83,7 @@ def approve_as(
 
 
 def _bodies(jobs: Sequence[Job], strategy: str) -> list[spec.Submission]:
-    """Return the jobs as they would be sent under another strategy; raise Changed and ValueError as `approve_as`."""
+    """Return the jobs as they would be sent under another strategy. Raise Changed and ValueError as `approve_as`."""
     if any(job.strategy == strategy for job in jobs):
         raise Changed(_("The job runs under that strategy already. Check it anew, then decide."))
     bodies = [STRATEGIES[strategy].apply(submission_of(job)) for job in jobs]
@@ -92,10 +93,10 @@ def _bodies(jobs: Sequence[Job], strategy: str) -> list[spec.Submission]:
 
 
 def accept_change(job: Job, *, by: User, now: datetime, digest: str | None = None) -> bool:
-    """Accept, as the requester, the strategy that an approver chose; False where nothing waits for that.
+    """Accept, as the requester, the strategy that an approver chose. Return False if no change waits for that.
 
-    The job goes on where enough people have approved it. Raises NotPermitted for anybody else, Changed and NotAllowed
-    as `approve`.
+    The job continues if enough people have approved it. Raise NotPermitted for anybody else. Raise Changed and
+    NotAllowed as `approve`.
     """
     with transaction.atomic():
         waiting, questions = _proposed(job, by, digest)
@@ -118,7 +119,7 @@ def accept_change(job: Job, *, by: User, now: datetime, digest: str | None = Non
 
 
 def keep_request(job: Job, *, by: User, now: datetime, digest: str | None = None) -> bool:
-    """Refuse, as the requester, the strategy that an approver chose: the request is assessed and asked about as it was.
+    """Decline, as the requester, the strategy that an approver chose. The original request is assessed and asked again.
 
     Returns and raises as `accept_change`.
     """
@@ -149,7 +150,7 @@ def _proposed(job: Job, by: User, digest: str | None) -> tuple[list[Job], Mappin
 
 
 def _assess(jobs: Sequence[Job], bodies: Sequence[spec.Submission], now: datetime) -> list[Assessment]:
-    """Assess the jobs anew as they were requested, together; raise NotAllowed where one is refused."""
+    """Assess the jobs again, together, as they were requested. Raise NotAllowed if one is refused."""
     if not jobs:
         return []
     first, size = jobs[0], sweep_size(jobs[0])
@@ -181,11 +182,11 @@ def _ask_again(
     *,
     asks_requester: bool,
 ) -> None:
-    """Write the changed jobs and the questions about them, which make the earlier ones void."""
+    """Write the changed jobs and new questions about them, which invalidate the earlier ones."""
     asks = [finding for each in assessments for finding in each.asks]
     for job, assessment in zip(jobs, assessments, strict=True):
         assert assessment.decision is not None
-        at = max(now, questions[job.pk].asked_at + timedelta(microseconds=1))  # votes are for a question of a time
+        at = max(now, questions[job.pk].asked_at + timedelta(microseconds=1))  # votes belong to the question of a time
         _record_change(job, assessment, by, now, at, asks_requester=asks_requester)
         save_question(job, Question(assessment.asks or asks, assessment.decision.as_dict()), now=at)
 
@@ -193,7 +194,7 @@ def _ask_again(
 def _record_change(
     job: Job, assessment: Assessment, by: User, now: datetime, at: datetime, *, asks_requester: bool
 ) -> None:
-    """Write the columns of the changed job with the events of what was changed and what was assessed."""
+    """Write the columns of the changed job with events about the change and the assessment."""
     before = (job.strategy, job.estimate_usd, job.spec_digest)
     columns = assessed_columns(assessment, sweep_size(job))
     transitions.record_event(

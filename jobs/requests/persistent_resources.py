@@ -1,8 +1,8 @@
-"""The persistent resources that are known in a project and region, for the rules: what is there and what is held.
+"""Load the known persistent resources of a project and region for the rules, with the replicas in use.
 
-Vertex AI counts the replicas that running jobs hold, as of the moment when it was asked. Jobs of ours that were sent
-since then, or are about to be, are not in its count and will have their replicas first, so they are added to it. Jobs
-that wait at Vertex AI for longer hold nothing and are not counted.
+Vertex AI reports the replicas that running jobs hold at the time of the poll. Jobs of ours that were sent after it, or
+are about to be sent, are missing from that count and will get their replicas first, so they are added. Jobs that have
+waited at Vertex AI for longer hold nothing and are not counted.
 """
 
 from collections import Counter
@@ -23,14 +23,14 @@ from jobs.timeline.resource_holdings import find_submission, known_resource
 
 ON_THE_WAY = frozenset({JobState.APPROVED, JobState.SUBMITTING})
 PASSING = frozenset({"PROVISIONING", "REBOOTING", "UPDATING"})
-"""States that lead to RUNNING by themselves."""
+"""States that change to RUNNING by themselves."""
 Value = str | datetime | OuterRef
 
 
 def known_resources(submission: Submission, *, apart_from: UUID | None = None) -> Known:
-    """Return what is known where a submission is to run; () without a query when it names no persistent resource.
+    """Return the resources known where a submission is to run. Return () without a query if it names none.
 
-    `apart_from` is the job of the submission itself, where it has one: it does not stand in its own way.
+    `apart_from` is the submission's own job, if it has one, whose replicas are not counted.
     """
     if not submission.job_spec.persistent_resource_id:
         return ()
@@ -38,8 +38,11 @@ def known_resources(submission: Submission, *, apart_from: UUID | None = None) -
 
 
 def resources_in(project: str, region: str, *, apart_from: UUID | None = None) -> Known:
-    """Return the persistent resources of a place. One query, and one more while jobs are newer than what is known."""
-    if not (project and region and f"{project}{region}".isprintable()):  # a form takes any text for a region
+    """Return the persistent resources of a project and region.
+
+    Makes one query, and another one if jobs are newer than the last poll.
+    """
+    if not (project and region and f"{project}{region}".isprintable()):  # a form accepts any text as a region
         return ()
     newer = _newer_jobs(OuterRef("project"), OuterRef("region"), OuterRef("seen_at"), apart_from)
     rows = (
@@ -53,7 +56,7 @@ def resources_in(project: str, region: str, *, apart_from: UUID | None = None) -
 
 
 def waits_for_resource(submission: Submission, resources: Known, refused: Sequence[Finding]) -> bool:
-    """Return whether a job is refused only because its resource is on the way to RUNNING, so that waiting helps."""
+    """Return whether a job is refused only because its resource is still changing to RUNNING, so that waiting helps."""
     if [finding.code for finding in refused] != [resource_is_running.code]:
         return False
     name = submission.job_spec.persistent_resource_id
@@ -61,7 +64,7 @@ def waits_for_resource(submission: Submission, resources: Known, refused: Sequen
 
 
 def _newer_jobs(project: Value, region: Value, since: Value, apart_from: UUID | None) -> QuerySet[Job]:
-    """Return the jobs on persistent resources of a place that Vertex AI did not have yet at a moment."""
+    """Return the jobs on persistent resources of a region that Vertex AI did not have yet at `since`."""
     place = {"project": project, "region": region}
     using = Job.objects.unfinished().filter(**place, strategy=STRATEGY.key, state__in=WAITING | RUNNING)
     newer = using.filter(Q(state__in=ON_THE_WAY) | Q(submitted_at__gt=since))
@@ -69,7 +72,7 @@ def _newer_jobs(project: Value, region: Value, since: Value, apart_from: UUID | 
 
 
 def _add_newer_jobs(row: PersistentResource, known: KnownResource, jobs: Iterable[Job]) -> KnownResource:
-    """Add to Vertex AI's count what jobs that are newer than it ask for; no more than there is."""
+    """Add the replicas that newer jobs request to Vertex AI's count, up to the size of each resource pool."""
     wanted: Counter[int] = Counter()
     for job in jobs:
         is_newer = job.state in ON_THE_WAY or (job.submitted_at is not None and job.submitted_at > row.seen_at)

@@ -1,4 +1,4 @@
-"""What a policy would have decided about a team's past jobs, from their stored specs and estimates."""
+"""Test a policy on a team's past jobs, using their stored specs and estimates."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -16,13 +16,16 @@ from jobs.requests.policy_versions import load_policy
 from jobs.timeline.resource_holdings import find_submission
 
 MAX_JOBS = 200
-"""The newest requests of a team that a draft is tried on."""
+"""Number of the team's newest requests that a draft is tested on."""
 OUTCOMES = {"allow": "allowed", "ask": "asked", "refuse": "refused"}
 
 
 @dataclass(frozen=True, slots=True)
 class TestedJob:
-    """A past job and what two policies decide: "allowed", "asked" or "refused", and by which rule of the draft."""
+    """A past job and its outcome under two policies: "allowed", "asked" or "refused".
+
+    `number` is that of the draft's deciding rule.
+    """
 
     job: Job
     before: str
@@ -32,32 +35,32 @@ class TestedJob:
 
 @dataclass(frozen=True, slots=True)
 class PolicyTest:
-    """All past jobs, newest first; `unread` is how many could not be read and are left out."""
+    """The tested jobs, newest first. `unread` is the number of jobs that could not be read and are left out."""
 
     tried: tuple[TestedJob, ...]
     unread: int
 
     @property
     def before(self) -> Counter[str]:
-        """How many jobs today's policy allows, asks about and refuses."""
+        """Number of jobs that the current policy allows, asks about and refuses."""
         return Counter(each.before for each in self.tried)
 
     @property
     def after(self) -> Counter[str]:
-        """How many jobs the draft allows, asks about and refuses."""
+        """Number of jobs that the draft allows, asks about and refuses."""
         return Counter(each.after for each in self.tried)
 
     @property
     def different(self) -> tuple[TestedJob, ...]:
-        """The jobs about which the two differ."""
+        """The jobs for which the outcomes differ."""
         return tuple(each for each in self.tried if each.before != each.after)
 
 
 def try_policy(team: Team, rules: Sequence[Rule]) -> PolicyTest:
-    """Return what `rules` and today's policy decide about the team's newest jobs; two queries.
+    """Return what `rules` and the current policy decide about the team's newest jobs. Makes two queries.
 
-    Amounts are those that were estimated when the jobs were requested. Their budgets are not known: a condition on
-    what is left of one never holds here.
+    The amounts are the estimates made when the jobs were requested. The budgets of that time are not known, so a
+    condition on the rest of a budget is never met here.
     """
     columns = (
         "display_name",
@@ -88,7 +91,7 @@ def try_policy(team: Team, rules: Sequence[Rule]) -> PolicyTest:
 
 
 def _estimate(kept: dict[str, Any]) -> Estimate:
-    """Return a stored estimate with its amounts; its lines and notes are not needed."""
+    """Return a stored estimate with its amounts. Its lines and notes are not needed."""
     low, expected, high, most, hourly = (
         Decimal(kept[name]) if kept.get(name) is not None else None
         for name in ("low_usd", "expected_usd", "high_usd", "most_usd", "usd_per_hour")

@@ -1,4 +1,4 @@
-"""The policy of a team: what counts now, and saving another version; versions are only added."""
+"""The policy of a team: load the current version and save a new one. Versions are only added."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
@@ -18,11 +18,11 @@ from jobs.policy_rules import RULES, PolicyRules, Rule, rules_of_limits
 from jobs.requests.approver_groups import Roster, who_is_in
 
 UNSET_REMIND_HOURS = 24
-"""Of teams whose policy was never saved as a version; their requests do not expire."""
+"""For teams whose policy was never saved as a version. Their requests do not expire."""
 
 
 class SavedMeanwhile(Exception):
-    """Somebody else has saved another version since the form was opened; `current` is that version."""
+    """Somebody else has saved another version since the form was opened. `current` is that version."""
 
     def __init__(self, current: PolicyVersion | None) -> None:
         self.current = current
@@ -33,7 +33,7 @@ class SavedMeanwhile(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a version holds beside its rules; hours are whole, 0 switches a thing off."""
+    """The settings of a version other than its rules. Hours are whole numbers; 0 turns a setting off."""
 
     drift_percent: int = 0
     remind_hours: int = UNSET_REMIND_HOURS
@@ -44,9 +44,9 @@ class Terms:
 
 
 def load_policy(team: Team) -> PolicyRules:
-    """Return the policy that counts for `team`; a team without one is asked about all that costs money.
+    """Return the current policy of `team`. Without one, everything that costs money needs an approval.
 
-    One query, none where the team was loaded with its policy.
+    Makes one query, or none if the team was loaded with its policy.
     """
     prefetch_related_objects([team], Prefetch("policy", Policy.objects.select_related("current")))
     try:
@@ -61,20 +61,23 @@ def load_policy(team: Team) -> PolicyRules:
 
 
 def current_version(team: Team) -> PolicyVersion | None:
-    """Return the version of a team's policy that counts, None where none was saved."""
+    """Return the current version of a team's policy, or None if none was saved."""
     rows = Policy.objects.filter(team=team).select_related("current__saved_by")
     return next((row.current for row in rows), None)
 
 
 def terms_of(version: PolicyVersion | None) -> Terms:
-    """Return what a version holds beside its rules."""
+    """Return the settings of a version other than its rules."""
     if version is None:
         return Terms(expire_hours=0)
     return Terms(**{field.name: getattr(version, field.name) for field in fields(Terms)})
 
 
 def first_terms(team: Team) -> Terms:
-    """Return what the first version of a team begins with: it cancels what costs more than approved as before."""
+    """Return the initial settings for the first version of a team.
+
+    They keep the team's present cancellation settings.
+    """
     before = Policy.objects.filter(team=team).first()
     if before is None:
         return Terms()
@@ -84,10 +87,11 @@ def first_terms(team: Team) -> Terms:
 def save_policy(
     team: Team, rules: Sequence[Rule], terms: Terms, *, base: int, by: User, note: str, now: datetime
 ) -> PolicyVersion:
-    """Save another version of a team's policy, which counts from now on; return it.
+    """Save and return a new version of a team's policy, which becomes the current one.
 
-    `base` is the number of the version that the form began with, 0 for none. Raises NotPermitted unless `by` is a lead
-    of the team, ValueError for rules that cannot be kept, SavedMeanwhile where `base` is not the current version.
+    `base` is the number of the version that the form began with, 0 for none. Raise NotPermitted unless `by` is a lead
+    of the team. Raise ValueError for rules that cannot be saved. Raise SavedMeanwhile if `base` is not the current
+    version.
     """
     if not is_lead(by, team_id=team.pk):
         raise NotPermitted(_("Only leads of %(team)s change its policy.") % {"team": team})
@@ -116,7 +120,7 @@ def save_policy(
 
 
 def _check_approvers(team: Team, rules: Sequence[Rule]) -> None:
-    """Raise ValueError for rules that nobody could fulfil: they name who may not decide, or too few can approve."""
+    """Raise ValueError for rules that cannot be met: a named person may not decide, or too few people can approve."""
     roster = Roster.load(team.pk)
     known = {person.get_username() for person in roster.people.values()}
     groups = [(number, group) for number, rule in enumerate(rules, 1) if rule.outcome == "ask" for group in rule.groups]

@@ -1,6 +1,7 @@
 """The questions that approvers are asked about requests: what has to be approved, by whom, and until when.
 
-A request with further attempts has one question about all of them, each assessed as if it were requested now.
+A request with further attempts has one question about all of them. Each attempt is assessed as if it were requested
+now.
 """
 
 import json
@@ -23,16 +24,16 @@ from jobs.texts import as_json, from_json
 from jobs.texts import translatable as _
 
 ONE_APPROVER = Approvers()
-"""Asked where a rule of the site asks and policy does not."""
+"""The approvers if a rule of the site asks for an approval and the policy does not."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
     """What approvers are asked about a request.
 
-    `findings` are JSON; one about a further attempt has its number as `attempt`. `policy` is the JSON of
-    `jobs.policy.Decision`, which names who has to approve; None where a rule of the site asks and policy does not, so
-    that one approver is enough. `attempts` are all that the answer holds for; None: this job only.
+    `findings` are JSON; a finding about a further attempt has its number as `attempt`. `policy` is the JSON of
+    `jobs.policy.Decision`, which names who has to approve. It is None if a rule of the site asks and the policy does
+    not; then one approver is enough. `attempts` are all attempts that the answer covers, or None for this job only.
     """
 
     findings: Sequence[Mapping[str, Any]]
@@ -41,7 +42,7 @@ class Question:
 
 
 def build_questions(assessments: Sequence[Assessment], options: RequestOptions) -> Sequence[Question | None]:
-    """Return the question about each job that is requested, None for all of them where nothing has to be approved."""
+    """Return the question about each requested job, or None for each of them if nothing has to be approved."""
     asks = [finding for assessment in assessments for finding in assessment.asks]
     if options.plan is None:
         found = [Question(assessment.asks or asks, assessment.as_dict()["policy"]) for assessment in assessments]
@@ -55,9 +56,9 @@ def build_questions(assessments: Sequence[Assessment], options: RequestOptions) 
 
 
 def _assess_further(first: Sequence[Assessment], plan: Plan, options: RequestOptions) -> list[list[Assessment]]:
-    """Return the assessments of the further attempts of each of these first ones.
+    """Return the assessments of the further attempts of each of the first ones.
 
-    Each has the cap of the request. What is left of the amount for all attempts is not known before they are made.
+    Each attempt has the cap of the request. The rest of the total amount is not known before the attempts are made.
     """
     found: list[list[Assessment]] = [[] for _ in first]
     for step in plan.steps:
@@ -72,9 +73,9 @@ def _assess_further(first: Sequence[Assessment], plan: Plan, options: RequestOpt
 
 
 def _question_about(first: Assessment, asks: Sequence[Mapping[str, Any]], further: Sequence[Assessment]) -> Question:
-    """Return one question about all attempts; `asks` is what is asked about the first one, if anything.
+    """Return one question about all attempts. `asks` are the findings to ask about the first one.
 
-    Everybody who would have to approve one of them is asked. An attempt that would be refused is none of them.
+    Everybody who would have to approve one of the attempts is asked. An attempt that would be refused is left out.
     """
     attempts = [(number, assessment) for number, assessment in enumerate((first, *further), 1) if not assessment.errors]
     findings = [*asks]
@@ -129,11 +130,11 @@ def _attempt_json(number: int, assessment: Assessment) -> dict[str, Any]:
 
 
 def save_question(job: Job, question: Question, *, now: datetime) -> None:
-    """Write the open question about a job; an earlier one, with its answer, makes room for it."""
+    """Save the open question about a job. It replaces an earlier question and its answer."""
     policy = question.policy
     needs = (policy or {}).get("needs") or {"approvals": 1, "role": "approver", "approvers": []}
     terms = terms_of(current_version(job.team))
-    # What is decided about: the spec, the most that it may cost, the policy and its figures, and all attempts.
+    # The digest covers the spec, the maximum cost, the policy with its amounts, and all attempts.
     about = [job.spec_digest or job.spec, job.expected_seconds, str(job.max_usd), question.policy]
     about += [question.attempts] if question.attempts is not None else []
     digest = sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()

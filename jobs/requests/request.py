@@ -1,4 +1,4 @@
-"""Request jobs: a submission is assessed by the rules and the team's policy, and written with its first events."""
+"""Request jobs: assess a submission by the rules and the team's policy, and write it with its first events."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -30,7 +30,7 @@ ASSESSED = {
     Outcome.ALLOWED: "Checked by rules and policy: it may be sent without an approval.",
     Outcome.NEEDS_APPROVAL: "Checked by rules and policy: an approver has to decide.",
 }
-"""The message of a job's first event; one that is refused is not kept."""
+"""Messages of a job's first event. A refused request is not saved."""
 APPROVED_BEFORE = "Checked by rules and policy: it was approved with the first attempt."
 
 
@@ -46,21 +46,21 @@ def request_job(
     cap_usd: Decimal | None = None,
     plan: Plan | None = None,
 ) -> Job:
-    """Write the job that `by` asks for, and its events; return the first job when `request_key` was used before.
+    """Save the job that `by` requests, with its events. Return the first job if `request_key` was used before.
 
-    `cloned_from` is the job whose spec the form began with, kept so that an approver can see what is different;
-    `cap_usd` the most that it shall cost; `plan` what follows where it gets no capacity. Raises NotAllowed, with
-    nothing written, when policy refuses it, and NotPermitted as `request_jobs` does.
+    `cloned_from` is the job whose spec the form began with, stored so that an approver can see the differences.
+    `cap_usd` is the most the job may cost. `plan` describes the further attempts if it gets no capacity. Raise
+    NotAllowed and write nothing if policy refuses the job. Raise NotPermitted as `request_jobs`.
     """
     options = RequestOptions(team, by, expected, now, cloned_from, cap_usd, plan)
     return request_jobs([submission], options, request_key=request_key)[0]
 
 
 def request_jobs(submissions: Sequence[spec.Submission], options: RequestOptions, *, request_key: str) -> list[Job]:
-    """Write the jobs of a sweep, or one job, all or none; return those of before when `request_key` was used before.
+    """Save one job, or all or none of a sweep. Return the earlier jobs if `request_key` was used before.
 
-    Policy decides by what they cost together, and if it asks about one of them, or about a further attempt of one, all
-    wait for one approval. Raises NotAllowed, with nothing written, when one of them is refused, and NotPermitted unless
+    Policy decides by what they cost together. If it asks about one of them, or about a further attempt of one, all of
+    them wait for one approval. Raise NotAllowed and write nothing if one of them is refused. Raise NotPermitted unless
     the person is a member of the team whose role may request jobs.
     """
     check_may_request(options.by, options.team)
@@ -74,7 +74,7 @@ def request_jobs(submissions: Sequence[spec.Submission], options: RequestOptions
     sweep = uuid4() if is_sweep else None
     try:
         with transaction.atomic():
-            # Before the assessment: else requests that arrive together would all see the same amount left.
+            # Before the assessment: otherwise concurrent requests would all see the same rest of a budget.
             budgets.lock_teams([options.team.pk])
             assessments = _assess(submissions, options)
             questions = build_questions(assessments, options)
@@ -98,7 +98,7 @@ def request_jobs(submissions: Sequence[spec.Submission], options: RequestOptions
 
 
 def _assess(submissions: Sequence[spec.Submission], options: RequestOptions) -> list[Assessment]:
-    """Return the assessments of jobs that are requested together; raise NotAllowed when one is refused."""
+    """Return the assessments of jobs that are requested together. Raise NotAllowed if one is refused."""
     expected = options.expected
     context = load_context(
         options.team, submissions[0], now=options.now, sweep_size=len(submissions), by=options.by, expected=expected,
@@ -111,7 +111,7 @@ def _assess(submissions: Sequence[spec.Submission], options: RequestOptions) -> 
 
 
 def _poll_resource_of(job: Job, now: datetime) -> None:
-    """Poll the persistent resource that a job names at once, so that it is known when the job is assessed again."""
+    """Poll the persistent resource that a job names now, so that its state is known at the next assessment."""
     if job.strategy == persistent.STRATEGY.key:
         kind = Scope.Kind.PERSISTENT_RESOURCE
         claims.wake_scope(project=job.project, region=job.region, kind=kind, due_at=now)
@@ -120,7 +120,7 @@ def _poll_resource_of(job: Job, now: datetime) -> None:
 def _create_row(
     assessment: Assessment, options: RequestOptions, request_key: str, sweep: UUID | None, *, share: int
 ) -> Job:
-    """Write the row of a job; `share` is the number of jobs that share the team's limit."""
+    """Create the row of a job. `share` is the number of jobs that share the team's limit."""
     submission = assessment.submission
     return Job.objects.create(
         id=options.job_id or uuid4(),
@@ -152,10 +152,10 @@ def _record_request(
     requested: dict[str, str | None],
     options: RequestOptions,
 ) -> None:
-    """Write the events of a request: its assessment, and that approvers are asked `question`, or that it may be sent.
+    """Record the events of a request: its assessment, and either `question` for approvers or that it may be sent.
 
-    With `approval` the job was approved with the first attempt, so that nobody is asked. `requested` distinguishes
-    requests that were made with one key.
+    With `approval` the job was approved with the first attempt, so nobody is asked. `requested` distinguishes requests
+    made with the same key.
     """
     by, now = options.by, options.now
     question = None if approval else question
@@ -179,7 +179,7 @@ def _record_request(
 
 
 def _allow(job: Job, approval: AttemptApproval | None, *, by: User, now: datetime) -> None:
-    """Let a job be sent; the event names the approval that it stands on, if it stands on one."""
+    """Let a job be sent. The event names the approval that covers it, if there is one."""
     why, detail = "policy allows it", {}
     if approval is not None:
         given, approver = approval.approval, approval.approval.decided_by

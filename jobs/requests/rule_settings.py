@@ -1,4 +1,4 @@
-"""What this site makes of the rules: an admin gives a rule another severity, and every change is kept."""
+"""The site's rule settings: an admin changes the severity of a rule, and every change is kept."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -14,11 +14,11 @@ from jobs.spec import Severity
 
 DEFAULT = "default"
 CHOICES = (*(str(severity) for severity in Severity), strategies.OFF, DEFAULT)
-"""What a rule may be set to; `default` gives it back the severity that it was written with."""
+"""Valid settings of a rule. `default` restores the severity defined in the code."""
 
 
 def rule_settings() -> dict[str, RuleSetting]:
-    """Return {code: the newest setting} of the rules that were ever set, in the order of their codes."""
+    """Return {code: its newest setting} of the rules that were ever set, sorted by code."""
     newest: dict[str, RuleSetting] = {}
     for row in RuleSetting.objects.select_related("set_by").order_by("code", "id"):
         newest[row.code] = row
@@ -26,13 +26,13 @@ def rule_settings() -> dict[str, RuleSetting]:
 
 
 def severities() -> dict[str, str]:
-    """Return {code: severity or "off"} of the rules that weigh something else here than by default."""
+    """Return {code: severity or "off"} of the rules whose severity differs from the default."""
     newest = dict(RuleSetting.objects.order_by("id").values_list("code", "severity"))
     return {code: severity for code, severity in newest.items() if severity != DEFAULT}
 
 
 def recent_severities(now: datetime) -> Mapping[str, str]:
-    """Return `severities` as they were ten seconds ago at most: for previews, which are drawn again with every key."""
+    """Return `severities`, at most ten seconds old. Used for previews, which are rendered again on every keystroke."""
     return _recent.get(None, now)
 
 
@@ -41,9 +41,9 @@ _recent.forget_when_saved(RuleSetting)
 
 
 def set_severity(code: str, severity: str, *, by: User, note: str, now: datetime) -> None:
-    """Let a rule weigh `severity` on this site from now on.
+    """Set the severity of a rule on this site.
 
-    Raises NotPermitted unless `by` is a site admin, ValueError for a code or severity that does not exist.
+    Raise NotPermitted unless `by` is a site admin. Raise ValueError for a code or severity that does not exist.
     """
     if not by.is_superuser:
         raise NotPermitted(_("Only an admin of this site changes what its rules weigh."))

@@ -1,4 +1,4 @@
-"""Views of the board that people keep under a name."""
+"""Saved views of the board."""
 
 from datetime import datetime
 
@@ -7,13 +7,13 @@ from django.contrib.auth.models import User
 from jobs.models import SavedView, Team
 
 MAX_VIEWS = 12
-"""Views that a person may keep, and that the board offers."""
+"""Number of views that a person may save, and that the board offers."""
 
 
 def save_view(user: User, name: str, query: str, team: Team | None, now: datetime) -> bool:
-    """Keep a view under a name, in place of the person's own of that name; False where they have MAX_VIEWS already.
+    """Save a view, replacing the person's view of that name. Return False if they already have MAX_VIEWS views.
 
-    `query` is that of the board's address; `team` may open it too.
+    `query` is the query string of the board's URL. Members of `team` may open the view too.
     """
     mine = SavedView.objects.filter(owner=user)
     if not mine.filter(name=name).exists() and mine.count() >= MAX_VIEWS:
@@ -26,5 +26,5 @@ def save_view(user: User, name: str, query: str, team: Team | None, now: datetim
 
 
 def delete_view(user: User, pk: int) -> None:
-    """Forget a view of the person's own; nothing happens to those of others."""
+    """Delete a view of `user`. The views of others are never deleted."""
     SavedView.objects.filter(owner=user, pk=pk).delete()

@@ -1,7 +1,7 @@
-"""What happens when a schedule is due, or a person runs it now: one request, or a row with the reason.
+"""Run a schedule that is due, or that a person runs now: request one job, or record why not.
 
-Everything about one moment is one transaction with the schedule's row locked, and the database takes one run for each
-moment. So however many workers look, and wherever one is killed, a moment leads to one request at most.
+Everything about one due time is one transaction with the schedule's row locked, and the database allows one run for
+each time. So however many workers there are, and wherever one is killed, each time leads to at most one request.
 """
 
 from datetime import datetime, timedelta
@@ -25,13 +25,13 @@ from jobs.texts import translatable as _
 from jobs.translations import translated
 
 MISSED_AFTER = timedelta(minutes=10)
-"""A moment that is longer ago is missed: a nightly job does not start at noon because the site was down."""
+"""A run that is later than this is missed: a nightly job should not start at noon because the site was down."""
 MAX_COUNTED = 1000
 Outcome = ScheduleRun.Outcome
 
 
 def run_due(pk: UUID, *, now: datetime) -> bool:
-    """Request the job of a schedule that is due, or write down why not; False where it is not due any more."""
+    """Request the job of a schedule that is due, or record why not. Return False if it is not due any more."""
     with transaction.atomic():
         row = Schedule.objects.select_for_update(of=("self",)).select_related("team", "owner").filter(pk=pk).first()
         if row is None or not row.is_enabled or row.next_at is None or row.next_at > now:
@@ -47,10 +47,10 @@ def run_due(pk: UUID, *, now: datetime) -> bool:
 
 
 def run_now(row: Schedule, *, by: User, now: datetime, request_key: str) -> Job:
-    """Request the job of a schedule at once, in the name of `by`; return the job of before where the key was used.
+    """Request the job of a schedule now, in the name of `by`. Return the earlier job if the key was used before.
 
-    The times at which it is due stay, and it need not be enabled. Raises NotPermitted for who may not change it,
-    NotUsable while the run before has not ended and runs may not overlap, and NotAllowed where the job is refused.
+    The due times stay the same, and the schedule may be paused. Raise NotPermitted if `by` may not change the schedule.
+    Raise NotUsable if the previous run has not ended and runs may not overlap. Raise NotAllowed if the job is refused.
     """
     check_may_change(row, by)
     with transaction.atomic():
@@ -64,7 +64,7 @@ def run_now(row: Schedule, *, by: User, now: datetime, request_key: str) -> Job:
         (job,) = request_jobs([submission_of(fresh, now)], _options(fresh, by, now), request_key=request_key)
         words = _("%(person)s ran it now.", person=by.get_username())
         moment = now
-        while fresh.runs.filter(moment=moment).exists():  # the database takes one run for each moment
+        while fresh.runs.filter(moment=moment).exists():  # the database allows one run for each time
             moment += timedelta(microseconds=1)
         _write(fresh, moment, Outcome.REQUESTED, words, now, job=job)
     return job
@@ -76,7 +76,7 @@ def _options(row: Schedule, by: User, now: datetime, job_id: UUID | None = None)
 
 
 def _due_moments(row: Schedule, first: datetime, now: datetime) -> list[datetime]:
-    """Return the moments from `first` to now, of very many the last ones."""
+    """Return the due times from `first` to `now`, at most the last MAX_COUNTED."""
     found = [first]
     for moment in cron.moments(row.cron, row.time_zone, first):
         if moment > now or next_of(row, moment - timedelta(seconds=1)) is None:
@@ -117,12 +117,12 @@ def _run(row: Schedule, moment: datetime, now: datetime) -> None:
 
 
 def key_of(row: Schedule, moment: datetime) -> str:
-    """Return the request key of one moment."""
+    """Return the request key of one due time."""
     return f"schedule-{row.pk.hex}-{moment:%Y%m%d%H%M}"
 
 
 def unfinished_run(row: Schedule) -> ScheduleRun | None:
-    """Return the newest run whose job, or whose further attempts, have not ended."""
+    """Return the newest run whose job or further attempts have not ended."""
     runs = row.runs.filter(job__isnull=False).select_related("job")
     by_attempts = runs.filter(job__attempt__fallback__ended_at=None, job__attempt__isnull=False)
     return (runs.filter(job__ended_at=None) | by_attempts).order_by("-moment").first()
@@ -143,7 +143,10 @@ def _write(
     job: Job | None = None,
     is_announced: bool = False,
 ) -> None:
-    """Keep what became of a moment; with `is_announced` its owner gets a message, or leads of the team if they left."""
+    """Save the outcome of one due time.
+
+    With `is_announced` the owner gets a message, or the leads of the team if the owner has left.
+    """
     kept = {"made_at": now, "outcome": outcome, "job": job, **message_columns(words)}
     _row, is_new = ScheduleRun.objects.get_or_create(schedule=row, moment=moment, defaults=kept)
     if is_announced and is_new:

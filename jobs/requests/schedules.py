@@ -1,6 +1,7 @@
-"""Schedules: a person keeps a spec with the times at which it is requested, changes the times, pauses and deletes it.
+"""Schedules: a spec with the times at which it is requested. People change the times, pause and delete it.
 
-The spec itself never changes, so whoever may change a schedule of somebody else requests nothing new in their name.
+The spec itself never changes, so somebody who may change another person's schedule cannot request anything new in their
+name.
 """
 
 from collections.abc import Mapping
@@ -31,7 +32,7 @@ MAX_OF_TEAM = 100
 
 
 class NotUsable(Exception):
-    """The schedule cannot be kept like this; `field` is the one to change, the message states why."""
+    """The schedule cannot be saved like this. `field` is the one to change, and the message states why."""
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(message)
@@ -61,9 +62,9 @@ def create_schedule(
     plan: Plan | None = None,
     schedule_id: UUID | None = None,
 ) -> Schedule:
-    """Keep a spec that is requested in the name of `by` at these times; raises NotPermitted and NotUsable.
+    """Save a spec that is requested in the name of `by` at these times. Raise NotPermitted and NotUsable.
 
-    `schedule_id` is the id of the new schedule, where it follows from what asks for it.
+    `schedule_id` is the id of the new schedule, if the caller derives it from the request.
     """
     check_may_request(by, team)
     body = spec.rest_body(submission.job)
@@ -106,9 +107,9 @@ def _check_may_be_kept(body: dict[str, Any], plan: dict[str, Any] | None, region
 
 
 def change_schedule(row: Schedule, changes: Mapping[str, Any], *, by: User, now: datetime) -> Schedule:
-    """Give a schedule what `changes` holds of the fields of `Times`; raises NotPermitted and NotUsable.
+    """Change the fields of `Times` that are in `changes`. Raise NotPermitted and NotUsable.
 
-    The others stay as they are when it is saved. The same changes again write nothing.
+    The other fields keep their saved values. If nothing changes, nothing is written.
     """
     check_may_change(row, by)
     with transaction.atomic():
@@ -121,13 +122,16 @@ def change_schedule(row: Schedule, changes: Mapping[str, Any], *, by: User, now:
 
 
 def pause_schedule(row: Schedule, *, by: User, now: datetime) -> None:
-    """Let a schedule run no more until somebody resumes it; raises NotPermitted."""
+    """Pause a schedule until somebody resumes it. Raise NotPermitted."""
     check_may_change(row, by)
     pause(row, _("%(person)s paused it.", person=by.get_username()), now)
 
 
 def resume_schedule(row: Schedule, *, by: User, now: datetime) -> None:
-    """Let a schedule run again from now on; what was due meanwhile is not made up. Raises NotPermitted, NotUsable."""
+    """Resume a schedule from now on.
+
+    Runs that were due meanwhile are not repeated. Raise NotPermitted and NotUsable.
+    """
     check_may_change(row, by)
     with transaction.atomic():
         fresh = Schedule.objects.select_for_update().select_related("owner", "team").get(pk=row.pk)
@@ -140,13 +144,13 @@ def resume_schedule(row: Schedule, *, by: User, now: datetime) -> None:
 
 
 def delete_schedule(row: Schedule, *, by: User) -> None:
-    """Delete a schedule and the list of its runs; the jobs stay. Raises NotPermitted."""
+    """Delete a schedule and the list of its runs. The jobs stay. Raise NotPermitted."""
     check_may_change(row, by)
     row.delete()
 
 
 def pause(row: Schedule, because: str, now: datetime) -> None:
-    """Stop a schedule and keep why."""
+    """Pause a schedule and store the reason."""
     with transaction.atomic():
         fresh = Schedule.objects.select_for_update().get(pk=row.pk)
         fresh.is_enabled, fresh.next_at, fresh.updated_at = False, None, now
@@ -155,7 +159,7 @@ def pause(row: Schedule, because: str, now: datetime) -> None:
 
 
 def may_change(row: Schedule, by: User) -> bool:
-    """Return whether a person may change a schedule: a lead of the team any, others who may request jobs their own."""
+    """Return whether a person may change a schedule: leads any of the team's, engineers and approvers their own."""
     role = role_of(by, team_id=row.team_id)
     return role == Role.LEAD or (row.owner_id == by.pk and role in {Role.ENGINEER, Role.APPROVER})
 
@@ -173,7 +177,7 @@ def has_times(row: Schedule, times: Times) -> bool:
 
 
 def next_of(row: Schedule, after: datetime) -> datetime | None:
-    """Return when a schedule is due next, None where its last day is over before."""
+    """Return when a schedule is due next, or None if that is after its last day."""
     moment = cron.next_moment(row.cron, row.time_zone, after)
     if moment is None or row.last_day is None:
         return moment
@@ -181,7 +185,7 @@ def next_of(row: Schedule, after: datetime) -> datetime | None:
 
 
 def submission_of(row: Schedule, moment: datetime) -> spec.Submission:
-    """Return the job of one moment: the spec with the date and time, in the schedule's time zone, in its name."""
+    """Return the submission for one time. Its name ends with the date and time in the schedule's time zone."""
     stamp = f"-{moment.astimezone(ZoneInfo(row.time_zone)):%Y-%m-%d-%H%M}"
     name = str(row.spec.get("displayName", row.name))
     body = row.spec | {"displayName": f"{name[: 128 - len(stamp)]}{stamp}"}
@@ -189,7 +193,7 @@ def submission_of(row: Schedule, moment: datetime) -> spec.Submission:
 
 
 def project_of(row: Schedule) -> str:
-    """Return the project in which the jobs of a schedule run: the chosen one, else the team's default of now."""
+    """Return the project of the schedule's jobs: the chosen one, else the team's current default."""
     return row.project or row.team.project
 
 

@@ -1,4 +1,4 @@
-"""Templates: a team keeps a spec under a name, renames it, replaces its spec, deletes it. Engineers and above may."""
+"""Templates: specs that a team saves under a name. Engineers, approvers and leads can change them."""
 
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -18,11 +18,11 @@ from jobs.storable import update_row
 
 
 class NameNotUsable(Exception):
-    """The name cannot be given to a template; the message states why."""
+    """The name cannot be used for a template. The message states why."""
 
 
 class NameTaken(NameNotUsable):
-    """Another template of the team has this name; `template` is that one."""
+    """Another template of the team has this name. `template` is that one."""
 
     def __init__(self, template: Template) -> None:
         super().__init__(_("%(team)s has a template of this name already.") % {"team": template.team})
@@ -40,9 +40,9 @@ def save_template(
     note: str = "",
     cap_usd: Decimal | None = None,
 ) -> Template:
-    """Keep a spec for the team under a new name.
+    """Save a spec for the team under a new name.
 
-    Raises NotPermitted when `by` may not request jobs of the team, NameTaken and NameNotUsable for the name.
+    Raise NotPermitted if `by` may not request jobs of the team. Raise NameTaken or NameNotUsable for the name.
     """
     _check_may_write(team, by)
     name = usable(name)
@@ -69,18 +69,18 @@ def replace_template(
     note: str = "",
     cap_usd: Decimal | None = None,
 ) -> bool:
-    """Put another spec in the template's place, keeping its name; False when it was deleted before.
+    """Replace the template's spec and keep its name. Return False if it was deleted before.
 
-    Raises NotPermitted.
+    Raise NotPermitted.
     """
     _check_may_write(template.team, by)
     return update_row(template, _content(template.team, submission, expected, note, now, cap_usd))
 
 
 def rename(template: Template, *, name: str, by: User, now: datetime, note: str | None = None) -> bool:
-    """Give the template another name, and another note where one is given; False when it was deleted before.
+    """Change the template's name, and its note if one is given. Return False if it was deleted before.
 
-    Raises NotPermitted, NameTaken and NameNotUsable.
+    Raise NotPermitted, NameTaken and NameNotUsable.
     """
     _check_may_write(template.team, by)
     columns = {"name": usable(name), "updated_at": now}
@@ -94,22 +94,22 @@ def rename(template: Template, *, name: str, by: User, now: datetime, note: str 
 
 
 def delete(template: Template, *, by: User) -> bool:
-    """Delete the template; jobs that began with it stay as they are. False when it was deleted before.
+    """Delete the template. Jobs that began with it are not changed. Return False if it was deleted before.
 
-    Raises NotPermitted.
+    Raise NotPermitted.
     """
     _check_may_write(template.team, by)
     return bool(Template.objects.filter(pk=template.pk).delete()[0])
 
 
 def submission_of(template: Template) -> spec.Submission:
-    """Read what a job of this template asks for."""
+    """Return the submission of this template."""
     where = {"project": template.project or template.team.project, "region": template.region}
     return spec.stored_submission(f"template {template.pk}", template.kind, mask_secrets(template.spec), **where)
 
 
 def usable(name: str) -> str:
-    """Return the name as it is kept: one line without blanks around it. Raises NameNotUsable."""
+    """Return the name as it is stored, on one line and without surrounding blanks. Raise NameNotUsable."""
     name = _tidy(name)
     if not name:
         raise NameNotUsable(_("Give the template a name."))
@@ -126,7 +126,7 @@ def _content(
 ) -> dict[str, object]:
     return {
         "kind": submission.kind,
-        "spec": mask_secrets(spec.rest_body(submission.job)),  # the team reads it
+        "spec": mask_secrets(spec.rest_body(submission.job)),  # the team can read it
         "region": submission.region,
         "project": kept_project(team, submission.project),
         "expected_seconds": int(expected.total_seconds()),
@@ -137,7 +137,7 @@ def _content(
 
 
 def _tidy(text: str) -> str:
-    """Return text on one line, without signs that cannot be printed."""
+    """Return text on one line, without characters that are not printable."""
     return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
 
 

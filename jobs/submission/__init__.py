@@ -1,7 +1,7 @@
-"""A job is created at Vertex AI exactly once, cancelled and deleted.
+"""Create a job at Vertex AI exactly once, cancel it and delete it.
 
-Each step is pure decisions over the locked row and the database's time, behind three ports: `store` is the database,
-`remote` Vertex AI, and `jobs.clock` the time.
+Each step consists of pure decisions over the locked row and the database's time. It uses three ports: `store` is the
+database, `remote` is Vertex AI, and `jobs.clock` is the time.
 """
 
 from jobs.submission.delete import delete as delete_job

@@ -1,4 +1,4 @@
-"""The database and Vertex AI, as the steps use them: a method is one transaction, or one call of the API."""
+"""The database and Vertex AI behind the ports of the steps. A method is one transaction or one API call."""
 
 import uuid
 from collections.abc import Mapping
@@ -22,34 +22,34 @@ from jobs.submission.reassessment import reassess
 
 
 class DatabaseStore:
-    """`ports.Store` over Django's models."""
+    """Implement `ports.Store` with Django's models."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
 
     def claim(self, job_id: uuid.UUID | str) -> Job | None:
-        """Claim the job for one step; None when it is gone, not due, claimed, or not to be sent from here."""
+        """Claim the job for one step. Return None if it is gone, not due, claimed, or not to be sent from here."""
         now, token = self._clock.now(), uuid.uuid4()
         if not installation.may_send(now):
             return None
         columns = {"claim": token, "claimed_until": now + claims.JOB_LEASE}
-        # One UPDATE with the condition in it: of two workers that saw the job due, the second changes no row.
+        # One UPDATE that includes the condition: if two workers see the job due, the second one changes no row.
         is_claimed = Job.objects.due(now).filter(pk=job_id).order_by().update(**columns)
         return Job.objects.select_related("team").filter(pk=job_id, claim=token).first() if is_claimed else None
 
     def get(self, job_id: uuid.UUID | str) -> Job | None:
-        """Return the row as it is now; None where there is none, or the id is none."""
+        """Return the current row, or None if there is none or the id is not a UUID."""
         try:
             return Job.objects.select_related("team").filter(pk=uuid.UUID(str(job_id))).first()
         except ValueError:
             return None
 
     def apply(self, job: Job, decide: Decide, *, needs_claim: bool = True) -> Written | None:
-        """Lock the row, read it and the time anew, and write what `decide` returns; see `ports.Store`."""
+        """Lock the row, read it and the time again, and write what `decide` returns. See `ports.Store`."""
         with transaction.atomic():
-            # The lock is on the job's row alone: with the team's, the jobs of a team would wait for each other.
+            # Lock only the job's row. If the team's row were locked too, the jobs of a team would wait for each other.
             fresh = Job.objects.select_for_update(of=("self",)).select_related("team").get(pk=job.pk)
-            # Taken before the time, so that a slow answer about the time counts as spent; see `submit._create`.
+            # Read before the time, so that a slow query for the time counts as spent; see `submit._create`.
             read_at = self._clock.monotonic()
             now = self._clock.now()
             is_holder = job.claim is not None and fresh.claim == job.claim
@@ -62,15 +62,15 @@ class DatabaseStore:
         return Written(fresh, read_at, is_changed=change is not None)
 
     def reassess(self, job: Job) -> Change | None:
-        """Assess an approved job once more before it is sent; None when it may be, else what to write instead."""
+        """Assess an approved job again before it is sent. Return None if it may be sent, else the change to write."""
         return reassess(job, self._clock.now())
 
     def trusted_since(self) -> datetime:
-        """Return since when the database is known not to have been replaced by an older copy."""
+        """Return the time since which the database is known not to have been replaced by an older copy."""
         return installation.trusted_since(self._clock.now())
 
     def record_unmatched(self, job: Job, remote: vertex.RemoteJob, *, has_ended: bool) -> UnmatchedJob:
-        """Remember that a job at Vertex AI carries the label of `job` and is not the one that it follows."""
+        """Record a job at Vertex AI that carries the label of `job` but is not the one it follows."""
         return save_unmatched(
             remote,
             job=job,
@@ -88,18 +88,18 @@ class DatabaseStore:
             _write_event(job, event, now)
         columns = dict(change.columns)
         if change.remote is not None:
-            # A remote name is unique, and somebody may have adopted our job before the answer about it arrived.
+            # A remote name is unique, and somebody may have adopted our job before its answer arrived.
             for other in Job.objects.select_for_update().filter(remote_name=change.remote.name).exclude(pk=job.pk):
                 transitions.supersede(other, by=job, now=now)
             is_new = not job.remote_name
             submitted_at = change.remote.create_time or now
             record(job, change.remote, now=now, remote_name=change.remote.name, submitted_at=submitted_at)
-            if job.remote_name != change.remote.name:  # the attempt then stays in doubt, and is looked up
+            if job.remote_name != change.remote.name:  # the attempt stays in doubt and is looked up
                 raise RuntimeError(f"job {job.pk} cannot enter {change.remote.state} from {job.state}")
             if is_new and job.approved_at is not None:
                 seconds = (now - job.approved_at).total_seconds()
                 transaction.on_commit(partial(counts.count_submission, seconds))
-            # The change was decided before the answer was recorded, which may have ended the job.
+            # The change was decided before the answer was recorded, and the answer may have ended the job.
             if job.is_finished and not job.may_have_duplicates:
                 columns["due_at"] = None
         if change.releases and is_holder:
@@ -115,13 +115,13 @@ class DatabaseStore:
 
 
 class VertexRemote:
-    """`ports.Remote` over the REST client."""
+    """Implement `ports.Remote` with the REST client."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
 
     def find(self, job: Job) -> list[vertex.RemoteJob]:
-        """List every job at Vertex AI that carries this job's label, in whatever state."""
+        """Return every job at Vertex AI that carries this job's label, in any state."""
         self._read(job.project, job.region)
         wanted = f'labels.{JOB_LABEL}="{job.pk}"'
         with vertex.at_most(MAX_CALL.total_seconds()):
@@ -132,25 +132,25 @@ class VertexRemote:
         rate_limit.spend(rate_limit.creates(job.project, job.region), now=self._clock.now())
 
     def create(self, job: Job, *, within: float) -> vertex.RemoteJob:
-        """Create the job, labelled with our id; connecting, sending and reading are done within so many seconds."""
+        """Create the job with our label. Connecting, sending and reading take at most `within` seconds."""
         labels = job.spec.get("labels", {}) | {JOB_LABEL: str(job.pk), INSTANCE_LABEL: settings.INSTANCE}
         with vertex.at_most(within):
             body = job.spec | {"labels": labels}
             return client(job.acts_as).create(job.kind, project=job.project, region=job.region, body=body)
 
     def cancel(self, job: Job | UnmatchedJob) -> None:
-        """Ask for the end of the job that the row names."""
+        """Ask Vertex AI to cancel the job that the row names."""
         self._read(job.project, job.region)
         followed = job.job if isinstance(job, UnmatchedJob) else job
         client(account_of(job.project) if followed is None else followed.acts_as).cancel(job.kind, job.remote_name)
 
     def get(self, job: Job) -> vertex.RemoteJob:
-        """Return what Vertex AI has about the job."""
+        """Return the job as Vertex AI has it."""
         self._read(job.project, job.region)
         return client(job.acts_as).get(job.kind, job.remote_name)
 
     def delete(self, job: Job) -> bool:
-        """Delete what Vertex AI keeps of a job that has ended; False when it has begun to and will finish later."""
+        """Delete an ended job at Vertex AI. Return False if the deletion has started but not finished."""
         self.reserve_create(job)
         return client(job.acts_as).delete(job.kind, job.remote_name)
 
@@ -161,7 +161,7 @@ class VertexRemote:
 def save_unmatched(
     remote: vertex.RemoteJob, *, job: Job | None, place: Mapping[str, Any], has_ended: bool, now: datetime
 ) -> UnmatchedJob:
-    """Write the row of a job at Vertex AI that carries our label and that no row follows; return it."""
+    """Save and return the row of a job at Vertex AI that carries our label but that no row follows."""
     seen = {
         "job": job,
         "display_name": remote.display_name[:128],

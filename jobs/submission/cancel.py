@@ -1,7 +1,7 @@
-"""Cancelling is a request: before submission it ends the job, afterwards Vertex AI decides and may be too late.
+"""Cancel a job. Before submission this ends the job; afterwards it is a request that may come too late.
 
-Vertex AI cancels on a best-effort basis, so a request stays a request until the job has ended: it is sent again after
-every failure, and also after Vertex AI took it, as long as the job goes on.
+Vertex AI cancels on a best-effort basis, so a request stays open until the job has ended. It is sent again after every
+failure, and also after Vertex AI accepted it, as long as the job runs.
 """
 
 from datetime import datetime, timedelta
@@ -18,15 +18,15 @@ from jobs.submission.retries import next_step_at, pause_after
 
 FIRST_REPEAT = timedelta(minutes=1)
 MAX_REPEAT = timedelta(minutes=10)
-"""Between two sendings of a cancellation that Vertex AI took and did not carry out."""
+"""Longest pause before a cancellation is sent again that Vertex AI accepted but did not carry out."""
 
 
 def cancel(job: Job, *, by: User, store: Store) -> bool:
-    """Ask for the end of a job; False when it has ended, or when a request is on its way already.
+    """Request the end of a job. Return False if it has ended or a request is already on its way.
 
-    A job that is not submitted is withdrawn at once. For one that is, or may be, at Vertex AI the request is recorded
-    and becomes due; the state changes when Vertex AI reports it. A request that was sent and had no effect may be made
-    again. Raises NotPermitted for an adopted job.
+    A job that was not submitted is withdrawn at once. For a job that is, or may be, at Vertex AI the request is
+    recorded and becomes due; the state changes when Vertex AI reports it. A request that was sent without effect may be
+    repeated. Raise NotPermitted for an adopted job.
     """
     check_is_ours(job)
     written = store.apply(job, request_cancel(by), needs_claim=False)
@@ -34,7 +34,7 @@ def cancel(job: Job, *, by: User, store: Store) -> bool:
 
 
 def cancel_waiting(job: Job, *, message: str, reason: str, store: Store) -> bool:
-    """Ask for the end of a job that has not run yet, as `cancel` does for a person; False when it runs or has ended."""
+    """Request the end of a job that has not run yet, without a person. Return False if it runs or has ended."""
 
     def decide(fresh: Job, now: datetime) -> Change | None:
         if fresh.started_at is not None or fresh.cancel_requested_at is not None:
@@ -57,7 +57,7 @@ def send_cancel(job: Job, ports: Ports) -> None:
 
 # ---------------------------------------------------------------- decisions: pure, from the locked row and the time
 def request_cancel(by: User) -> Decide:
-    """Somebody asks for the job's end."""
+    """Record that a person asks for the job's end."""
 
     def decide(job: Job, now: datetime) -> Change | None:
         name = by.get_username()
@@ -70,13 +70,13 @@ def request_cancel(by: User) -> Decide:
 
 
 def _is_unsent(job: Job) -> bool:
-    """Return whether Vertex AI surely has no job of it; a restored database may not know that it was sent."""
+    """Return whether Vertex AI certainly has no such job. A restored database may not record that it was sent."""
     is_local = job.state == JobState.AWAITING_APPROVAL or job.state == JobState.APPROVED
     return is_local and job.attempted_at is None
 
 
 def _ended(job: Job, now: datetime, message: str, reason: str, by: User | None = None) -> Change | None:
-    """Withdraw a job that was not sent, else record the request to cancel it; None where that is done already."""
+    """Withdraw a job that was not sent, else record the request to cancel it. Return None if already done."""
     if _is_unsent(job):
         event = Event(JobEvent.Kind.STATE, message, to_state=JobState.WITHDRAWN, reason=reason, actor=by)
         return Change((event,), {"due_at": None})
@@ -91,7 +91,7 @@ def _ended(job: Job, now: datetime, message: str, reason: str, by: User | None =
 
 
 def taken(job: Job, now: datetime) -> Change:
-    """Vertex AI took the cancellation; it is sent again if the job has not ended after a while."""
+    """Record that Vertex AI accepted the cancellation. It is sent again if the job has not ended after a pause."""
     count = job.cancels_sent + 1
     message = "Vertex AI took the cancellation; the job may still end by itself first."
     if count > 1:
@@ -109,7 +109,10 @@ def taken(job: Job, now: datetime) -> Change:
 
 
 def not_taken(error: vertex.VertexError) -> Decide:
-    """Vertex AI did not take the cancellation. It may have ended, which the observer learns; until then, again."""
+    """Record that Vertex AI did not accept the cancellation.
+
+    The job may have ended, which the observer records. Until then the cancellation is sent again.
+    """
 
     def decide(job: Job, now: datetime) -> Change:
         message = f"Vertex AI did not take the cancellation: {error}"
@@ -127,6 +130,6 @@ def not_taken(error: vertex.VertexError) -> Decide:
 
 
 def ordinal(count: int) -> str:
-    """Write a small number as people count: 2nd, 3rd, 4th."""
+    """Format a small number as an ordinal: 2nd, 3rd, 4th."""
     ending = "th" if count % 100 in {11, 12, 13} else {1: "st", 2: "nd", 3: "rd"}.get(count % 10, "th")
     return f"{count}{ending}"

@@ -1,8 +1,8 @@
-"""Deleting what Vertex AI keeps of a job that has ended. What Trainboard keeps stays: state, history, log, costs.
+"""Delete an ended job at Vertex AI. Trainboard keeps its own record: state, history, log and costs.
 
-Like a cancellation it is a request with events of its own. It is safe to repeat, because a job that Vertex AI does not
-know is what was asked for. Vertex AI answers with an operation, which may be finished at once; where it is not, the job
-is asked for by name until it is gone.
+Like a cancellation, a deletion is a request with its own events. It is safe to repeat, because a job that Vertex AI
+does not have is already deleted. Vertex AI answers with an operation, which may be finished at once. If it is not
+finished, the job is requested by name until it is gone.
 """
 
 from datetime import datetime, timedelta
@@ -21,7 +21,7 @@ from jobs.submission.retries import put_off
 
 PAUSE = timedelta(seconds=5)
 MAX_DELETION = timedelta(minutes=10)
-"""How long Vertex AI may take for a deletion that it has accepted; Google does not document it."""
+"""How long Vertex AI may take for a deletion it has accepted. Google does not document this."""
 REQUESTED = "delete:requested:"
 TAKEN = "delete:taken:"
 SETTLED = {"due_at": None, "failures": 0, "last_error": ""}
@@ -29,23 +29,24 @@ DONE = "Vertex AI has deleted its record of the job; Trainboard keeps its own."
 
 
 def may_delete(job: Job, *, by: User, role: str | None) -> bool:
-    """Return whether `by` may ask for the deletion now, as a page wants to know before it offers it; no query.
+    """Return whether `by` may request the deletion now, so that a page can offer it. Makes no query.
 
-    `role` is that of `by` in the job's team; `delete` reads it itself.
+    `role` is the role of `by` in the job's team. `delete` reads the role itself.
     """
     return can_be_deleted(job) and not job.is_adopted and _is_allowed(job, by, role)
 
 
 def can_be_deleted(job: Job) -> bool:
-    """Return whether it ended at Vertex AI, and nobody has asked for its deletion."""
+    """Return whether the job ended at Vertex AI and nobody has requested its deletion."""
     ended_there = job.state in FINISHED - LOCAL and bool(job.remote_name)
     return ended_there and job.deletion_requested_at is None
 
 
 def delete(job: Job, *, by: User, now: datetime) -> bool:
-    """Ask for the deletion of what Vertex AI keeps of a job; False when it has not ended there, or was asked before.
+    """Request the deletion of an ended job at Vertex AI.
 
-    Raises NotPermitted for an adopted job, and for everybody but its owner and the team's approvers and leads.
+    Return False if it has not ended there or was requested before. Raise NotPermitted for an adopted job, and for
+    everybody but the job's owner and the team's approvers and leads.
     """
     check_is_ours(job)
     if not _is_allowed(job, by, role_of(by, team_id=job.team_id)):
@@ -68,7 +69,7 @@ def delete(job: Job, *, by: User, now: datetime) -> bool:
 
 
 def send_delete(job: Job, ports: Ports) -> None:
-    """Take the requested deletion of a claimed job one step."""
+    """Take one step of the requested deletion of a claimed job."""
     change: Decide
     taken = job.events.filter(once_key=f"{TAKEN}{_requests(job)}").first()
     try:
@@ -96,20 +97,23 @@ def _requests(job: Job) -> int:
 
 # ---------------------------------------------------------------- decisions, from the locked row and the time
 def deleted(_job: Job, now: datetime) -> Change:
-    """Vertex AI does not have it any more."""
+    """Record that Vertex AI does not have the job any more."""
     event = Event(JobEvent.Kind.DELETED, DONE, key="deleted")
     return Change((event,), {"deleted_at": now, **SETTLED}, releases=True)
 
 
 def accepted(job: Job, now: datetime) -> Change:
-    """Vertex AI took the deletion and finishes it later."""
+    """Record that Vertex AI accepted the deletion and finishes it later."""
     message = "Vertex AI took the deletion and is at it."
     event = Event(JobEvent.Kind.DELETE_REQUESTED, message, key=f"{TAKEN}{_requests(job)}", reason="taken")
     return Change((event,), {"due_at": now + PAUSE, "failures": 0, "last_error": ""}, releases=True)
 
 
 def check_deletion(taken_at: datetime) -> Decide:
-    """Vertex AI took the deletion and still knows the job: ask again, or give up after `MAX_DELETION`."""
+    """Decide about a job that Vertex AI still has after it accepted the deletion.
+
+    It is checked again, or given up after `MAX_DELETION`.
+    """
 
     def decide(job: Job, now: datetime) -> Change | None:
         if now - taken_at > MAX_DELETION:
@@ -121,7 +125,7 @@ def check_deletion(taken_at: datetime) -> Decide:
 
 
 def refused(words: str) -> Decide:
-    """Vertex AI will not do it: the request is over, and may be made again."""
+    """Record that Vertex AI refuses the deletion. The request is over, and a new one may be made."""
 
     def decide(job: Job, _now: datetime) -> Change:
         message = f"Vertex AI did not delete its record of the job: {words}"

@@ -1,8 +1,8 @@
-"""A second job at Vertex AI for one request: found, recorded as an event, and cancelled until it has ended.
+"""Find, record and cancel duplicates: further jobs at Vertex AI for one request.
 
-Submission keeps duplicates from being made as long as answers and lists arrive within their windows. What arrives later
-still is found here: the observer lists every active job that carries our label, and a job that was sent more than once
-is looked up by its label once more some time after it was accepted, which also finds what has ended by then.
+Submission prevents duplicates as long as answers and lists arrive within their windows. This module handles the ones
+that arrive later. The observer lists every active job that carries our label. A job that was sent more than once is
+also looked up by its label some time after it was accepted, which finds duplicates that have already ended.
 """
 
 from collections.abc import Iterable
@@ -17,9 +17,10 @@ from jobs.submission.retries import next_step_at, put_off
 
 
 def check(job: Job, ports: Ports) -> None:
-    """Look for every job that carries this job's label, and settle those that it does not follow.
+    """Look up every job that carries this job's label, and handle the duplicates.
 
-    What the answer holds about the job itself is recorded, but not its end: the observer asks for more when a job ends.
+    The answer about the job itself is recorded unless it has ended, because the observer requests more details when a
+    job ends.
     """
     try:
         found = ports.remote.find(job)
@@ -32,10 +33,10 @@ def check(job: Job, ports: Ports) -> None:
 
 
 def cancel_duplicates(job: Job, found: Iterable[vertex.RemoteJob], ports: Ports) -> None:
-    """Record and cancel what carries the job's label and is not the job that it follows.
+    """Record and cancel the jobs that carry the label of `job` and that it does not follow.
 
-    `job` is the row as it was written last. One that waits for its approval may have been sent before the database was
-    replaced by an older copy: it is looked up before it is sent.
+    `job` is the row as last written. A job that waits for approval may have been sent before the database was replaced
+    by an older copy, so it is marked to be looked up before it is sent.
     """
     for remote in found:
         if remote.name == job.remote_name:
@@ -43,7 +44,7 @@ def cancel_duplicates(job: Job, found: Iterable[vertex.RemoteJob], ports: Ports)
         if job.state == JobState.AWAITING_APPROVAL:
             ports.store.apply(job, require_look_up, needs_claim=False)
             continue
-        # Recorded before it is cancelled: if the worker dies in between, each poll that lists the job comes here again.
+        # Recorded before it is cancelled: if the worker dies in between, the next poll that lists the job repeats both.
         ports.store.apply(job, noticed(remote), needs_claim=False)
         is_over = has_ended(remote)
         row = ports.store.record_unmatched(job, remote, has_ended=is_over)
@@ -52,7 +53,7 @@ def cancel_duplicates(job: Job, found: Iterable[vertex.RemoteJob], ports: Ports)
 
 
 def cancel(row: UnmatchedJob, ports: Ports) -> None:
-    """Ask Vertex AI to cancel one; every poll that still shows it active asks again."""
+    """Ask Vertex AI to cancel a duplicate. Every poll that still lists it as active asks again."""
     try:
         ports.remote.cancel(row)
     except vertex.VertexError as error:
@@ -68,7 +69,7 @@ def has_ended(remote: vertex.RemoteJob) -> bool:
 
 
 def noticed(remote: vertex.RemoteJob) -> Decide:
-    """Write an event for the duplicate, once."""
+    """Record the duplicate as an event, once."""
 
     def decide(job: Job, _now: datetime) -> Change:
         which = "a second job of this request" if job.remote_name else "a job of this request, which had ended here"
@@ -84,14 +85,14 @@ def noticed(remote: vertex.RemoteJob) -> Decide:
 
 
 def require_look_up(job: Job, now: datetime) -> Change | None:
-    """Once the job is approved, its first step is a look-up."""
+    """Make a look-up the first step of the job after its approval."""
     if job.state != JobState.AWAITING_APPROVAL or job.attempted_at is not None:
         return None
     return Change(columns={"attempted_at": now})
 
 
 def checked(own: vertex.RemoteJob | None) -> Decide:
-    """Nothing more has to be looked for; record what Vertex AI returned for the job itself."""
+    """Record that the look-up is complete, with what Vertex AI returned for the job itself."""
 
     def decide(job: Job, now: datetime) -> Change:
         due_at = next_step_at(job, now, is_checked=True)

@@ -1,4 +1,4 @@
-"""The last assessment of an approved job: policy, prices and resources may have changed since the request."""
+"""Assess an approved job again before it is sent: policy, prices and resources may have changed since the request."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -17,14 +17,14 @@ from jobs.strategies import STRATEGIES
 from jobs.submission.ports import Change, Event
 
 RESOURCE_INTERVAL = timedelta(seconds=30)
-"""Until a job is tried again whose persistent resource is on the way to RUNNING."""
+"""Pause before a job is tried again whose persistent resource is on the way to RUNNING."""
 
 
 def reassess(job: Job, now: datetime) -> Change | None:
-    """Return what to write instead of sending the job now; None when it may be sent.
+    """Return the change to write instead of sending the job now, or None if it may be sent.
 
-    This comes before a creation is taken from the rate limit, so that a job which waits for its resource takes none.
-    What was learned since the request counts no more: a person is asked again because of prices or policy only.
+    This runs before a creation is taken from the rate limit, so that a job that waits for its resource takes none.
+    Figures learned since the request are ignored: only prices or policy can make a new approval necessary.
     """
     submission, expected = submission_of(job), timedelta(seconds=job.expected_seconds)
     resources = known_resources(submission, apart_from=job.pk)
@@ -37,7 +37,7 @@ def reassess(job: Job, now: datetime) -> Change | None:
         cap_usd=job.cap_usd,
         is_approvers_cap=approval is not None and approval.cap_usd is not None,
     )
-    # The job's own commitment does not count against it, and policy sets nothing in a job that was approved.
+    # The job's own commitment is not deducted from the budget, and policy fills in nothing in an approved job.
     context = replace(context, budgets=budgets.left_for_job(job, now), budget_jobs=1, fills=False)
     assessment = assess(submission, context, expected=expected)
     if not (refused := assessment.errors):
@@ -60,7 +60,7 @@ def reassess(job: Job, now: datetime) -> Change | None:
 
 
 def _ask_again(job: Job, assessment: Assessment, asks: list[dict[str, object]], now: datetime) -> Change:
-    """Send the job back to its approvers; what they approved before counts no more."""
+    """Send the job back to its approvers. The earlier approval is no longer valid."""
     assert assessment.decision is not None
     policy = assessment.decision.as_dict()
     was_approved = find_approval(job) is not None
@@ -78,11 +78,10 @@ def _ask_again(job: Job, assessment: Assessment, asks: list[dict[str, object]], 
 
 
 def save_price_snapshot(job: Job, assessment: Assessment, context: Context, now: datetime) -> None:
-    """Keep the prices of now with a job that is about to be sent, while it is still ours: its cost rests on them.
+    """Save the current prices with a claimed job that is about to be sent: its cost is calculated from them.
 
-    Kept as well is whether it is cancelled at its cap, by the policy by which it is assessed now.
-
-    What is recorded in the price book later changes neither its cost nor what it has saved.
+    Also save whether the current policy cancels the job at its cap. Prices recorded later change neither the job's cost
+    nor its savings.
     """
     estimate, submission = assessment.estimate, assessment.submission
     assert estimate is not None

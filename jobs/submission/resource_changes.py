@@ -1,10 +1,10 @@
-"""Changes of persistent resources: create, resize, reboot and delete, asked for by people and sent by workers.
+"""Create, resize, reboot and delete persistent resources: people request changes, workers send them.
 
-A change is written down before it is sent, and the moment of the call before the call. Where no answer came, the next
-step reads the resource before it sends anything again:
+A change is recorded before it is sent, and so is the time of the call. If no answer came, the next step reads the
+resource before it sends anything again:
 
-create, resize, delete  name what is to be, so sending them again does no harm, and what is there already is done
-reboot                  would restart the machines twice, so it is sent once; whether it came is shown by the state
+create, resize, delete  describe the wanted result: sending them again does no harm, and an existing result is accepted
+reboot                  would restart the machines twice, so it is sent once; the state shows whether it arrived
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ from jobs.queue import claims, rate_limit
 
 Action, Outcome = ResourceChange.Action, ResourceChange.Outcome
 MAX_OPEN = timedelta(hours=1)
-"""A change that could not be sent for so long is given up."""
+"""A change that could not be sent for this long is given up."""
 RETRIABLE = (vertex.Unavailable, vertex.RateLimited, vertex.AuthFailed)
 ACCEPTED = {
     Action.CREATE: "Vertex AI prepares its machines.",
@@ -36,7 +36,7 @@ ACCEPTED = {
 
 
 def may_change(by: User, team: Team) -> bool:
-    """Return whether `by` may change the persistent resources of a team's projects: approvers and leads."""
+    """Return whether `by` may change the persistent resources of a team's projects, as its approvers and leads may."""
     return role_of(by, team_id=team.pk) in {Role.APPROVER, Role.LEAD}
 
 
@@ -51,9 +51,9 @@ def ask(
     now: datetime,
     body: Mapping[str, Any] | None = None,
 ) -> ResourceChange | None:
-    """Write down a change of a persistent resource in a project of the team; None where one is open already.
+    """Record a change of a persistent resource in a project of the team. Return None if one is already open.
 
-    Raises NotPermitted for everybody but the team's approvers and leads, and for other projects.
+    Raise NotPermitted for everybody but the team's approvers and leads, and for projects of other teams.
     """
     if team.pk not in Team.objects.owning(project, "pk"):
         raise NotPermitted(_("%(project)s is not a project of %(team)s.") % {"project": project, "team": team})
@@ -70,7 +70,7 @@ def ask(
 
 
 def send_change(change_id: int, *, now: datetime) -> None:
-    """Take a change one step; does nothing when it is not due, has ended or another worker is at it."""
+    """Take one step of a change. Do nothing if it is not due, has ended or is claimed by another worker."""
     change = claims.claim_poll(ResourceChange, change_id, now)
     if change is None:
         return
@@ -86,7 +86,7 @@ def send_change(change_id: int, *, now: datetime) -> None:
 
 
 def _send(change: ResourceChange, now: datetime) -> tuple[str, str]:
-    """Make the call; return its outcome and words for people. Raises VertexError where it is to be made again."""
+    """Make the call and return its outcome and a message for people. Raise VertexError if it is to be repeated."""
     if change.attempted_at is not None and (settled := _look(change, now)) is not None:
         return settled
     rate_limit.spend(rate_limit.creates(change.project, change.region), now=now)
@@ -100,12 +100,12 @@ def _send(change: ResourceChange, now: datetime) -> tuple[str, str]:
             body=change.body,
         )
     except RETRIABLE as error:
-        # Where this call surely did not arrive, the row says again what it said of an earlier one.
+        # If this call certainly did not arrive, restore what the row recorded about an earlier one.
         if not getattr(error, "may_have_happened", False):
             ResourceChange.objects.filter(pk=change.pk).update(attempted_at=change.attempted_at)
         raise
     except vertex.NotFound as error:
-        # It is gone, as after a first call that had no answer.
+        # It is gone, for example after a first call that had no answer.
         if change.action == Action.DELETE:
             return Outcome.ACCEPTED, "Vertex AI does not have it any more."
         return Outcome.REFUSED, str(error)
@@ -115,7 +115,7 @@ def _send(change: ResourceChange, now: datetime) -> tuple[str, str]:
 
 
 def _look(change: ResourceChange, now: datetime) -> tuple[str, str] | None:
-    """Return what became of a call without an answer, None where it may be made again."""
+    """Return the outcome of a call without an answer, or None if it may be repeated."""
     rate_limit.spend(rate_limit.reads(change.project, change.region), now=now)
     try:
         found = client(account_of(change.project)).persistent_resource(
@@ -140,7 +140,7 @@ def _look(change: ResourceChange, now: datetime) -> tuple[str, str] | None:
 
 
 def _has_size(resource: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Return whether every resource pool has the replicas that were asked for."""
+    """Return whether every resource pool has the requested number of replicas."""
     pools, asked = resource.get("resourcePools"), wanted.get("resourcePools")
     if not isinstance(pools, list) or not isinstance(asked, list) or len(pools) != len(asked):
         return False
@@ -151,7 +151,7 @@ def _has_size(resource: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
 
 
 def _end(change: ResourceChange, outcome: str, message: str, *, now: datetime) -> None:
-    """Write what came of a change under the claim, and have its place polled soon."""
+    """Record the outcome of a change if it is still claimed, and have its scope polled soon."""
     ended = ResourceChange.objects.filter(pk=change.pk, claim=change.claim).update(
         outcome=outcome, message=message, ended_at=now, attempted_at=None, due_at=None, claim=None, claimed_until=None,
         last_error="", failures=0, failing_since=None, answered_at=now,
@@ -162,9 +162,9 @@ def _end(change: ResourceChange, outcome: str, message: str, *, now: datetime) -
 
 
 def resize_body(resource: PersistentResource, sizes: Mapping[int, int]) -> dict[str, Any]:
-    """Return the REST body that gives the resource pools of a resource other numbers of replicas, by their index.
+    """Return the REST body that sets the number of replicas of resource pools, given by their index.
 
-    A pool that scales itself keeps its limits, and cannot be given a number.
+    An autoscaling pool keeps its limits and cannot be given a number.
     """
     pools = [dict(pool) for pool in resource.body.get("resourcePools", [])]
     for index, size in sizes.items():

@@ -1,4 +1,4 @@
-"""When a job needs its next step: after a failure, and after a step that left another one to do."""
+"""When a job needs its next step: after a failure, or after a step that leaves another one to do."""
 
 from datetime import datetime, timedelta
 
@@ -10,20 +10,20 @@ from jobs.vertex import VertexError
 FIRST_PAUSE = timedelta(seconds=2)
 MAX_PAUSE = timedelta(minutes=5)
 CHECK_AFTER = timedelta(minutes=5)
-"""From the settling of a job that was sent more than once to the look-up of what else carries its label."""
+"""Time between settling a job that was sent more than once and looking up what else carries its label."""
 
 
 def pause_after(error: VertexError | None, failures: int) -> timedelta:
-    """Return what Vertex AI asked for, else a pause that doubles with every failure in a row, up to five minutes."""
+    """Return the pause Vertex AI asked for, else one that doubles with every failure in a row, up to five minutes."""
     asked = error.retry_after if error is not None else None
     return asked or backoff(FIRST_PAUSE, failures, MAX_PAUSE)
 
 
 def next_step_at(job: Job, now: datetime, *, is_checked: bool = False) -> datetime | None:
-    """Return when a worker has something to do for a job whose submission is settled; None when there is nothing.
+    """Return when a job whose submission is settled needs its next step, or None if it needs none.
 
-    It is asked of the row as it is when a step ends: somebody may have asked to cancel the job meanwhile. `is_checked`:
-    second jobs of the request have just been looked for.
+    `job` is the row as it is when a step ends, because somebody may have asked to cancel it meanwhile. `is_checked`
+    means that duplicates have just been looked up.
     """
     if job.deletion_requested_at is not None and job.deleted_at is None:
         return now
@@ -33,7 +33,7 @@ def next_step_at(job: Job, now: datetime, *, is_checked: bool = False) -> dateti
 
 
 def put_off(error: VertexError) -> Decide:
-    """Decide when a step whose call failed is made again."""
+    """Schedule a step again after its call failed."""
 
     def decide(job: Job, now: datetime) -> Change:
         columns = {"due_at": now + pause_after(error, job.failures), "failures": job.failures + 1}

@@ -1,21 +1,20 @@
-"""An approved job is created at Vertex AI, once.
+"""Create an approved job at Vertex AI, once.
 
 The API has no request id, so a repeat could create a second job. One step of the algorithm:
 
-1. The job is claimed. If an earlier create may have reached Vertex AI, or the database may have been replaced by an
-   older copy since the request, look the job up by its label first. Found: follow it. Not found, but the list may not
-   show it yet: wait. Not found and old enough: it never arrived.
-2. Assess it once more and take a creation from the rate limit.
-3. Write down that a create is about to be sent (`attempted_at`, the database's time) and hold the claim for longer
-   than the call may take. This needs the claim, unexpired, and the row as it is now: one to be cancelled ends here.
-4. If writing it down took too long, send nothing. Else create, labelled with our id, with one time limit for all of
-   connecting, sending and reading that ends `MAX_CALL` after `attempted_at`.
-5. A job that was created is followed, whoever holds the claim by then. A refusal ends the request; a
-   failure that surely created nothing is tried again later; after any other `attempted_at` stays, so the next step
-   begins with a look-up.
+1. Claim the job. If an earlier create may have reached Vertex AI, or the database may have been replaced by an older
+   copy since the request, look the job up by its label. If it is found, follow it. If it may still appear, wait. Else
+   it never arrived.
+2. Assess the job again and take a creation from the rate limit.
+3. Record that a create is about to be sent (`attempted_at`, the database's time) and hold the claim for longer than the
+   call may take. This needs an unexpired claim and the current row; a job to be cancelled ends here.
+4. If recording took too long, send nothing. Else create the job with our label. One time limit for connecting, sending
+   and reading ends `MAX_CALL` after `attempted_at`.
+5. Follow a created job, whoever holds the claim by then. A refusal ends the request. A failure that certainly created
+   nothing is tried again later. After any other, `attempted_at` stays and the next step begins with a look-up.
 
-So a create that is still on its way leaves no later than `MAX_CALL` after `attempted_at`, and a list begun
-`CONSISTENCY_WINDOW` after that shows what it created. What arrives later still is a duplicate: see `duplicates`.
+So a create leaves at most `MAX_CALL` after `attempted_at`, and a list begun `CONSISTENCY_WINDOW` after that shows what
+it created. A job that arrives even later is a duplicate: see `duplicates`.
 """
 
 from datetime import datetime, timedelta
@@ -32,52 +31,52 @@ from jobs.submission.ports import Change, Decide, Event, Ports, Written
 from jobs.submission.retries import CHECK_AFTER, next_step_at, pause_after
 
 CONSISTENCY_WINDOW = timedelta(seconds=30)
-"""How long a created job may be missing from a list; Google does not document it (vertex-facts 11.4)."""
+"""How long a created job may be missing from a list. Google does not document it (vertex-facts 11.4)."""
 LOOK_UP_INTERVAL = timedelta(seconds=10)
-"""Between two look-ups of a create that had no answer: most lists lag far less than the window."""
+"""Time between two look-ups of a create that had no answer. Most lists lag far less than the window."""
 MAX_START_SECONDS = 10.0
-"""A create whose record took longer to write is not sent: too little would be left of its time."""
+"""A create is not sent if recording it took longer, because too little time would be left for the call."""
 UNSENT = frozenset({JobState.APPROVED, JobState.SUBMITTING})
 WITHOUT_RESULT = frozenset({JobState.CANCELLED, JobState.CANCELLING, JobState.FAILED, JobState.EXPIRED})
 
 
 def submit(job: Job, ports: Ports) -> None:
-    """Take a claimed job that is approved or being submitted one step towards Vertex AI."""
-    # Asked in every case: after a restore, this call records from when on older requests are doubtful.
+    """Take one step towards Vertex AI with a claimed job that is approved or being submitted."""
+    # Called in every case: after a restore, this call records before which time requests are in doubt.
     trusted_since = ports.store.trusted_since()
     is_in_doubt = job.attempted_at is not None or job.requested_at < trusted_since
     if is_in_doubt and not _is_absent(job, ports):
         return
     if job.state == JobState.APPROVED and (objection := ports.store.reassess(job)):
-        # A poll may have listed the job while it was assessed; it is followed then, and the objection is too late.
+        # A poll may have listed the job while it was assessed. It is then followed, and the objection comes too late.
         ports.store.apply(job, lambda fresh, _now: objection if is_unsent(fresh) else Change(releases=True))
         return
     try:
-        # Before the attempt is written down: a job that waits for the rate limit is in no doubt.
+        # Before the attempt is recorded, so that a job that waits for the rate limit is not in doubt.
         ports.remote.reserve_create(job)
     except OverRateLimit as error:
         ports.store.apply(job, failed(error))
         return
     begun = ports.store.apply(job, begin_create)
-    if begun is not None and is_unsent(begun.job):  # else it ended, or a list has shown it meanwhile
+    if begun is not None and is_unsent(begun.job):  # else it has ended, or a list has shown it meanwhile
         _create(begun, ports)
 
 
 def _is_absent(job: Job, ports: Ports) -> bool:
-    """Look the job up by its label; False when that settled the step: it was found, or its absence is not certain."""
+    """Look the job up by its label. Return False if the step ends here: it was found, or may still appear."""
     try:
         found = ports.remote.find(job)
-    except vertex.VertexError as error:  # nothing is learned, so the doubt stays
+    except vertex.VertexError as error:  # the list is unknown, so the doubt stays
         ports.store.apply(job, failed(error))
         return False
     if found:
         follow(job, found, ports)
         return False
-    # The database's time of the claim: the list was asked for later, and shows what a list of that time shows.
+    # The database's time of the claim. The list was requested later, so it shows at least the jobs of that time.
     assert job.claimed_until is not None
     asked_at = job.claimed_until - JOB_LEASE
     written = ports.store.apply(job, absent(asked_at))
-    return written is not None and written.job.claim is not None  # given back where it is to be looked for again
+    return written is not None and written.job.claim is not None  # released if it must be looked up again
 
 
 def _create(begun: Written, ports: Ports) -> None:
@@ -87,18 +86,18 @@ def _create(begun: Written, ports: Ports) -> None:
         return
     try:
         remote = ports.remote.create(begun.job, within=MAX_CALL.total_seconds() - spent)
-    except vertex.VertexError as error:  # written under the claim only: another worker's attempt stays as it is
+    except vertex.VertexError as error:  # needs the claim, so that another worker's attempt stays as it is
         ports.store.apply(begun.job, create_failed(error))
         return
-    # Without the claim: that the job exists and may cost money is true whoever holds the row by now.
+    # Without the claim: the job exists and may cost money, whoever holds the row by now.
     written = ports.store.apply(begun.job, created(remote), needs_claim=False)
-    # If the row has ended or follows another job meanwhile, the one just created is a duplicate.
+    # If the row has ended or follows another job by now, the created job is a duplicate.
     if written is not None:
         duplicates.cancel_duplicates(written.job, [remote], ports)
 
 
 def follow(job: Job, found: list[vertex.RemoteJob], ports: Ports) -> None:
-    """Follow one of the jobs listed with our label, also before a create was answered; then cancel the others."""
+    """Follow one of the jobs listed with our label, even before a create was answered, and cancel the others."""
     kept = choose(found)
     written = ports.store.apply(job, adopted(kept), needs_claim=False)
     if written is not None:
@@ -106,7 +105,7 @@ def follow(job: Job, found: list[vertex.RemoteJob], ports: Ports) -> None:
 
 
 def choose(found: list[vertex.RemoteJob]) -> vertex.RemoteJob:
-    """Return the job to follow: the oldest of those that have not been cancelled or failed, else the oldest."""
+    """Return the job to follow: the oldest that has not been cancelled or failed, else the oldest."""
 
     def rank(remote: vertex.RemoteJob) -> tuple[bool, str, str]:
         is_without_result = states.from_vertex(remote.state) in WITHOUT_RESULT
@@ -116,13 +115,13 @@ def choose(found: list[vertex.RemoteJob]) -> vertex.RemoteJob:
 
 
 def is_unsent(job: Job) -> bool:
-    """Return whether its submission is not settled: no answer about it has been written down."""
+    """Return whether the job's submission is not settled: no answer about it has been recorded."""
     return job.state in UNSENT and not job.remote_name
 
 
 # ---------------------------------------------------------------- decisions: pure, from the locked row and the time
 def begin_create(job: Job, now: datetime) -> Change | None:
-    """Write down that a create is about to be sent, or withdraw a job that is to be cancelled."""
+    """Record that a create is about to be sent, or withdraw a job that is to be cancelled."""
     if not is_unsent(job):
         return Change(releases=True)
     if job.cancel_requested_at is not None:
@@ -139,10 +138,10 @@ def begin_create(job: Job, now: datetime) -> Change | None:
 
 
 def not_sent(begun: Job, spent: float) -> Decide:
-    """Nothing was sent, because writing the attempt down took too long; the claim may have expired meanwhile."""
+    """Record that nothing was sent because recording the attempt took too long. The claim may have expired by now."""
 
     def decide(job: Job, now: datetime) -> Change | None:
-        if job.claim != begun.claim:  # another worker has begun; its attempt stays as it is
+        if job.claim != begun.claim:  # another worker has begun, and its attempt stays as it is
             return None
         message = f"The database took {spent:.0f} s to write the attempt down, so nothing was sent."
         return _try_again(job, now, message, reason="database_slow", in_doubt=False)
@@ -151,13 +150,13 @@ def not_sent(begun: Job, spent: float) -> Decide:
 
 
 def absent(asked_at: datetime) -> Decide:
-    """A list that was asked for no earlier than `asked_at` does not hold the job: wait, or go on to create it."""
+    """Decide about a job missing from a list that was requested at `asked_at` or later: wait, or go on to create it."""
 
     def decide(job: Job, now: datetime) -> Change:
         if not is_unsent(job):
             return Change(releases=True)
         certain_at = job.attempted_at + MAX_CALL + CONSISTENCY_WINDOW if job.attempted_at else asked_at
-        if asked_at < certain_at:  # which may have passed since, but only a list asked for after it counts
+        if asked_at < certain_at:  # that time may have passed by now, but only a list requested after it counts
             message = "An earlier try had no answer; looking for its job before another try."
             due_at = max(min(certain_at, now + LOOK_UP_INTERVAL), now + timedelta(seconds=1))
             return Change(columns={"due_at": due_at, "last_error": message, "failures": 0}, releases=True)
@@ -167,16 +166,16 @@ def absent(asked_at: datetime) -> Decide:
 
 
 def created(remote: vertex.RemoteJob, *events: Event) -> Decide:
-    """Vertex AI has created the job: follow it, unless the row follows another one or has ended meanwhile.
+    """Follow the job that Vertex AI has created, unless the row follows another one or has ended meanwhile.
 
-    It enters the state that Vertex AI reports; from here on the observer takes over.
+    The job enters the state that Vertex AI reports. The observer takes over from here.
     """
 
     def decide(job: Job, now: datetime) -> Change:
         if not is_unsent(job):
             return Change(releases=True)
         before: tuple[Event, ...] = ()
-        if job.state == JobState.APPROVED:  # an older copy of the database does not know that the job was sent
+        if job.state == JobState.APPROVED:  # an older copy of the database does not record that the job was sent
             message = "It had been submitted before; this database does not know of it."
             before = (Event(JobEvent.Kind.STATE, message, to_state=JobState.SUBMITTING),)
         columns = {"attempted_at": None, "failures": 0, "last_error": "", "due_at": next_step_at(job, now)}
@@ -186,7 +185,7 @@ def created(remote: vertex.RemoteJob, *events: Event) -> Decide:
 
 
 def adopted(remote: vertex.RemoteJob) -> Decide:
-    """A list shows the job at Vertex AI before any create was answered: follow it instead of creating it."""
+    """Follow a listed job whose create was not answered, instead of creating it again."""
     event = Event(
         JobEvent.Kind.SUBMIT_ADOPTED,
         f"Vertex AI lists it as {number(remote)} although no create was answered; followed, not sent again.",
@@ -197,7 +196,7 @@ def adopted(remote: vertex.RemoteJob) -> Decide:
 
 
 def create_failed(error: vertex.VertexError) -> Decide:
-    """Decide what a failed create means: the end of the job, or another try later."""
+    """Decide what a failed create means: the job ends, or it is tried again later."""
 
     def decide(job: Job, now: datetime) -> Change:
         if not is_unsent(job):
@@ -221,7 +220,7 @@ def create_failed(error: vertex.VertexError) -> Decide:
 
 
 def failed(error: vertex.VertexError) -> Decide:
-    """A step before the create failed: try again later; what was in doubt stays in doubt."""
+    """Schedule another try after a step before the create failed. If the job was in doubt, it stays in doubt."""
 
     def decide(job: Job, now: datetime) -> Change:
         reason = type(error).__name__.lower()
@@ -233,9 +232,9 @@ def failed(error: vertex.VertexError) -> Decide:
 def _try_again(
     job: Job, now: datetime, message: str, *, reason: str, in_doubt: bool, error: vertex.VertexError | None = None
 ) -> Change:
-    """Plan the next try. The reason of this one is an event, unless the last try failed for the same.
+    """Plan the next try. The reason is recorded as an event unless the last try failed for the same reason.
 
-    A full rate limit of our own is no failure: the next try is due when it fits.
+    A full rate limit of our own is not a failure: the next try is due when the limit allows it.
     """
     if not is_unsent(job):
         return Change(releases=True)

@@ -1,4 +1,4 @@
-"""What a poll lists with our label although no row follows it: settled by request, or kept for people to see."""
+"""Match listed jobs that carry our label but that no row follows with their request, or keep them for people to see."""
 
 from collections import defaultdict
 
@@ -12,12 +12,12 @@ from jobs.vertex import RemoteJob
 
 
 def match_listed(scope_id: int, listed: Listed, ports: Ports) -> None:
-    """Settle the active jobs of a scope that carry our label and that no row followed when they were listed.
+    """Handle the active jobs of a scope that carry our label and that no row followed when they were listed.
 
-    One whose request is known is followed, or it is a duplicate and is cancelled. One whose request is unknown, as
-    after a restored backup, is kept as an `UnmatchedJob` for people to see, and is not touched. A request creates jobs
-    of its own kind only: one of another kind is a part of its job, as the custom job of a trial is, which may have the
-    labels of the whole.
+    If the request is known, its job is followed, or is a duplicate and is cancelled. If the request is unknown, as
+    after a restored backup, the job is kept as an `UnmatchedJob` for people to see and is not changed. A request
+    creates jobs of its own kind only. A job of another kind is a part of the request's job, such as the custom job of a
+    trial, which may have the same labels; it is ignored.
     """
     place = Scope.objects.filter(pk=scope_id).values("project", "region", "kind").get()
     of_request: dict[str, list[RemoteJob]] = defaultdict(list)
@@ -31,14 +31,14 @@ def match_listed(scope_id: int, listed: Listed, ports: Ports) -> None:
         for remote in remotes:
             save_unmatched(remote, job=None, place=place, has_ended=False, now=ports.clock.now())
     if listed.is_complete:
-        # What was listed as active before and is not any more has ended, or is followed by now.
+        # A job that was listed as active before and is missing now has ended or is followed.
         names = [remote.name for remote in listed.unmatched]
         gone = UnmatchedJob.objects.filter(**place, ended_at=None).exclude(remote_name__in=names)
         gone.update(ended_at=ports.clock.now())
 
 
 def settle_request(job: Job, remotes: list[RemoteJob], ports: Ports) -> None:
-    """Follow one of the jobs listed for a request that follows none yet; every other is a duplicate."""
+    """Follow one of the jobs listed for a request that has none yet. Every other one is a duplicate."""
     if submit.is_unsent(job):
         submit.follow(job, remotes, ports)
     else:

@@ -1,4 +1,4 @@
-"""Events become what a page shows: spans, lanes, waits, restarts. Read only, and always asked with the time."""
+"""Turn events into what a page shows: spans, lanes, waits, restarts. Nothing is written; the time is an argument."""
 
 from jobs.timeline.attempts import ATTEMPT_BEGINS, ATTEMPT_RUNS, Attempt, Attempts, attempts
 from jobs.timeline.daily_costs import cents_by_day, days_of, to_cents

@@ -1,9 +1,11 @@
-"""The attempts of a job, from its events: when each began and why, and which one wrote a line of the log.
+"""Derive the attempts of a job from its events: when each began and why, and which attempt wrote a log line.
 
-A job begins with attempt 1, and each restart of the whole job begins the next. Inside an attempt a replica may be
-started again on its own; its starts count from 1 in every attempt. The moment at which something begins belongs to it.
-An attempt begins with the line that the service writes first in every attempt, where the log holds it: the state is
-only known as exactly as Vertex AI was asked, and last words of the old attempt may carry a time after it.
+A job begins with attempt 1, and each restart of the whole job begins the next one. Inside an attempt a single replica
+may be restarted; its starts are counted from 1 in every attempt. The time at which an attempt or start begins belongs
+to it.
+
+An attempt begins with the line that the service logs first in every attempt, if the log contains it. The time of the
+state change is less exact: it depends on the polls, and the last lines of the previous attempt may be later.
 """
 
 from bisect import bisect_right
@@ -22,9 +24,9 @@ from jobs.timeline.spans import Span, state_spans
 ATTEMPT_BEGINS = "Waiting for job to be provisioned."
 """The service's first line of every attempt (vertex-facts 10.4)."""
 ATTEMPT_RUNS = "Job is running."
-"""The service's line when all replicas of an attempt are there (vertex-facts 10.4)."""
+"""The service's line when all replicas of an attempt are running (vertex-facts 10.4)."""
 SAME = timedelta(seconds=90)
-"""Shorter than provisioning takes, so at Vertex AI two restarts of one job are never this close."""
+"""Shorter than provisioning takes, so two restarts of one job at Vertex AI are never this close."""
 CAUSES = {
     "preempted": gettext_lazy("machine preempted (Spot)"),
     "stockout": gettext_lazy("the region was out of capacity"),
@@ -37,14 +39,14 @@ CAUSES = {
 }
 NO_CAUSE = gettext_lazy("Vertex AI does not say why")
 LAST_MOMENT = timedelta(microseconds=1)
-"""The line about the end of a replica is the last of its old start; lines are known to the microsecond."""
+"""Lines have microsecond precision. The line about the end of a replica is the last of the start that ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One try of the whole job; `start` is None for the first, which holds whatever came before the second.
+    """One attempt of the whole job. `start` is None for the first, which includes everything before the second.
 
-    `wait` is the time without machines before it ran, None where that is not known; `is_waiting` while it lasts.
+    `wait` is the time without machines before it ran, or None if unknown. `is_waiting` is true during that wait.
     """
 
     number: int
@@ -55,13 +57,13 @@ class Attempt:
 
     @property
     def key(self) -> str:
-        """How an address names it: "2"."""
+        """The name in a URL: "2"."""
         return str(self.number)
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """One start of a replica inside an attempt, from 1; `start` is None for the first."""
+    """One start of a replica inside an attempt, from 1. `start` is None for the first."""
 
     replica: str
     attempt: int
@@ -71,37 +73,37 @@ class Start:
 
     @property
     def key(self) -> str:
-        """How an address names it: "2.3" is the third start in attempt 2."""
+        """The name in a URL: "2.3" is the third start in attempt 2."""
         return f"{self.attempt}.{self.number}"
 
 
 class Attempts:
-    """All attempts of a job in their order, and the starts of each replica."""
+    """All attempts of a job in order, and the starts of each replica."""
 
     def __init__(self, whole: Sequence[Attempt], restarted: Mapping[str, Sequence[tuple[datetime, str]]]) -> None:
-        """`restarted`: for each replica its own restarts as (moment, cause), in order of time."""
+        """`restarted` contains each replica's own restarts as (time, cause), in order of time."""
         self.whole = tuple(whole)
         self._moments = [attempt.start for attempt in self.whole if attempt.start is not None]
         self._starts = {replica: self._number(replica, moments) for replica, moments in restarted.items()}
 
     def of(self, moment: datetime) -> Attempt:
-        """The attempt that a moment belongs to."""
+        """Return the attempt that a time belongs to."""
         return self.whole[bisect_right(self._moments, moment)]
 
     def starts(self, replica: str, attempt: int) -> list[Start]:
-        """The starts of a replica in an attempt; one where it was never started again."""
+        """Return the starts of a replica in an attempt, at least one."""
         found = [each for each in self._starts.get(replica, ()) if each.attempt == attempt]
         return [Start(replica, attempt, 1), *found]
 
     def start_of(self, replica: str, moment: datetime) -> Start:
-        """The start of a replica that a moment belongs to."""
+        """Return the start of a replica that a time belongs to."""
         starts = self.starts(replica, self.of(moment).number)
         return starts[bisect_right([start.start for start in starts[1:] if start.start is not None], moment)]
 
     def span(self, key: str, replica: str = "") -> tuple[datetime | None, datetime | None] | None:
-        """From when on and until before when an attempt ("2") or a start of `replica` ("2.3") lasts; None = no such.
+        """Return when an attempt ("2") or a start of `replica` ("2.3") begins and ends. None if there is no such one.
 
-        The first lasts from ever, the last for ever.
+        The end is exclusive. An open beginning or end is None.
         """
         number, _, start = key.partition(".")
         attempt = next((each for each in self.whole if each.key == number), None)
@@ -134,7 +136,7 @@ def attempts(
     beginnings: Sequence[datetime] = (),
     runs: Sequence[datetime] = (),
 ) -> Attempts:
-    """Return a job's attempts, read from its events.
+    """Return a job's attempts, derived from its events.
 
     `beginnings` and `runs` are the times of the kept lines `ATTEMPT_BEGINS` and `ATTEMPT_RUNS`.
     """
@@ -165,7 +167,7 @@ def attempts(
 
 
 def cause_of(restart: JobEvent, learned: Mapping[str, str]) -> str:
-    """Why it was restarted, in a few words; a cause that was learned later replaces the guess."""
+    """Return the cause of a restart in a few words. A cause found later replaces a guess."""
     reason = learned.get(restart.once_key)
     words = str(CAUSES.get(reason or restart.reason, NO_CAUSE))
     if restart.reason in {"worker_exit", "job_retry"} and restart.detail.get("exit_code") is not None:
@@ -176,7 +178,7 @@ def cause_of(restart: JobEvent, learned: Mapping[str, str]) -> str:
 
 
 def _beginning(moment: datetime, free: list[datetime]) -> datetime:
-    """The line with which the attempt began, if one is close enough; each begins one attempt."""
+    """Return the time of the attempt's first line if one is close enough. Each line begins one attempt only."""
     near = [start for start in free if abs(start - moment) <= SAME]
     if not near:
         return moment
@@ -186,7 +188,10 @@ def _beginning(moment: datetime, free: list[datetime]) -> datetime:
 
 
 def _wait(spans: Sequence[Span], moment: datetime, now: datetime) -> tuple[timedelta | None, bool]:
-    """How long the job was without machines after a moment, and whether it still is; None where no state shows it."""
+    """Return how long the job had no machines after `moment`, and whether it still has none.
+
+    None if no state shows it.
+    """
     later = [span for span in spans if span.end is None or span.end > moment]
     if not later or later[0].state not in WAITING_AT_VERTEX or later[0].start > moment:
         return None, False

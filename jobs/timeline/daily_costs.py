@@ -1,4 +1,4 @@
-"""What a job has cost on each day, so that one which crosses a month's end counts in both months."""
+"""The cost of a job on each day, so that a job that runs across the end of a month counts in both months."""
 
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta
@@ -12,18 +12,18 @@ from jobs.timeline.trial_time import cost_since, cost_so_far
 
 DAY = timedelta(days=1)
 MAX_DAYS = 400
-"""What a job cost earlier counts on the first of so many days."""
+"""Number of days. Earlier costs count on the first of them."""
 MAX_CENTS = 10**14
-"""What a job cost is cut to this, so that sums fit their columns whatever somebody has requested."""
+"""Limit of a job's cost, so that sums fit their columns whatever was requested."""
 
 
 def to_cents(usd: Decimal) -> int:
-    """Return the amount in whole cents, cut to MAX_CENTS on both sides."""
+    """Return the amount in whole cents, limited to MAX_CENTS in both directions."""
     return max(-MAX_CENTS, min(int((usd / CENT).to_integral_value()), MAX_CENTS))
 
 
 def days_of(job: Job, now: datetime) -> list[date]:
-    """Return the days (UTC) on which the job may have run by `now`, at least one; MAX_DAYS at most."""
+    """Return the days (UTC) on which the job may have run by `now`, at least one and at most MAX_DAYS."""
     until = (job.ended_at or now).astimezone(UTC).date()
     since = until if job.started_at is None else min(job.started_at.astimezone(UTC).date(), until)
     count = min((until - since).days + 1, MAX_DAYS)
@@ -31,10 +31,10 @@ def days_of(job: Job, now: datetime) -> list[date]:
 
 
 def cents_by_day(job: Job, changes: Sequence[JobEvent], trials: Sequence[Trial], now: datetime) -> dict[date, int]:
-    """Return {day: US cents} of what the job cost until `now`; their sum is `cost_so_far`, empty where that is unknown.
+    """Return {day: US cents} of the job's cost until `now`. The sum is `cost_so_far`; {} if that is unknown.
 
-    `changes` are the job's state events in the order in which they were recorded, `trials` those of a tuning job;
-    both are needed only for a job that ran on several days.
+    `changes` are the job's state events in the order recorded. `trials` are the trials of a tuning job. Both are needed
+    only for a job that ran on several days.
     """
     usd = cost_so_far(job, min(now, job.ended_at or now))
     total = 0 if usd is None else to_cents(usd)

@@ -1,4 +1,4 @@
-"""Events as rows of a table: one that happens several times in a row is one row, with its count."""
+"""Events as rows of a table. Repeated events become one row with a count."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,17 +10,17 @@ from jobs.models import JobEvent
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One row: an event, and how often it happened in a row before anything else did."""
+    """One row: an event, and how often it occurred in a row."""
 
     event: JobEvent
-    """The last of them."""
+    """The last of the repeated events."""
     count: int
     since: datetime
-    """When the first of them happened."""
+    """When the first of them occurred."""
 
 
 def entries(events: Iterable[JobEvent]) -> tuple[Entry, ...]:
-    """Return the rows in the order of the events. Changes of state are never drawn together."""
+    """Return the rows in the order of the events. State changes are never combined."""
     runs = (list(run) for _, run in groupby(events, key=_sameness))
     return tuple(Entry(event=run[-1], count=len(run), since=run[0].occurred_at) for run in runs)
 

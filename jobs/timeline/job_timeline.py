@@ -1,4 +1,4 @@
-"""The timeline of a job for its page: lanes to draw, phases of the way to the start, and the events behind them."""
+"""The timeline of a job for its page: the lanes, the phases before the start, and the events."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -23,12 +23,12 @@ PHASES: "dict[str, StrOrPromise]" = {
     JobState.QUEUED: "QUEUED",
     JobState.PENDING: "PENDING",
 }
-"""What the waits before the first run are called; an unknown state is called as Vertex AI sent it."""
+"""Names of the waits before the first run. An unknown state keeps the name that Vertex AI sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """One part of the way from request to start."""
+    """One phase between request and start."""
 
     name: str
     length: timedelta
@@ -59,9 +59,9 @@ def build_timeline(
 ) -> JobTimeline:
     """Return the job's timeline.
 
-    `replicas` names the lanes below Vertex AI's, such as workerpool0-0; `tries` are the job's attempts where they are
-    known already, and `replica_log` is what its log holds about its replicas. `trials` are the lanes of a tuning job,
-    which has no replicas of its own.
+    `replicas` names the lanes below that of Vertex AI, such as workerpool0-0. `tries` are the job's attempts if they
+    are already known, and `replica_log` is what its log shows about its replicas. `trials` are the lanes of a tuning
+    job, which has no replicas of its own.
     """
     rows = tuple(events)
     spans = state_spans(rows)
@@ -75,7 +75,7 @@ def build_timeline(
     ours = tuple(span for span in closed if span.state in LOCAL)
     theirs = tuple(span for span in closed if span.state not in LOCAL)
     tries = tries or attempts(rows, now)
-    # A try that never ran, and one whose wait nobody saw, count as they do in the job's log.
+    # Attempts that never ran, and attempts whose wait was not observed, are numbered as in the job's log.
     work = tuple(replace(span, attempt=max(span.attempt, tries.of(span.start).number)) for span in billable(spans))
     lanes = [Lane("Trainboard", ours), Lane("Vertex AI", theirs + unseen, restart_marks(rows))]
     lanes += [*(replica_lane(name, work, tries, rows, replica_log or ReplicaLog()) for name in replicas), *trials]
@@ -90,7 +90,7 @@ def build_timeline(
 
 
 def restart_marks(rows: Sequence[JobEvent]) -> tuple[Mark, ...]:
-    """Return the restarts of the whole job and the loss that ended it; those of replicas stand on their lanes."""
+    """Return the restarts of the whole job and the loss that ended it. Those of replicas are on the replicas' lanes."""
     learned = {row.detail["restart"]: row.reason for row in rows if row.kind == JobEvent.Kind.EXPLAINED}
     kinds = (JobEvent.Kind.RESTARTED, JobEvent.Kind.MACHINES_LOST)
     whole = [row for row in rows if row.kind in kinds and not row.detail.get("replica")]
@@ -98,7 +98,7 @@ def restart_marks(rows: Sequence[JobEvent]) -> tuple[Mark, ...]:
 
 
 def _phases(spans: Sequence[Span], now: datetime) -> list[Phase]:
-    """The waits before the first run, each state summed."""
+    """Return the waits before the first run, summed for each state."""
     phases: dict[str, Phase] = {}
     for span in spans:
         if span.state in BILLABLE or span.state in FINISHED:

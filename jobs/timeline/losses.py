@@ -1,7 +1,8 @@
-"""What each attempt of a job came to: how long it ran, why it ended, and how much of its work a restart lost.
+"""The result of each attempt of a job: how long it ran, why it ended, and how much work was lost.
 
-Vertex AI reports nothing about work. What was lost is read, in this order, from the progress that the program logged
-after the restart, from the newest checkpoint in the output folder, and else the whole attempt counts.
+Vertex AI reports nothing about work. The lost work is derived from the first of these that is known: the progress that
+the program logged after the restart, or the newest checkpoint in the output folder. If neither is known, the whole
+attempt counts as lost.
 """
 
 from collections.abc import Sequence
@@ -25,7 +26,7 @@ BY_ATTEMPT = _("the whole attempt: no checkpoint is known")
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Work that has to be done again, what it costs, None where no price is known, and on what that rests."""
+    """Work that has to be repeated, its cost (None if no price is known), and how it was calculated."""
 
     time: timedelta
     usd: Decimal | None
@@ -34,9 +35,9 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One attempt: `waited` for machines, `ran` from `since` on; `cause` is why the next one began, "" for the last.
+    """One attempt, which `waited` for machines and `ran` from `since`.
 
-    `begun` is when it began to wait, None for the first.
+    `cause` is why the next one began, "" for the last. `begun` is when it began to wait, or None for the first.
     """
 
     number: int
@@ -58,9 +59,10 @@ def attempt_rows(
     runs: Sequence[Run] = (),
     checkpoints: Sequence[datetime] = (),
 ) -> tuple[Row, ...]:
-    """List the attempts of a job with what each lost; a tuning job has none, for its trials restart by themselves.
+    """Return the attempts of a job with the work that each lost. Trials of a tuning job restart separately.
 
-    `runs`: the progress in the log; `checkpoints`: when those in the output folder were written, in order.
+    `runs` is the progress in the log. `checkpoints` are the times at which the checkpoints in the output folder were
+    written, in order.
     """
     spans = state_spans(events)
     work = billable(spans)
@@ -85,7 +87,7 @@ def attempt_rows(
 
 
 def loss_if_cut(job: Job, rows: Sequence[Row], now: datetime, checkpoints: Sequence[datetime]) -> Loss | None:
-    """Return what would be lost if the job were interrupted now; None while it does not run."""
+    """Return what would be lost if the job were interrupted now, or None if it does not run."""
     last = rows[-1] if rows else None
     if last is None or last.since is None or last.until is not None or job.is_finished:
         return None
@@ -93,7 +95,7 @@ def loss_if_cut(job: Job, rows: Sequence[Row], now: datetime, checkpoints: Seque
 
 
 def usual_wait(rows: Sequence[Row]) -> timedelta | None:
-    """Return the median wait for machines after the restarts of a job; None where it had none."""
+    """Return the median wait for machines after the restarts of a job, or None without restarts."""
     waits = [row.waited.total_seconds() for row in rows[1:] if row.waited is not None and row.since is not None]
     return timedelta(seconds=median(waits)) if waits else None
 
@@ -108,7 +110,7 @@ def _loss(
     *,
     resumed_at: datetime | None = None,
 ) -> Loss:
-    """Return what an attempt lost that ran from `since` `until`; `resumed_at`: when the next one ran, if it did yet."""
+    """Return what the attempt from `since` to `until` lost. `resumed_at` is when the next one ran, if it has."""
     seconds = lost_seconds([run for run in runs if run.until >= since.timestamp()], until.timestamp())
     if seconds is None and _goes_on(runs, until, resumed_at or until + LAST_WORDS):
         seconds = 0.0
@@ -124,12 +126,12 @@ def _loss(
 
 
 def _goes_on(runs: Sequence[Run], until: datetime, resumed_at: datetime) -> bool:
-    """Return whether the progress that was logged before a moment only grew after another: nothing was made again."""
+    """Return whether progress logged before `until` only grew after `resumed_at`, so that no work was repeated."""
     return any(run.since <= until.timestamp() and run.until > resumed_at.timestamp() for run in runs)
 
 
 def _first_wait(spans: Sequence[Span], tries: Attempts) -> timedelta | None:
-    """Return how long the first attempt waited at Vertex AI until it ran or the second began; None while it waits."""
+    """Return how long the first attempt waited at Vertex AI until it ran or the second began. None while it waits."""
     submitted = next((span.start for span in spans if span.state in ("queued", "pending")), None)
     ends = [span.start for span in billable(spans)[:1]]
     ends += [attempt.start for attempt in tries.whole[1:2] if attempt.start is not None]
@@ -137,7 +139,7 @@ def _first_wait(spans: Sequence[Span], tries: Attempts) -> timedelta | None:
 
 
 def moments_of(checkpoints: Sequence[Sequence[object]]) -> list[datetime]:
-    """Return when checkpoints were written, oldest first, from the rows that are kept: (seconds since 1970, ...)."""
+    """Return when checkpoints were written, oldest first, from the stored rows (seconds since 1970, ...)."""
     return sorted(
         datetime.fromtimestamp(checkpoint[0], UTC)
         for checkpoint in checkpoints

@@ -1,8 +1,8 @@
-"""How closely each parameter of a study goes with a metric: a first look at what matters. Read only.
+"""How strongly each parameter of a study correlates with a metric.
 
-Of numbers it is the correlation of ranks, Spearman's with a quadratic term, for many parameters are best somewhere in
-the middle; of words the correlation ratio of the ranks of the metric. Both go from 0 (none) to 1. It shows nothing of
-how parameters work together, and little where there are few trials.
+For numbers this is Spearman's rank correlation with a quadratic term, because many parameters are best somewhere in the
+middle. For text values it is the correlation ratio of the metric's ranks. Both range from 0 (none) to 1. The result
+does not show how parameters interact, and it is weak if there are few trials.
 """
 
 import math
@@ -12,16 +12,17 @@ from dataclasses import dataclass
 from jobs.timeline.trials import Metric, Study, value_of
 
 MIN_TRIALS = 4
-"""Fewer results show nothing."""
+"""Fewer results are not evaluated."""
 MIN_FOR_CURVE = 10
-"""Fewer results show no curve, which fits any three."""
+"""With fewer results the quadratic term is left out, because it fits any three points."""
 
 
 @dataclass(frozen=True, slots=True)
 class Influence:
-    """`strength`: 0 to 1. `direction`: +1 where the metric grows with the parameter, -1 where it falls, else 0.
+    """The influence of a parameter. `strength` is 0 to 1.
 
-    `middle`: +1 where the metric is highest between the ends of the parameter, -1 where it is lowest there, else 0.
+    `direction` is +1 if the metric grows with the parameter, -1 if it falls, else 0. `middle` is +1 if the metric is
+    highest between the ends of the parameter's range, -1 if it is lowest there, else 0.
     """
 
     parameter: str
@@ -32,7 +33,7 @@ class Influence:
 
 
 def influences(study: Study, metric: Metric) -> list[Influence]:
-    """Return the influence of each parameter with enough results, the strongest first."""
+    """Return the influence of each parameter with enough results, strongest first."""
     found = []
     for name in study.parameters:
         pairs = [
@@ -51,7 +52,7 @@ def influences(study: Study, metric: Metric) -> list[Influence]:
 
 
 def _ranks(values: Sequence[float]) -> list[float]:
-    """Return the rank of each value; equal ones share the mean of theirs."""
+    """Return the rank of each value. Equal values share the mean of their ranks."""
     places: dict[float, list[int]] = {}
     for place, value in enumerate(sorted(values)):
         places.setdefault(value, []).append(place)
@@ -59,7 +60,7 @@ def _ranks(values: Sequence[float]) -> list[float]:
 
 
 def _of_numbers(name: str, given: Sequence[float], ranks: Sequence[float]) -> Influence:
-    """Return the multiple correlation of ranks with a straight line and a curve that owes nothing to the line."""
+    """Return the multiple rank correlation with a straight line and with a curve that is orthogonal to the line."""
     mean = (len(given) - 1) / 2
     line, values = [each - mean for each in given], [each - mean for each in ranks]
     squares = [each * each for each in line]

@@ -1,7 +1,7 @@
-"""The lane of each replica, from the lines of its log; from the job's state where the log has nothing.
+"""The lane of each replica, from its log lines, or from the job's state if the log has none.
 
-Vertex AI has no field for a replica. Its own lines show from when on it ran, one of them that its machine is taken
-away, and a line of the service how it ended. A job that is RUNNING has all of its replicas.
+Vertex AI has no field for a replica. A replica's own lines show when it began to run, and one of them that its machine
+is taken away. A line of the service shows how it ended. A RUNNING job has all of its replicas.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,13 +13,13 @@ from jobs.timeline.attempts import LAST_MOMENT, Attempts
 from jobs.timeline.spans import Span
 
 LAST_WORDS = timedelta(seconds=35)
-"""A replica that is stopped writes for at most thirty seconds more; its lines may carry a time a little later."""
+"""A replica that is stopped writes for at most thirty more seconds. Its lines may carry a slightly later time."""
 EXIT, TAKEN, PREEMPTED = "exit", "taken_away", "preempted"
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A moment on a lane. `reason`: EXIT, TAKEN, or the cause of a restart; only PREEMPTED is a preemption."""
+    """A point on a lane. `reason` is EXIT, TAKEN, or the cause of a restart. Only PREEMPTED is a preemption."""
 
     at: datetime
     reason: str
@@ -28,10 +28,10 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """One row of the drawing: Trainboard, Vertex AI, a replica, or `of_trial` a trial with its states as Vertex AI has.
+    """One row of the drawing: Trainboard, Vertex AI, a replica, or with `of_trial` a trial and its states at Vertex AI.
 
-    `is_assumed`: nothing that the replica wrote is kept, so what is drawn is the job's state. `note` is the reason why
-    a trial waits.
+    `is_assumed` means that no line of the replica is kept, so the job's state is drawn. `note` is the reason why a
+    trial waits.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class ReplicaEnd:
-    """The end of a replica in the log; `again_at`: its next line, None where it wrote no more."""
+    """The end of a replica in the log. `again_at` is the time of its next line, or None."""
 
     replica: str
     at: datetime
@@ -55,10 +55,10 @@ class ReplicaEnd:
 
 @dataclass(frozen=True, slots=True)
 class ReplicaLog:
-    """What the kept log shows of a job's replicas.
+    """What the kept log lines show about a job's replicas.
 
-    `ends` in order of time; `first`: when a replica first wrote in an attempt; `torn_down_at`: when the service began
-    to tear a job down whose program had ended well.
+    `ends` are in order of time. `first` is when a replica first wrote in an attempt. `torn_down_at` is when the service
+    began to tear down a job whose program had succeeded.
     """
 
     ends: Sequence[ReplicaEnd] = ()
@@ -69,7 +69,7 @@ class ReplicaLog:
 def replica_lane(
     name: str, work: Sequence[Span], tries: Attempts, events: Sequence[JobEvent], replica_log: ReplicaLog
 ) -> Lane:
-    """Return the lane of a replica; `work`: when the job had its machines, by attempt."""
+    """Return the lane of a replica. `work` are the spans in which the job had its machines, by attempt."""
     again = {
         row.occurred_at: row
         for row in events
@@ -83,9 +83,10 @@ def replica_lane(
 
 
 def _attempts(name: str, work: Sequence[Span], tries: Attempts, replica_log: ReplicaLog) -> Iterator[Span]:
-    """Yield when the replica ran in each attempt, as if it had not ended alone; from its first line where it is early.
+    """Yield when the replica ran in each attempt, ignoring its own ends.
 
-    A replica runs as soon as its own machine is there; in an attempt that never was RUNNING only its lines show that.
+    It begins at its first line if that is earlier. A replica runs as soon as its own machine is available. In an
+    attempt that never was RUNNING, only its lines show that.
     """
     by_attempt: dict[int, list[Span]] = {}
     for span in work:
@@ -107,9 +108,9 @@ def _attempts(name: str, work: Sequence[Span], tries: Attempts, replica_log: Rep
 def _cut(
     whole: Span, ends: Sequence[ReplicaEnd], again: Mapping[datetime, JobEvent], tries: Attempts
 ) -> Iterator[Span]:
-    """Yield what is left of an attempt's span: up to each end of the replica, and on from where it wrote again.
+    """Yield the rest of an attempt's span: up to each end of the replica, and again from its next line.
 
-    What became of a replica that was stopped, while the job went on, and wrote no more is not known.
+    If a replica was stopped, the job continued and the replica wrote nothing more, it is not known what happened to it.
     """
     start: datetime | None = whole.start
     for end in ends:
@@ -127,7 +128,7 @@ def _cut(
 
 
 def _mark(end: ReplicaEnd, restart: JobEvent | None, events: Sequence[JobEvent]) -> Mark:
-    """Return an end: alone by its restart, together with the job by the job's own."""
+    """Return the mark for an end: its own restart, else a preemption of the whole job, else the end itself."""
     if restart is not None:
         return Mark(end.at, restart.reason, restart.message)
     if end.reason == TAKEN and _was_preempted(end.at, events):
@@ -136,7 +137,7 @@ def _mark(end: ReplicaEnd, restart: JobEvent | None, events: Sequence[JobEvent])
 
 
 def _was_preempted(at: datetime, events: Sequence[JobEvent]) -> bool:
-    """Return whether the next loss of the whole job after a moment was a preemption."""
+    """Return whether the next loss of the whole job at or after a time was a preemption."""
     learned = {row.detail["restart"]: row.reason for row in events if row.kind == JobEvent.Kind.EXPLAINED}
     losses = (
         row

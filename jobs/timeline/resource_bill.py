@@ -1,4 +1,4 @@
-"""What a persistent resource cost while it was up, shared out among the jobs that ran on it. Asks no database."""
+"""Split the cost of a persistent resource among the jobs that ran on it. Makes no query."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from jobs.timeline.resource_usage import Usage
 
 @dataclass(frozen=True, slots=True)
 class ResourceBill:
-    """USD of the time that a `Usage` covers: what each job held, most expensive first, and what nobody held.
+    """USD for the time that a `Usage` covers: the share of each job, most expensive first, and the idle rest.
 
-    Vertex AI bills every replica all the time that the resource is up, busy or not (persistent-resource-overview), so
-    the shares and the idle rest are the whole bill.
+    Vertex AI bills every replica for all the time that the resource is up, busy or not (persistent-resource-overview),
+    so the shares and the idle rest are the whole bill.
     """
 
     shares: tuple[tuple[Job, Decimal], ...]
@@ -28,10 +28,10 @@ class ResourceBill:
 
 
 def resource_bill(usage: Usage, replica_usd: Mapping[int, Decimal | None]) -> ResourceBill | None:
-    """Share out the bill of a persistent resource; `replica_usd` is the price of a replica of each pool for an hour.
+    """Split the bill of a persistent resource. `replica_usd` is the hourly price of a replica of each resource pool.
 
-    None where the price of a resource pool with replicas is not known. The resource counts with the size that `usage`
-    took it to have.
+    Return None if the price of a resource pool with replicas is unknown. The size of the resource is the one that
+    `usage` assumed.
     """
     if any(replica_usd.get(pool) is None and (usage.held[pool] or idle) for pool, idle in usage.idle.items()):
         return None

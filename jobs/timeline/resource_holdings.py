@@ -1,4 +1,4 @@
-"""What a persistent resource has, who of us holds how much of it, and how much is free. Read only; asks no database."""
+"""The replicas of a persistent resource: how many our jobs use, and how many are free. Makes no query."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -14,15 +14,15 @@ from jobs.strategies.resource_fit import count_replicas
 Key = tuple[str, str, str]
 """Project, region and id of a persistent resource."""
 BEARABLE = frozenset({"unknown_field", "unknown_value"})
-"""What may be found in a resource that is newer than our mirror of it, and leaves the rest readable."""
+"""Codes of findings in a resource newer than our copy of the schema. The rest of it can still be read."""
 
 
 @dataclass(slots=True)
 class Holding:
-    """One persistent resource as it was last seen, with the jobs of ours on it.
+    """One persistent resource as last seen, with our jobs on it.
 
-    `known` is None where its body cannot be read. `running` have replicas, `waiting` are at Vertex AI without them;
-    the figures are replicas for each of its resource pools, by their index.
+    `known` is None if its body cannot be read. `running` jobs have replicas; `waiting` jobs are at Vertex AI without
+    them. The numbers are replicas of each resource pool, by its index.
     """
 
     resource: PersistentResource
@@ -32,7 +32,7 @@ class Holding:
 
     @property
     def resource_pools(self) -> tuple[ResourcePool, ...]:
-        """Its resource pools; none where its body cannot be read."""
+        """Its resource pools, or () if its body cannot be read."""
         return self.known.resource.resource_pools if self.known is not None else ()
 
     def used(self, index: int) -> int:
@@ -40,17 +40,17 @@ class Holding:
         return self.resource_pools[index].used_replica_count
 
     def free(self, index: int) -> int:
-        """Return how many replicas a resource pool has left, counting those that it may grow by."""
+        """Return how many replicas of a resource pool are free, including those by which it may grow."""
         return max(0, self.resource_pools[index].most_replicas - self.used(index))
 
     def wanted(self, job: Job) -> Mapping[int, int]:
-        """Return how many replicas of which resource pool a job asks for; {} where its body cannot be read."""
+        """Return how many replicas of which resource pool a job requests, or {} if the body cannot be read."""
         submission = find_submission(job)
         return count_replicas(submission, self.known) if submission is not None and self.known is not None else {}
 
 
 def known_resource(row: PersistentResource) -> KnownResource | None:
-    """Return a row as the rules know it; None where its body cannot be read."""
+    """Return a row as the rules need it, or None if its body cannot be read."""
     resource, findings = spec.read("persistent_resource", row.body)
     if resource is None or any(finding.code not in BEARABLE for finding in findings):
         return None
@@ -58,7 +58,7 @@ def known_resource(row: PersistentResource) -> KnownResource | None:
 
 
 def holdings(resources: Iterable[PersistentResource], jobs: Iterable[Job]) -> dict[Key, Holding]:
-    """Put jobs that are on persistent resources, or wait for them, to the resources that they name."""
+    """Assign jobs that are on persistent resources, or wait for them, to the resources they name."""
     found = {(row.project, row.region, row.resource_id): Holding(row, known_resource(row)) for row in resources}
     for job in jobs:
         held = found.get((job.project, job.region, resource_id_of(job)))
@@ -72,11 +72,11 @@ def holdings(resources: Iterable[PersistentResource], jobs: Iterable[Job]) -> di
 
 
 def resource_id_of(job: Job) -> str:
-    """Return the persistent resource that a job names, "" for none; looks only where it stands, for lists of jobs."""
+    """Return the id of the persistent resource that a job names, or "". It reads only that field, for lists of jobs."""
     found = custom_job_spec(job.spec).get("persistentResourceId")
     return found if isinstance(found, str) else ""
 
 
 def find_submission(job: Job) -> Submission | None:
-    """Read what a job asked for; None where its spec cannot be read."""
+    """Return the submission of a job, or None if its spec cannot be read."""
     return spec.find_submission(job.kind, job.spec, project=job.project, region=job.region)

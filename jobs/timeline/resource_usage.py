@@ -1,7 +1,8 @@
-"""Who held the replicas of a persistent resource, and how long they stood idle. Read only; asks no database.
+"""Which jobs used the replicas of a persistent resource, and how long replicas were idle. Makes no query.
 
-Vertex AI reports how many replicas are in use, not which job has which. So jobs are laid onto lanes, one for each
-replica that there is now, in the order in which they started: the lanes are right in number, not by machine.
+Vertex AI reports how many replicas are in use, but not which job uses which. So jobs are assigned to lanes, one for
+each present replica, in the order in which they started. The number of lanes in use is right, but a lane is not a
+particular machine.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,12 +15,12 @@ from jobs.strategies import KnownResource
 from jobs.timeline.resource_holdings import Holding
 
 MAX_LANES = 16
-"""Replicas that are drawn of one resource."""
+"""Number of replicas shown of one resource."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """A job on one replica; `end` is None while it runs."""
+    """A job on one replica. `end` is None while it runs."""
 
     job: Job
     start: datetime
@@ -28,7 +29,7 @@ class Hold:
 
 @dataclass(slots=True)
 class ReplicaLane:
-    """One replica of a resource pool, the jobs that held it in order."""
+    """One replica of a resource pool, with the jobs that used it in order."""
 
     pool: int
     number: int
@@ -36,7 +37,7 @@ class ReplicaLane:
 
 
 class Stretch(NamedTuple):
-    """A time in which a resource was up, and so billed, with as many replicas in each resource pool."""
+    """A time in which a resource was up, and so billed, with the number of replicas of each resource pool."""
 
     start: datetime
     end: datetime
@@ -45,10 +46,11 @@ class Stretch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The use of one persistent resource from `since` to `until`, with the replicas that it has now.
+    """The use of one persistent resource from `since` to `until`, with its present replicas.
 
-    `held` and `idle` are times of replicas, by the index of their resource pool; `held_by` has those of each job, which
-    add up to `held`. `hidden` counts replicas without lane; `up` are the times in which the resource was billed.
+    `held` and `idle` are replica times by the index of the resource pool. `held_by` has the times of each job, which
+    add up to `held`. `hidden` is the number of replicas without a lane. `up` are the times in which the resource was
+    billed.
     """
 
     since: datetime
@@ -62,12 +64,12 @@ class Usage:
 
     @property
     def share(self) -> float | None:
-        """The share of the replicas' time that jobs held, 0 to 1; None where there was none."""
+        """The share of the replicas' time that jobs used, 0 to 1, or None if there was none."""
         held, idle = (sum(each.values(), timedelta()) for each in (self.held, self.idle))
         return held / (held + idle) if held + idle else None
 
     def billed(self, lane: ReplicaLane) -> list[tuple[datetime, datetime]]:
-        """Return from when to when a replica was billed, in order; what touches is one."""
+        """Return the times in which a replica was billed, in order. Adjacent times are joined."""
         found: list[tuple[datetime, datetime]] = []
         for start, end, sizes in self.up:
             if lane.pool >= len(sizes) or lane.number >= sizes[lane.pool]:
@@ -78,9 +80,9 @@ class Usage:
 
 
 def usage(holding: Holding, jobs: Iterable[Job], since: datetime, now: datetime) -> Usage:
-    """Lay the jobs that ran on a resource since then onto lanes; those of other resources are passed over.
+    """Assign the jobs that ran on a resource since `since` to lanes. Jobs on other resources are ignored.
 
-    The resource is taken to have had the size of now since it was started.
+    The resource is assumed to have had its present size since it was started.
     """
     since = min(max(since, started_at(holding.known) or since), now)
     sizes = replica_counts(holding)
@@ -109,19 +111,19 @@ def usage(holding: Holding, jobs: Iterable[Job], since: datetime, now: datetime)
 
 
 def replica_counts(holding: Holding) -> tuple[int, ...]:
-    """Return how many replicas each resource pool has."""
+    """Return the number of replicas of each resource pool."""
     return tuple(max(0, pool.replica_count or 0) for pool in holding.resource_pools)
 
 
 def _free_from(lane: ReplicaLane) -> datetime:
-    """Return since when a lane has been free; one that is held comes last."""
+    """Return since when a lane has been free. A lane in use comes last."""
     if not lane.holds:
         return datetime.min.replace(tzinfo=UTC)
     return lane.holds[-1].end or datetime.max.replace(tzinfo=UTC)
 
 
 def _held(lane: ReplicaLane, now: datetime) -> Iterator[tuple[Job, timedelta]]:
-    """Yield for how long each job held a replica; where two would at once, the time is that of the first."""
+    """Yield how long each job used a replica. If two jobs overlap, the time belongs to the first."""
     at: datetime | None = None
     for hold in lane.holds:
         start = hold.start if at is None else max(hold.start, at)

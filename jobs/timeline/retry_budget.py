@@ -1,4 +1,4 @@
-"""How many restarts of each sort a job has used of those that Vertex AI grants, and which rule grants them."""
+"""The retry budget: how many restarts of each kind a job has used, how many Vertex AI allows, and by which rule."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,16 +12,16 @@ LIFECYCLE = "Understand the custom training service, read 2026-11-21"
 SPOT = "Use Spot VMs with training, read 2026-11-21"
 CAPACITY, RETRIES, INTERNAL = "capacity", "retries", "internal"
 GROUPS = {"preempted": CAPACITY, "stockout": CAPACITY, "job_retry": RETRIES, "internal": INTERNAL}
-"""Cause of a restart of the whole job: which allowance it uses."""
+"""From the cause of a restart of the whole job to the retry budget it uses."""
 MAX_CAPACITY_RETRIES, MAX_JOB_RETRIES, MAX_INTERNAL_RETRIES, MAX_WORKER_RESTARTS = 3, 3, 2, 5
-"""Of a job that is not Spot, of any job, of any job, and of each replica; see `LIFECYCLE`."""
+"""Limits for a job that is not Spot, any job, any job, and each replica; see `LIFECYCLE`."""
 OF_REPLICAS = frozenset({"worker_restart", "worker_exit"})
-"""Causes of a replica's restart that count; `worker_exit` stands in events of earlier versions."""
+"""Causes of counted restarts of a replica. `worker_exit` is in events of earlier versions."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetryBudget:
-    """A sort of restart: `of` is how many Vertex AI grants, None where it does not count them."""
+    """The retry budget for one kind of restart. `of` is the limit, or None if Vertex AI does not count them."""
 
     name: str
     used: int
@@ -31,23 +31,23 @@ class RetryBudget:
 
     @property
     def left(self) -> int | None:
-        """How many are left; None where they are not counted."""
+        """How many restarts are left, or None if they are not counted."""
         return None if self.of is None else max(self.of - self.used, 0)
 
     @property
     def is_used_up(self) -> bool:
-        """Whether the next failure of this sort ends the job, or for a replica's restarts retries the whole job."""
+        """Whether the next such failure ends the job or, for restarts of a replica, retries the whole job."""
         return self.left == 0
 
 
 def restart_causes(events: Sequence[JobEvent]) -> Counter[str]:
-    """Count the restarts of the whole job by cause; one that was learned later replaces the one that was guessed."""
+    """Count the restarts of the whole job by cause. A cause found later replaces a guess."""
     learned = {row.detail["restart"]: row.reason for row in events if row.kind == JobEvent.Kind.EXPLAINED}
     return Counter(learned.get(row.once_key, row.reason) for row in _whole(events))
 
 
 def restart_limits(job: Job) -> dict[str, int]:
-    """Return how often Vertex AI restarts the whole job, for each allowance."""
+    """Return how often Vertex AI restarts the whole job, for each retry budget."""
     strategy = STRATEGIES.get(job.strategy)
     is_spot = strategy is not None and strategy.preemptible
     capacity = strategy.restart_allowance if strategy is not None and is_spot else MAX_CAPACITY_RETRIES
@@ -55,9 +55,9 @@ def restart_limits(job: Job) -> dict[str, int]:
 
 
 def retry_budget(job: Job, events: Sequence[JobEvent]) -> tuple[RetryBudget, ...]:
-    """List the grants that apply to the job, then those that were used without being counted.
+    """Return the retry budgets that apply to the job, then the restarts that are not counted.
 
-    Restarts of a replica count anew with every restart of the whole job.
+    The count for a replica starts again with every restart of the whole job.
     """
     causes, limits = restart_causes(events), restart_limits(job)
     used = Counter(dict.fromkeys(limits, 0))

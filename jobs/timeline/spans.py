@@ -1,7 +1,7 @@
-"""State events become spans of time, and spans become the figures that a job's row caches.
+"""Turn state events into spans of time, and spans into the values cached in a job's row.
 
-The order in which events were recorded decides the order of states; the times at which they occurred decide the
-lengths. Vertex AI's clock and ours may differ, so a span never begins before the one it follows.
+The order in which events were recorded decides the order of states, and the times at which they occurred decide the
+lengths. Vertex AI's clock and ours may differ, so a span never begins before the previous one.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,14 +13,14 @@ from jobs.models import Job, JobEvent
 from jobs.states import FINISHED, JobState
 
 BILLABLE = frozenset({JobState.RUNNING, JobState.UPDATING})
-"""States in which machines are ours and working. Cancelling counts as well when it follows one of them."""
+"""States in which the job has machines that are working. CANCELLING also counts right after one of them."""
 SPAN_KINDS = (JobEvent.Kind.STATE, JobEvent.Kind.CUSTOM_JOB_STATE)
 """Kinds of events that spans are made of."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of time in one state; `end` is None while it lasts. `seen` is False where nobody looked."""
+    """A span of time in one state. `end` is None while it lasts. `seen` is False if there were no polls."""
 
     state: str
     start: datetime
@@ -28,16 +28,16 @@ class Span:
     seen: bool = True
     attempt: int = 0
     has_machines: bool = True
-    """False where a pipeline goes on after its custom job has ended, as while it uploads a model."""
+    """False if a pipeline continues after its custom job has ended, for example while it uploads a model."""
 
     def length(self, now: datetime) -> timedelta:
-        """How long it lasted, or has lasted by `now`."""
+        """Return how long the span lasted, or has lasted by `now`."""
         return max((self.end or now) - self.start, timedelta())
 
 
 @dataclass(slots=True)
 class Facts:
-    """What the columns of a job cache."""
+    """The values cached in the columns of a job."""
 
     state_since: datetime
     approved_at: datetime | None = None
@@ -50,7 +50,7 @@ class Facts:
 
 
 class Before(NamedTuple):
-    """What was known at a moment, where the events of a job are only those since then."""
+    """The state at a time, for a job of which only the later events are given."""
 
     at: datetime
     state: str
@@ -58,7 +58,7 @@ class Before(NamedTuple):
 
 
 def facts(events: Iterable[JobEvent]) -> Facts:
-    """Derive the cached columns from a job's events in the order they were recorded; at least one is needed."""
+    """Derive the cached columns from a job's events in the order recorded. At least one event is needed."""
     rows = list(events)
     spans, own = state_spans(rows), _chain(_changes(rows, JobEvent.Kind.STATE))
     found = Facts(state_since=own[-1].start if own else rows[0].occurred_at)
@@ -77,10 +77,10 @@ def facts(events: Iterable[JobEvent]) -> Facts:
 
 
 def state_spans(events: Sequence[JobEvent], before: Before | None = None) -> list[Span]:
-    """Turn state events, in recorded order, into spans; the last is open, also when its state is final.
+    """Turn state events, in the order recorded, into spans. The last span is open, even if its state is final.
 
-    While a training pipeline runs, its spans are those of its custom job, as far as its events hold them: a pipeline
-    stays RUNNING when its machines are preempted. `before` is needed where the events begin later than the job.
+    While a training pipeline runs, its spans are those of its custom job as far as the events contain them, because a
+    pipeline stays RUNNING when its machines are preempted. `before` is needed if the events begin later than the job.
     """
     own, custom = (_changes(events, kind) for kind in SPAN_KINDS)
     if before is not None:
@@ -96,7 +96,7 @@ def _changes(events: Iterable[JobEvent], kind: str) -> list[tuple[str, datetime]
 
 
 def _chain(changes: Iterable[tuple[str, datetime]]) -> list[Span]:
-    """Return a span for each change, to the next one."""
+    """Return a span for each change, up to the next one."""
     spans: list[Span] = []
     for state, at in changes:
         start = max(at, spans[-1].start) if spans else at
@@ -107,7 +107,7 @@ def _chain(changes: Iterable[tuple[str, datetime]]) -> list[Span]:
 
 
 def _by_custom_job(span: Span, custom: Sequence[Span]) -> list[Span]:
-    """Divide a span of a running pipeline by the states of its custom job; before the first of those it stays."""
+    """Divide a span of a running pipeline by the states of its custom job. Before the first of them it is unchanged."""
     if span.state not in BILLABLE:
         return [span]
     pieces: list[Span] = []
@@ -128,7 +128,7 @@ def _by_custom_job(span: Span, custom: Sequence[Span]) -> list[Span]:
 
 
 def _numbered(spans: Iterable[Span]) -> list[Span]:
-    """Number the attempts: each begins when all machines run, but not after an update of the job."""
+    """Number the attempts. Each begins when all machines run, but not after an update of the job."""
     found: list[Span] = []
     attempt, before = 0, ""
     for span in spans:
@@ -139,7 +139,7 @@ def _numbered(spans: Iterable[Span]) -> list[Span]:
 
 
 def billable(spans: Sequence[Span]) -> list[Span]:
-    """The spans in which machines worked: running, updating, and cancelling right after one of them."""
+    """Return the spans in which machines worked: running, updating, and cancelling right after one of them."""
     found: list[Span] = []
     before_was_billable = False
     for span in spans:
@@ -152,7 +152,7 @@ def billable(spans: Sequence[Span]) -> list[Span]:
 
 
 def running(job: Job, now: datetime) -> timedelta:
-    """Billable time so far, from the cached columns, for lists."""
+    """Return the billable time until `now` from the cached columns, for lists."""
     total = timedelta(seconds=job.running_seconds)
     if job.running_since is not None:
         total += max(now - job.running_since, timedelta())
@@ -160,9 +160,10 @@ def running(job: Job, now: datetime) -> timedelta:
 
 
 def waited(job: Job, now: datetime) -> timedelta:
-    """Time from when it was allowed to be submitted (before that, from the request) until it first ran, ended, or now.
+    """Return how long a job waited until it first ran, ended, or `now`.
 
-    So a submission that was put off, by a rate limit or short quota, counts as waiting.
+    The wait begins when the job was allowed to be submitted, or with the request before that. So a submission delayed
+    by a rate limit or missing quota counts as waiting.
     """
     until = job.started_at or job.ended_at or now
     return max(until - (job.approved_at or job.submitted_at or job.requested_at), timedelta())

@@ -1,15 +1,18 @@
-"""The study that a job's body holds, and how many of its trials run at once. Read only."""
+"""The study in a job's body, and how many of its trials run at once."""
 
 from typing import Any
 
 from jobs.models import Job
 
 MAX_DIGITS = 10
-"""Of a count; the API's are int32."""
+"""Maximum number of digits of a count. The API's counts are int32."""
 
 
 def study_spec(job: Job) -> dict[str, Any] | None:
-    """The body that holds `studySpec` and the trial counts: the job's own, or a pipeline's inputs; None for others."""
+    """Return the object with `studySpec` and the trial counts: the body, or a pipeline's inputs.
+
+    None for other jobs.
+    """
     for body in (job.spec, job.spec.get("trainingTaskInputs")):
         if isinstance(body, dict) and isinstance(body.get("studySpec"), dict):
             return body
@@ -17,13 +20,13 @@ def study_spec(job: Job) -> dict[str, Any] | None:
 
 
 def parallel_trials(job: Job) -> int:
-    """Return how many trials of a job may run at once: at least one and at most all, as the estimate counts them."""
+    """Return how many trials of a job may run at once: at least one and at most all, as in the estimate."""
     body = study_spec(job) or {}
     return max(1, min(whole(body.get("parallelTrialCount")), max(1, whole(body.get("maxTrialCount")))))
 
 
 def whole(value: object) -> int:
-    """Return a count of a body, which an adopted job may hold in any form; 0 for what is none."""
+    """Return a count in a body, which an adopted job may contain in any form. Return 0 if it is not a count."""
     if isinstance(value, str) and value.isdecimal() and len(value) <= MAX_DIGITS:
         return int(value)
     is_count = isinstance(value, int | float) and 0 <= value < 10**MAX_DIGITS
@@ -31,5 +34,5 @@ def whole(value: object) -> int:
 
 
 def objects(value: object) -> list[dict[str, Any]]:
-    """Return the objects of a list in a body; none where it is no list."""
+    """Return the objects of a list in a body, or [] if it is not a list."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""The lanes of a tuning job: one for each trial, bounded for large studies. Read only."""
+"""The lanes of a tuning job: one for each trial, with a limit for large studies."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -14,18 +14,18 @@ from jobs.timeline.trial_words import to_come_words, wait_words
 from jobs.timeline.trials import Study, number_of
 
 MAX_LANES = 12
-"""Trials that have a lane of their own; those under way come first, then those that ended last."""
+"""Number of trials with a lane of their own. Unfinished ones come first, then those that ended last."""
 REQUESTED, ACTIVE = "REQUESTED", "ACTIVE"
 
 
 def trial_lanes(job: Job, study: Study, events: Iterable[JobEvent], now: datetime) -> tuple[Lane, ...]:
-    """Return the lanes of the trials in the order of their numbers, then one each for the other and the next trials."""
+    """Return the lanes of the trials in order of their numbers, then one for the others and one for future trials."""
     marks: dict[str, list[Mark]] = {}
     for event in events:
         if event.kind == JobEvent.Kind.RESTARTED and event.detail.get("replica", "").startswith("trial "):
             name = event.detail["replica"].rpartition(" ")[0]
             marks.setdefault(name, []).append(Mark(event.occurred_at, event.reason, event.message))
-    # Those under way come first, then those that ended last.
+    # Unfinished trials come first, then those that ended last.
     newest = sorted(study.trials, key=lambda trial: (trial.state in ENDED, -_ended(trial), -number_of(trial)))
     shown = sorted(newest[:MAX_LANES], key=lambda trial: (number_of(trial), trial.trial_id))
     lanes = [_lane(job, trial, tuple(marks.get(f"trial {trial.trial_id}", ()))) for trial in shown]
@@ -41,7 +41,7 @@ def _ended(trial: Trial) -> float:
 
 
 def _lane(job: Job, trial: Trial, marks: tuple[Mark, ...]) -> Lane:
-    """Return a trial's lane: its waits, and the time its machines ran under the trial's own state."""
+    """Return a trial's lane: its waits, and the time its machines ran with the trial's own state."""
     spans = machine_states(trial)
     work = machine_spans(trial)
     last = work[-1] if work else None
@@ -74,7 +74,7 @@ def _merged(trials: Sequence[Trial], now: datetime) -> tuple[Span, ...]:
 
 
 def _to_come(job: Job, study: Study) -> Lane:
-    """Return the lane of the trials that wait for a place among the parallel ones."""
+    """Return the lane of the trials that wait for others to end, because of the limit of parallel trials."""
     first, last = len(study.trials) + 1, study.most
     name = _("trial %(trial)s") % {"trial": last}
     if first != last:

@@ -1,8 +1,8 @@
-"""When the machines of trials ran, and what that cost: waiting trials cost nothing.
+"""When the machines of trials ran, and what that cost. Waiting trials cost nothing.
 
-Every trial runs as a custom job of its own (vertex-facts 2.4), whose states show when it had machines. `startTime` of a
-trial is only the time when it was suggested, so the trial's own times count only while its custom job was not asked
-for.
+Every trial runs as a separate custom job (vertex-facts 2.4), whose states show when it had machines. `startTime` of a
+trial is only the time at which it was suggested, so the trial's own times are used only until its custom job has been
+polled.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,26 +20,26 @@ from jobs.timeline.study_spec import parallel_trials
 
 SUCCEEDED, INFEASIBLE = "SUCCEEDED", "INFEASIBLE"
 ENDED = frozenset({SUCCEEDED, INFEASIBLE})
-"""Trial.State has no failed one: a trial that fails is INFEASIBLE (vertex-facts 2.4)."""
+"""Trial.State has no failed state: a trial that fails is INFEASIBLE (vertex-facts 2.4)."""
 HOLDS_MACHINES = frozenset({"ACTIVE", "STOPPING"})
-"""Trial.State of a trial that was suggested; whether its machines run already, only its custom job shows."""
+"""Values of Trial.State for a suggested trial. Only its custom job shows whether its machines already run."""
 
 WAITS: dict[str, str] = {"": "waiting", JobState.QUEUED: "QUEUED", JobState.PENDING: "PENDING"}
-"""States of a trial's custom job as pages call them; "" is a wait that nobody saw."""
+"""Names of the custom job's states on pages. "" is a wait that was not observed."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrialTime:
-    """The machine time of all trials of a job until a moment, and how many trials' machines ran then."""
+    """The machine time of all trials of a job until a time, and how many trials' machines ran then."""
 
     total: timedelta
     running: int
 
 
 def machine_states(trial: Trial) -> list[Span]:
-    """Return the states of a trial's custom job as spans, without its final one; only the last may be open.
+    """Return the states of a trial's custom job as spans, without its final one. Only the last may be open.
 
-    The state is "" where a wait was not observed. Until the custom job was asked for, the trial counts as RUNNING from
+    The state is "" if a wait was not observed. Until the custom job has been polled, the trial counts as RUNNING from
     its own start to its own end.
     """
     changes = [(state, datetime.fromisoformat(at)) for state, at in trial.job_states or ()]
@@ -65,17 +65,17 @@ def machine_spans(trial: Trial) -> list[Span]:
 
 
 def is_running(trial: Trial) -> bool:
-    """Return whether a trial's machines run now."""
+    """Return whether a trial's machines are running now."""
     return any(span.end is None for span in machine_spans(trial))
 
 
 def is_waiting(trial: Trial) -> bool:
-    """Return whether a trial was begun and has no machines: before it first runs, or after a restart."""
+    """Return whether a trial has begun but has no machines: before it first runs, or after a restart."""
     return trial.state not in ENDED and not is_running(trial)
 
 
 def state_now(trial: Trial) -> str:
-    """Return the state of a trial, or while it waits for machines that of its custom job, such as QUEUED."""
+    """Return the state of a trial, or that of its custom job, such as QUEUED, while it waits for machines."""
     spans = machine_states(trial)
     if trial.state not in HOLDS_MACHINES or not spans or is_running(trial):
         return trial.state
@@ -88,13 +88,13 @@ def ran(trial: Trial, now: datetime) -> timedelta:
 
 
 def waited(trial: Trial, now: datetime) -> timedelta:
-    """Return how long a trial has been begun by `now` without machines."""
+    """Return how long a trial has been without machines by `now` since it began."""
     idle = [span for span in machine_states(trial) if span not in machine_spans(trial)]
     return sum((span.length(now) for span in idle), timedelta())
 
 
 def trial_time(trials: Iterable[Trial], now: datetime) -> TrialTime:
-    """Return the machine time of these trials until `now`. That of a trial that ended is rounded up as it is billed."""
+    """Return the machine time of these trials until `now`. The time of an ended trial is rounded up as in billing."""
     total, count = timedelta(), 0
     for trial in trials:
         is_open = is_running(trial)
@@ -105,7 +105,7 @@ def trial_time(trials: Iterable[Trial], now: datetime) -> TrialTime:
 
 
 def all_trials_ran(job: Job, now: datetime) -> timedelta:
-    """Return the machine time of all trials until `now`, from the job's columns; for jobs whose trials are counted."""
+    """Return the machine time of all trials until `now` from the columns of a job whose trials are counted."""
     total = timedelta(seconds=job.trial_seconds or 0)
     if job.trials_counted_at is not None and not job.is_finished:
         total += job.trials_running * max(now - job.trials_counted_at, timedelta())
@@ -113,14 +113,14 @@ def all_trials_ran(job: Job, now: datetime) -> timedelta:
 
 
 def trial_price(job: Job) -> Decimal | None:
-    """Return what one trial costs an hour, in USD: `hourly_usd` is the price of all that may run at once."""
+    """Return what one trial costs per hour in USD. `hourly_usd` is the price of all trials that may run at once."""
     return None if job.hourly_usd is None else job.hourly_usd / (job.parallel_trials or parallel_trials(job))
 
 
 def cost_so_far(job: Job, now: datetime, *, increment: timedelta = BILLING_INCREMENT) -> Decimal | None:
-    """Return what a job has cost until `now` in USD; None where its price is not known.
+    """Return what a job has cost until `now` in USD, or None if its price is unknown.
 
-    A tuning job costs what its trials' machines ran, every other job the time in which it ran itself.
+    The cost of a tuning job is the machine time of its trials; that of any other job is its own run time.
     """
     if job.trial_seconds is None:
         return accrued(job.hourly_usd, running(job, now), increment=increment)
@@ -128,7 +128,7 @@ def cost_so_far(job: Job, now: datetime, *, increment: timedelta = BILLING_INCRE
 
 
 def cost_since(job: Job, trials: Sequence[Trial], since: datetime, now: datetime) -> Decimal | None:
-    """Return what the trials of a job have cost from `since` to `now` in USD; None where its price is not known."""
+    """Return what the trials of a job have cost from `since` to `now` in USD, or None if its price is unknown."""
     spans = [span for trial in trials for span in machine_spans(trial)]
     until = job.ended_at or now
     overlaps = (max((span.end or until) - max(span.start, since), timedelta()) for span in spans)

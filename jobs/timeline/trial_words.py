@@ -1,4 +1,4 @@
-"""A study in words: what came of its trials, why one waits, and when all will have ended. Read only."""
+"""Describe a study in words: the results of its trials, why one waits, and when all will have ended."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from jobs.timeline.trials import Study
 from jobs.timeline.waiting import waiting_words
 
 MAX_NAMED = 5
-"""Trials that one line names."""
+"""Number of trials that one line names."""
 MAX_SUMMARY_CHARACTERS = 200
 
 
@@ -26,7 +26,7 @@ MAX_SUMMARY_CHARACTERS = 200
 class Outlook:
     """When the trials of a study will have ended and what they will have cost, at the pace of those that have ended.
 
-    `trial` is how long one is taken to run, `is_measured` whether that is the mean of trials that have succeeded.
+    `trial` is the assumed run time of one trial. `is_measured` means that it is the mean of succeeded trials.
     """
 
     trial: timedelta
@@ -36,7 +36,7 @@ class Outlook:
 
 
 def summary(study: Study) -> str:
-    """Return what came of the trials so far: "20 trials: 18 succeeded, 2 infeasible; best accuracy 0.93 by trial 7"."""
+    """Return a summary of the trials: "20 trials: 18 succeeded, 2 infeasible; best accuracy 0.93 by trial 7"."""
     if not study.trials:
         return ""
     count, under_way = len(study.trials), study.under_way
@@ -57,7 +57,7 @@ def _best(study: Study) -> str:
 
 
 def failures(study: Study) -> str:
-    """Return which trials failed and how many may; "" where none did."""
+    """Return which trials failed and how many may fail, or "" if none did."""
     failed = [trial for trial in study.trials if trial.state == INFEASIBLE]
     if not failed:
         return ""
@@ -74,9 +74,10 @@ def _named(trials: Sequence[Trial]) -> str:
 
 
 def wait_words(job: Job, trial: Trial) -> str:
-    """Return why a trial that was begun has no machines; "" for one that runs or has ended.
+    """Return why a trial that has begun has no machines, or "" if it runs or has ended.
 
-    What its custom job reports comes first; Vertex AI reports nothing else, so the rest follows the job's strategy.
+    The text is the error of its custom job, if there is one. Vertex AI reports nothing else, so otherwise the text
+    follows the custom job's state and the job's strategy.
     """
     if trial.state in ENDED:
         return ""
@@ -94,7 +95,7 @@ def wait_words(job: Job, trial: Trial) -> str:
 
 
 def to_come_words(study: Study) -> str:
-    """Return why the trials that Vertex AI has not begun wait; "" where none will follow."""
+    """Return why the trials that Vertex AI has not begun are waiting, or "" if none will follow."""
     if not study.to_come:
         return ""
     if study.under_way < study.parallel:
@@ -107,9 +108,9 @@ def to_come_words(study: Study) -> str:
 
 
 def outlook(job: Job, study: Study, now: datetime) -> Outlook | None:
-    """Return how the study will go on; None where it has ended, or nobody knows how long a trial takes.
+    """Return a forecast of the study, or None if it has ended or the run time of a trial is unknown.
 
-    One trial takes as long as those that succeeded did on average, before the first of them as long as was expected.
+    The run time of a trial is the mean of those that succeeded, or the expected run time before the first of them.
     """
     if job.is_finished:
         return None

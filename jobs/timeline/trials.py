@@ -1,4 +1,4 @@
-"""A study, from the rows of its trials: which is best, how many failed, how the search came on. Read only."""
+"""A study, from the rows of its trials: the best trials, the failures, and the progress of the search."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,18 +12,18 @@ from jobs.timeline.trial_time import ENDED, INFEASIBLE, SUCCEEDED, is_running, i
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric of the study. `limit`: it is no objective but must not be worse than that (safetyConfig)."""
+    """A metric of the study. If `limit` is set, it is no objective but must not be worse than that (safetyConfig)."""
 
     id: str
     is_more_better: bool
     limit: float | None = None
 
     def is_better(self, one: float, other: float) -> bool:
-        """Whether the first value is strictly better."""
+        """Return whether the first value is strictly better."""
         return one > other if self.is_more_better else one < other
 
     def allows(self, trial: Trial) -> bool:
-        """Whether a trial keeps the limit; one that did not report it does not."""
+        """Return whether a trial meets the limit. A trial without this metric does not."""
         if self.limit is None:
             return True
         value = trial.metrics.get(self.id)
@@ -32,7 +32,7 @@ class Metric:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One trial on the way of the search: its value, None without one, and the best up to it."""
+    """One trial of the search: its value, or None, and the best value so far."""
 
     trial: Trial
     number: int
@@ -42,11 +42,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """What a tuning job searches for and how far it is. `trials` are in the order of their numbers.
+    """What a tuning job searches for, and its progress. `trials` are in order of their numbers.
 
-    `allowed_failures` is None where the job sets none: Vertex AI then ends it when its first trial fails, or later when
-    too many have (vertex-facts 2.2). `best` holds one trial, or where several objectives weigh against each other all
-    that no other beats in every one.
+    `allowed_failures` is None if the job sets none. Vertex AI then ends the job when its first trial fails, or later
+    when too many have failed (vertex-facts 2.2). `best` contains one trial, or with several objectives the Pareto
+    front: all trials that no other beats.
     """
 
     objectives: tuple[Metric, ...]
@@ -65,42 +65,42 @@ class Study:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many trials are in each state as pages show it, in the order in which the states first appear."""
+        """Number of trials in each state as pages show it, in the order in which the states first appear."""
         return dict(Counter(map(state_now, self.trials)))
 
     @property
     def failed(self) -> int:
-        """Trials that brought no result; those that were called off are among them."""
+        """Number of trials without a result, including those that were stopped."""
         return sum(trial.state == INFEASIBLE for trial in self.trials)
 
     @property
     def succeeded(self) -> int:
-        """Trials that brought a result."""
+        """Number of trials with a result."""
         return sum(trial.state == SUCCEEDED for trial in self.trials)
 
     @property
     def running(self) -> int:
-        """Trials whose machines run now."""
+        """Number of trials whose machines are running now."""
         return sum(map(is_running, self.trials))
 
     @property
     def waiting(self) -> int:
-        """Trials that were begun and have no machines."""
+        """Number of trials that have begun but have no machines."""
         return sum(map(is_waiting, self.trials))
 
     @property
     def under_way(self) -> int:
-        """Trials that were begun and have not ended."""
+        """Number of trials that have begun and not ended."""
         return sum(trial.state not in ENDED for trial in self.trials)
 
     @property
     def to_come(self) -> int:
-        """Trials that Vertex AI has not begun; early ends and grids may make them fewer."""
+        """Number of trials that Vertex AI has not begun. Early ends and grids may reduce it."""
         return max(self.most - len(self.trials), 0)
 
 
 def study(job: Job, trials: Iterable[Trial]) -> Study | None:
-    """Return a job's study; None where the job is none."""
+    """Return a job's study, or None if the job has none."""
     body = study_spec(job)
     if body is None:
         return None
@@ -123,7 +123,10 @@ def study(job: Job, trials: Iterable[Trial]) -> Study | None:
 
 
 def progress(study: Study, metric: Metric) -> list[Step]:
-    """How the search came on by one metric, trial by trial; a trial that breaks a limit is never the best."""
+    """Return the progress of the search by one metric, trial by trial.
+
+    A trial that breaks a limit is never the best.
+    """
     steps: list[Step] = []
     best: float | None = None
     for trial in study.trials:
@@ -136,7 +139,10 @@ def progress(study: Study, metric: Metric) -> list[Step]:
 
 
 def ranked(study: Study, metric: Metric) -> list[Trial]:
-    """The trials, best of this metric first and those without a value last; equals in the order of their numbers."""
+    """Return the trials, best of this metric first and those without a value last.
+
+    Ties are in order of their numbers.
+    """
 
     def place(trial: Trial) -> tuple[bool, float]:
         value = value_of(trial, metric)
@@ -146,18 +152,18 @@ def ranked(study: Study, metric: Metric) -> list[Trial]:
 
 
 def value_of(trial: Trial, metric: Metric) -> float | None:
-    """What a trial that succeeded reached, None for every other."""
+    """Return the value that a succeeded trial reached, or None for any other trial."""
     value: float | None = trial.metrics.get(metric.id) if trial.state == SUCCEEDED else None
     return value
 
 
 def number_of(trial: Trial) -> int:
-    """A trial's number; 0 where Vertex AI gave it an id that is none."""
+    """Return a trial's number, or 0 if its id is not a number."""
     return int(trial.trial_id) if trial.trial_id.isdecimal() else 0
 
 
 def _metric(raw: dict[str, Any]) -> Metric:
-    """A goal that is not set means more is better (vertex-facts 2.3)."""
+    """Return a metric of the study. Without a goal, higher values are better (vertex-facts 2.3)."""
     safety = raw.get("safetyConfig")
     threshold = safety.get("safetyThreshold", 0) if isinstance(safety, dict) else None
     limit = float(threshold) if isinstance(threshold, int | float) else None
@@ -165,7 +171,7 @@ def _metric(raw: dict[str, Any]) -> Metric:
 
 
 def _parameters(raw: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """The parameters in their order, each followed by those that count only for some of its values."""
+    """Yield the parameters in order, each followed by the conditional parameters that depend on it."""
     for parameter in raw:
         yield str(parameter.get("parameterId", ""))
         conditional = objects(parameter.get("conditionalParameterSpecs"))
@@ -173,7 +179,7 @@ def _parameters(raw: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 
 def _best(trials: Sequence[Trial], objectives: Sequence[Metric], limits: Sequence[Metric]) -> list[Trial]:
-    """Those that no other beats; of equals under one objective the first."""
+    """Return the trials that no other beats. Of equal ones under one objective, only the first is returned."""
     points = [
         (trial, [trial.metrics[metric.id] for metric in objectives])
         for trial in trials
@@ -191,7 +197,7 @@ def _best(trials: Sequence[Trial], objectives: Sequence[Metric], limits: Sequenc
 
 
 def _beats(one: Sequence[float], other: Sequence[float], objectives: Sequence[Metric]) -> bool:
-    """Whether a point is nowhere worse and somewhere better."""
+    """Return whether a point is nowhere worse and somewhere better."""
     compared = list(zip(objectives, one, other, strict=True))
     return not any(metric.is_better(theirs, ours) for metric, ours, theirs in compared) and any(
         metric.is_better(ours, theirs) for metric, ours, theirs in compared

@@ -1,4 +1,4 @@
-"""Why a job waits and on whom."""
+"""Why a job waits, and for whom or what."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,24 +12,24 @@ from jobs.timeline.resource_holdings import Holding, Key, resource_id_of
 
 PREPARED = gettext_lazy("machines are being prepared")
 MAX_NAMES = 3
-"""Holders that one line names."""
+"""Number of jobs that one line names."""
 
 
 @dataclass(frozen=True, slots=True)
 class WaitReason:
-    """One reason, its owner (who or what has to act) and a sentence for people."""
+    """A reason for waiting: its owner (who or what has to act) and a sentence for people."""
 
     owner: str
     words: str
 
 
 def wait_reason(job: Job, held: Mapping[Key, Holding] | None = None) -> WaitReason | None:
-    """Return why a job is not running yet; None when it runs or has ended.
+    """Return why a job is not running yet, or None if it runs or has ended.
 
-    Vertex AI does not report why a job is QUEUED, so the words follow its documents (vertex-facts sections 5 and 7) and
-    the job's strategy. `held` are the persistent resources that are known and who holds them, of at least the place of
-    this job; None: nobody has asked, and the words for such a job stay general. A job that may not be named carries
-    `is_shown = False`.
+    Vertex AI does not report why a job is QUEUED, so the text follows its documentation (vertex-facts sections 5 and 7)
+    and the job's strategy. `held` are the known persistent resources of at least this job's region, with the jobs on
+    them. If it is None, they were not loaded and the text stays general. A job that must not be named has `is_shown =
+    False`.
     """
     if job.cancel_requested_at is not None and not job.is_finished and job.cancel_sent_at is None:
         return WaitReason("Vertex AI", job.last_error or _("the cancellation is on its way"))
@@ -55,7 +55,7 @@ def wait_reason(job: Job, held: Mapping[Key, Holding] | None = None) -> WaitReas
 
 
 def waiting_words(strategy: str, state: str, *, has_run: bool) -> str:
-    """Return why a job that Vertex AI has QUEUED or PENDING does not run; the custom job of a trial likewise."""
+    """Return why a job that is QUEUED or PENDING at Vertex AI does not run. Also used for the custom job of a trial."""
     if state == JobState.PENDING:
         if has_run:
             return _("gets machines again after a restart")
@@ -70,7 +70,7 @@ def waiting_words(strategy: str, state: str, *, has_run: bool) -> str:
 
 
 def _of_resource(job: Job, held: Mapping[Key, Holding]) -> WaitReason | None:
-    """Return what a job waits for on its persistent resource; None where nothing there keeps it waiting."""
+    """Return what a job waits for on its persistent resource, or None if that does not keep it waiting."""
     if job.state not in WAITING_AT_VERTEX:
         return None
     name = resource_id_of(job)
@@ -96,7 +96,7 @@ def _of_resource(job: Job, held: Mapping[Key, Holding]) -> WaitReason | None:
 
 
 def _full(name: str, found: Holding, at: int, wanted: int) -> str:
-    """Name the holders whom the reader may see; the others are counted by the replicas that they hold."""
+    """Name the jobs on the resource that the reader may see. The others are counted by their replicas."""
     holders = {job: counts[at] for job, counts in found.running.items() if counts.get(at)}
     shown = {job: count for job, count in holders.items() if getattr(job, "is_shown", True)}
     named = [f"{job.display_name} ({count})" for job, count in list(shown.items())[:MAX_NAMES]]

@@ -1,6 +1,4 @@
-"""What keeps the rows right without anybody asking: repair, retention, spending limits, open approvals, sums of what
-has ended, and the audit of all rows.
-"""
+"""Tasks that keep the rows right: repair, retention, spending limits, open approvals, sums of ended jobs, and audit."""
 
 from jobs.upkeep.approvals import watch_approvals
 from jobs.upkeep.caps import watch_caps

@@ -1,4 +1,4 @@
-"""Requests that nobody answers: approvers are reminded, and in the end the request expires."""
+"""Handle requests that nobody answers: approvers are reminded, and finally the request expires."""
 
 from datetime import datetime, timedelta
 
@@ -13,11 +13,11 @@ from jobs.requests.policy_versions import current_version, terms_of
 from jobs.states import JobState
 
 AT_ONCE = 100
-"""Requests handled by one sweep; the next one finds the rest."""
+"""Requests handled by one sweep. The next one finds the rest."""
 
 
 def watch_approvals(now: datetime) -> int:
-    """Remind of open requests and end those whose time is over; return how many events were written."""
+    """Send reminders of open requests and end those that have expired. Return how many events were written."""
     over = Approval.objects.filter(decision="", expires_at__lte=now).order_by("expires_at")
     expired = sum(_expire(question, now) for question in list(over.select_related("job")[:AT_ONCE]))
     due = Approval.objects.filter(decision="", remind_at__lte=now).order_by("remind_at")
@@ -25,7 +25,7 @@ def watch_approvals(now: datetime) -> int:
 
 
 def _expire(question: Approval, now: datetime) -> bool:
-    """End one request, unless it was answered, withdrawn or asked anew meanwhile."""
+    """Expire one request unless it was answered, withdrawn or asked again meanwhile."""
     with transaction.atomic():
         job = Job.objects.select_for_update().get(pk=question.job_id)
         fresh = Approval.objects.get(pk=question.pk)
@@ -42,7 +42,7 @@ def _expire(question: Approval, now: datetime) -> bool:
 
 
 def _remind(question: Approval, now: datetime) -> bool:
-    """Write the event that a message to the approvers begins with, and when the next one is due."""
+    """Record the event that causes a reminder to approvers, and schedule the next reminder."""
     with transaction.atomic():
         job = Job.objects.select_for_update(of=("self",)).select_related("team").get(pk=question.job_id)
         fresh = Approval.objects.get(pk=question.pk)

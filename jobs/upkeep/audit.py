@@ -1,7 +1,7 @@
-"""Whether the rows keep what they promise: every invariant of every job, scope and feed is checked.
+"""Check every invariant of every job, scope and feed.
 
 Nothing is changed. Jobs are read in small portions, so memory does not grow with their number. A worker may write
-between two reads, so a job that looks broken is looked at once more with its row locked.
+between two reads, so a job that looks broken is checked again with its row locked.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ PORTION = 200
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """One invariant that one row does not keep. `row` names it for people, `pk` for programs."""
+    """One invariant that one row violates. `row` names it for people, `pk` for programs."""
 
     rule: str
     row: str
@@ -34,7 +34,7 @@ class Broken:
 
 
 def audit(now: datetime) -> Iterator[Broken]:
-    """Yield everything that is broken; nothing when all is well."""
+    """Yield everything that is broken."""
     yield from _names_used_twice()
     yield from _unmatched()
     yield from _attempts_at_once()
@@ -51,7 +51,7 @@ def audit(now: datetime) -> Iterator[Broken]:
 
 
 def items_set_aside() -> int:
-    """Return how many items from outside are left out because they could not be stored or read; no row is broken."""
+    """Return how many items from outside were left out because they could not be stored or read. No row is broken."""
     return SetAsideItem.objects.filter(is_kept=False).count()
 
 
@@ -79,7 +79,7 @@ def _check_again(job: Job, now: datetime) -> list[Broken]:
 
 
 def _unmatched() -> Iterator[Broken]:
-    """What is active at Vertex AI with our label and is followed by no row."""
+    """Yield the active jobs at Vertex AI that carry our label but that no row follows."""
     for row in UnmatchedJob.objects.filter(ended_at=None).order_by("pk").iterator(chunk_size=PORTION):
         if row.job_id is None:
             words = "It carries our label and no request of ours has its id, as after a restored backup."
@@ -92,7 +92,7 @@ def _unmatched() -> Iterator[Broken]:
 
 
 def _attempts_at_once() -> Iterator[Broken]:
-    """Fallbacks with more than one attempt that has not ended: one request would buy two jobs."""
+    """Yield fallbacks with more than one unfinished attempt, with which one request could pay for two jobs."""
     live = FallbackAttempt.objects.filter(job__ended_at=None).order_by().values("fallback")
     for row in live.annotate(count=Count("pk")).filter(count__gt=1).order_by("fallback"):
         words = f"{row['count']} of its attempts have not ended."

@@ -1,4 +1,4 @@
-"""What must hold of every job: one function for each invariant, which returns in words what is broken."""
+"""The invariants of a job: one function each, which returns a message about what is broken."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -13,12 +13,12 @@ from jobs.requests.approver_groups import groups_of
 from jobs.states import FINISHED, LOCAL, JobState
 
 CLOSE_SECONDS = 0.001
-"""Sums of seconds that differ by less are the same."""
+"""Seconds that differ by less are considered equal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A job with all that its rules read."""
+    """A job with everything that its rules read."""
 
     job: Job
     events: Sequence[JobEvent]
@@ -29,12 +29,12 @@ class Evidence:
 
     @property
     def states(self) -> list[JobEvent]:
-        """The events that changed its state, in the order in which they were recorded."""
+        """The events that changed its state, in the order recorded."""
         return [event for event in self.events if event.kind == JobEvent.Kind.STATE]
 
 
 Rule = Callable[[Evidence], str | None]
-"""Returns in words what is broken, or None."""
+"""Returns a message about what is broken, or None."""
 
 
 def _state(one: Evidence) -> str | None:
@@ -67,7 +67,7 @@ def _derived(one: Evidence) -> str | None:
         "restarts": (job.restarts, facts.restarts),
         "custom_job_state": (job.custom_job_state, facts.custom_job_state),
     }
-    if job.approved_at is not None:  # rows from before the column have none
+    if job.approved_at is not None:  # rows from before this column have none
         pairs["approved_at"] = (job.approved_at, facts.approved_at)
     wrong = [
         f"{name} is {held}, the events show {counted}" for name, (held, counted) in pairs.items() if held != counted
@@ -115,7 +115,7 @@ def _approval(one: Evidence) -> str | None:
         return None
     answers = {str(JobState.APPROVED): "approved", str(JobState.REJECTED): "rejected"}
     expected = ""
-    for event in one.states:  # a job may be asked about again, which opens the question anew
+    for event in one.states:  # a job may be asked about again, which reopens the question
         if JobState.AWAITING_APPROVAL in (event.from_state, event.to_state):
             expected = answers.get(event.to_state, "")
     if one.approval.decision != expected:
@@ -126,14 +126,14 @@ def _approval(one: Evidence) -> str | None:
     if any(one.job.owner_id in (vote.voter_id, vote.counts_for_id) for vote in own):
         return "Its owner voted on it."
     approved = [vote for vote in own if vote.decision == Approval.Decision.APPROVED]
-    # Before several votes could be needed, the one answer was not kept as a vote.
+    # Before several votes could be needed, a single answer was not stored as a vote.
     if one.approval.decision == Approval.Decision.APPROVED and one.approval.votes_needed > max(len(approved), 1):
         return f"It was approved with {len(approved)} votes, and {one.approval.votes_needed} were needed."
     return _groups(one.approval, approved) if one.approval.decision == Approval.Decision.APPROVED else None
 
 
 def _groups(approval: Approval, approved: Sequence[Vote]) -> str | None:
-    """Every group that was asked has its number of votes; one vote may count for several."""
+    """Check that each group that was asked has the votes it needs. One vote may count for several groups."""
     groups = groups_of(approval)
     for position, group in enumerate(groups) if len(groups) > 1 else ():
         given = sum(position in (vote.groups or ()) for vote in approved)
@@ -186,7 +186,7 @@ def _held(one: Evidence) -> str | None:
 
 
 def claim_rule(claim: object, until: datetime | None, now: datetime) -> str | None:
-    """Return what is wrong with a claim, of whatever row."""
+    """Return what is wrong with the claim of a row, or None."""
     if claim is not None and until is None:
         return "A worker holds it without an end."
     if claim is None and until is not None:

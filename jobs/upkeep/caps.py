@@ -1,6 +1,7 @@
-"""Jobs that come near the cap on their cost or reach it: an event each time, and then the job is cancelled.
+"""Watch jobs whose cost approaches or reaches their cap. Each time is recorded as an event.
 
-Unless the policy by which it was assessed forbids it. The cap is that of the requester or of an approver.
+At the cap the job is cancelled, unless the policy that assessed it forbids that. The cap is set by the requester or an
+approver.
 """
 
 from datetime import datetime
@@ -15,13 +16,13 @@ from jobs.upkeep.spending import cost_of, last_known, request_end
 
 NEAR_PERCENT, REACHED_PERCENT = 80, 100
 AT_ONCE = 500
-"""Jobs handled by one sweep, those that started first; the rest wait until some of these have ended."""
+"""Jobs handled by one sweep, those that started first. The rest wait until some of these have ended."""
 
 
 def watch_caps(now: datetime) -> int:
-    """Write a message for each running job that has reached 80 or 100 percent of its cap; return how many times.
+    """Record an event for each running job that has reached 80 or 100 percent of its cap. Return how many events.
 
-    A job that has ended is left out: its end has overtaken its cap.
+    Ended jobs are left out, because their cap does not matter any more.
     """
     capped = Job.objects.remote().filter(
         cap_usd__isnull=False, cap_reported__lt=REACHED_PERCENT, started_at__isnull=False

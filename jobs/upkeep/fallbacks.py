@@ -1,4 +1,4 @@
-"""Attempts that have ended are followed by the next, and those that wait too long are cancelled to let it follow."""
+"""Make the next attempt after one has ended, and cancel attempts that wait too long so that the next can follow."""
 
 import logging
 from collections.abc import Callable
@@ -20,18 +20,18 @@ from jobs.submission.cancel import cancel_waiting
 logger = logging.getLogger(__name__)
 
 AT_ONCE = 200
-"""Fallbacks handled by one sweep, the oldest first; the next one finds the rest."""
+"""Fallbacks handled by one sweep, oldest first. The next one finds the rest."""
 
 
 def watch_fallbacks(clock: Clock) -> int:
-    """Take every fallback one step whose newest attempt has ended or waits too long; return how many steps."""
+    """Take one step of every fallback whose newest attempt has ended or waits too long. Return how many steps."""
     now = clock.now()
     steps = sum(_guarded(pk, lambda pk: make_next_attempt(pk, now=now)) for pk in _ended())
     return steps + sum(_guarded(pk, lambda pk: _end_wait(pk, clock)) for pk in _waiting(now))
 
 
 def _guarded(pk: UUID, step: Callable[[UUID], bool]) -> bool:
-    """Take a step; a fault of ours in one fallback is logged, and delays no other."""
+    """Take a step. An unexpected exception in one fallback is logged and does not delay the others."""
     try:
         return step(pk)
     except DatabaseError:
@@ -49,7 +49,7 @@ def _ended() -> list[UUID]:
 
 
 def _waiting(now: datetime) -> list[UUID]:
-    """Return the open fallbacks whose newest attempt has waited for its first run for as long as the plan allows."""
+    """Return the open fallbacks whose newest attempt has waited for its first run as long as the plan allows."""
     rows = FallbackAttempt.objects.filter(
         fallback__ended_at=None,
         fallback__wait_hours__isnull=False,
@@ -65,7 +65,7 @@ def _waiting(now: datetime) -> list[UUID]:
 
 
 def _end_wait(pk: UUID, clock: Clock) -> bool:
-    """Cancel the attempt that waits, unless no other can follow now: then it may wait on."""
+    """Cancel the waiting attempt if another one can follow now. Otherwise it continues to wait."""
     now = clock.now()
     if not can_follow(pk, now=now):
         return False

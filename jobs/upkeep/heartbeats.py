@@ -1,4 +1,4 @@
-"""Processes record that they run, and add what they counted to the numbers of all."""
+"""Record which processes run, and add their counters to the totals in the database."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -11,11 +11,11 @@ from jobs.models import Heartbeat, MetricCount
 
 INTERVAL_SECONDS = 10.0
 KEPT = timedelta(days=1)
-"""Names of processes change with each container; rows of those that are gone are removed after this."""
+"""Names of processes change with each container. Rows of processes that are gone are removed after this time."""
 
 
 def record_heartbeat(process: str, part: str, *, queues: Sequence[str] = (), now: datetime) -> None:
-    """Write that a process runs, and forget those that have not for a day."""
+    """Record that a process runs, and delete the rows of those that have not for a day."""
     row = Heartbeat(process=process[:150], part=part, queues=",".join(queues)[:200], at=now)
     Heartbeat.objects.bulk_create(
         [row], update_conflicts=True, unique_fields=["process"], update_fields=["part", "queues", "at"]
@@ -24,7 +24,7 @@ def record_heartbeat(process: str, part: str, *, queues: Sequence[str] = (), now
 
 
 def store_counts() -> None:
-    """Add what this process counted to the database's numbers; it is counted on here where the database fails."""
+    """Add this process's counters to the database. If the database fails, the counts are kept here."""
     taken = counts.take()
     try:
         with transaction.atomic():
@@ -35,7 +35,7 @@ def store_counts() -> None:
 
 
 def _add(taken: Mapping[counts.Key, float]) -> None:
-    """Add each number to its row, in one order, so that two processes wait for each other and never in a circle."""
+    """Add each count to its row. Rows are updated in one order to avoid deadlocks."""
     for metric, labels in sorted(taken):
         rows = MetricCount.objects.filter(metric=metric, labels=labels)
         amount = taken[metric, labels]

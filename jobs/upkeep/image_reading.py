@@ -1,4 +1,4 @@
-"""Whether Artifact Registry has the container images that forms name: asked by a worker when a form has it asked."""
+"""Read from Artifact Registry whether the container images that forms name exist. A worker does this on request."""
 
 from datetime import datetime
 
@@ -15,14 +15,14 @@ from jobs.vertex.images import ImageAnswer
 
 UPKEEP = "images"
 MAX_IMAGES = 100
-"""Of one run."""
+"""Images read in one run."""
 MAX_ERROR_LENGTH = 300
 
 
 def read_when_due(now: datetime) -> None:
-    """Ask about the images that wait for an answer, those that wait longest first; one worker does.
+    """Read the images that wait for an answer, those that have waited longest first. Only one worker does this.
 
-    What could not be asked is not asked again by itself: the next form that names the image does, after some minutes.
+    A failed read is not repeated. The next form that names the image requests it again after some minutes.
     """
     if not ImageReading.objects.filter(due_at__lte=now).exists():
         return
@@ -39,9 +39,9 @@ def read_when_due(now: datetime) -> None:
 
 
 def read_image(row: ImageReading, *, now: datetime) -> None:
-    """Ask about one image and keep the answer; an account that may not see it, or no answer, leaves it unknown.
+    """Read one image and save the answer. If the account may not see it or no answer comes, the status is unknown.
 
-    An answer to a question that was asked anew by another account meanwhile is dropped.
+    The answer is dropped if another account has requested the image meanwhile.
     """
     image, error = registry_image(row.name), ""
     answer = ImageAnswer(ImageStatus.UNKNOWN)

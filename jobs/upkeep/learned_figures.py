@@ -1,4 +1,4 @@
-"""What estimates learn from jobs that have ended: what each adds to the sums of its team (`jobs.cost.learned`)."""
+"""Figures that estimates learn from ended jobs: what each job adds to the sums of its team (`jobs.cost.learned`)."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -34,9 +34,9 @@ class Group(NamedTuple):
 
 
 def is_inside(job: Job, usd: Decimal | None) -> bool | None:
-    """Return whether a job cost what its estimate's range held.
+    """Return whether a job's cost was inside the range of its estimate.
 
-    None for one that did not succeed, has no price, costs nothing by itself, or had no range of percentiles.
+    Return None for a job that did not succeed, has no price, costs nothing by itself, or had no range of percentiles.
     """
     low, high = (job.estimate.get(name) for name in ("low_usd", "high_usd"))
     is_known = job.state in SUCCESSFUL and not job.is_adopted and "basis" in job.estimate and low and high
@@ -48,7 +48,7 @@ def is_inside(job: Job, usd: Decimal | None) -> bool | None:
 def learned_from(
     job: Job, submission: spec.Submission | None, lost: Lost, preemptions: int, *, inside: bool | None
 ) -> dict[str, Any]:
-    """Return what a job that has ended adds to the sums, as JSON: its machine, hour, and every sum that is not 0."""
+    """Return what an ended job adds to the sums, as JSON: its machine, its hour, and every sum that is not 0."""
     if submission is None or job.started_at is None or job.ended_at is None:
         return {}
     sums = _runs(job, submission, lost) | {"estimated": int(inside is not None), "inside": int(inside is True)}
@@ -66,7 +66,7 @@ def learned_from(
 
 
 def _runs(job: Job, submission: spec.Submission, lost: Lost) -> dict[str, int]:
-    """How much longer it ran than was expected, without what restarts lost; of a job that succeeded."""
+    """Return sums of the ratio of actual to expected run time, without lost time. {} for a job that did not succeed."""
     assert job.ended_at is not None
     if job.state not in SUCCESSFUL or job.is_adopted:
         return {}
@@ -93,11 +93,14 @@ def _preemptions(job: Job, submission: spec.Submission, lost: Lost, preemptions:
 
 
 MAX_SECONDS = 10**12
-"""What one job adds is cut to this, so that sums fit their columns whatever was requested."""
+"""Limit of what one job adds, so that sums fit their columns whatever was requested."""
 
 
 def add(before: Iterable[JobFigures], after: Iterable[JobFigures]) -> None:
-    """Add to the sums by how much what these jobs add has changed; in one order, so that nobody waits in a circle."""
+    """Update the sums by the difference between `before` and `after`.
+
+    Rows are updated in one order to avoid deadlocks.
+    """
     changes: dict[Group, Counter[str]] = {}
     for sign, rows in ((-1, before), (1, after)):
         for row in rows:
@@ -115,7 +118,7 @@ def add(before: Iterable[JobFigures], after: Iterable[JobFigures]) -> None:
 
 
 def _groups(row: JobFigures) -> list[Group]:
-    """Return the two sums that a job adds to: that of its machine, region and hour, and that of its strategy."""
+    """Return the two groups that a job adds to: that of its machine, region and hour, and that of its strategy."""
     if not row.learned:
         return []
     month, tunes = row.ended_on.replace(day=1), row.learned["tunes"]

@@ -1,8 +1,8 @@
-"""Google's prices are read once a day where this site has credentials; small changes count at once.
+"""Import Google's prices once a day if this site has credentials. Small changes are applied at once.
 
-Spot prices change up to once a day, so an import that waited for a person would leave all of them old. What a wrong
-match would look like waits for an admin on the prices page: a change of more than a quarter, and what
-`jobs.cost.price_changes` doubts.
+Spot prices change up to once a day, so an import that waited for a person would leave all of them outdated. Changes
+that could come from a wrong match wait for an admin on the prices page. These are changes of more than a quarter, and
+those that `jobs.cost.price_changes` marks as doubtful.
 """
 
 from datetime import datetime, timedelta
@@ -18,14 +18,15 @@ from jobs.queue import claims
 
 INTERVAL = timedelta(days=1)
 MAX_AUTOMATIC_PERCENT = Decimal(25)
-"""Spot prices moved by up to 14.3 % in seven weeks of 2026 (us-central1, five machines); more is looked at."""
+"""Spot prices changed by up to 14.3 % in seven weeks of 2026 (us-central1, five machines). Larger changes wait."""
 REASON = "Daily import from Google's price list."
 
 
 def import_when_due(now: datetime) -> None:
-    """Import prices when the last time was a day ago; do nothing in a rehearsal or when another worker is at it.
+    """Import prices if the last import was a day ago.
 
-    Without credentials, which the row then states, it is tried again the next day.
+    Do nothing on a site that makes no external calls (`billing_client`), or if another worker has claimed the import.
+    If credentials are missing, the row records that and the import is tried again the next day.
     """
     client = billing_client()
     if client is None:
@@ -54,5 +55,5 @@ def import_when_due(now: datetime) -> None:
 
 
 def is_large(change: Change) -> bool:
-    """Return whether an admin has to see a change before it counts."""
+    """Return whether an admin has to confirm a change before it is applied."""
     return change.percent is not None and abs(change.percent) > MAX_AUTOMATIC_PERCENT

@@ -1,4 +1,4 @@
-"""Limits and use of the training quotas of every team's project are read every ten minutes."""
+"""Read the limits and use of the training quotas of every team's project, every ten minutes."""
 
 from datetime import datetime, timedelta
 
@@ -15,13 +15,13 @@ UPKEEP = "quotas"
 INTERVAL = timedelta(minutes=10)
 MAX_PROJECTS = 50
 MAX_ROWS = 5_000
-"""Of one project: some 60 metrics in 40 regions have about half of it."""
+"""Limit of rows for one project. Some 60 metrics in 40 regions need about half of it."""
 KEPT = timedelta(days=7)
 PORTION = 500
 
 
 def read_when_due(now: datetime) -> None:
-    """Read the quotas when the last time was ten minutes ago; what a project does not allow is kept on the row."""
+    """Read the quotas if the last read was ten minutes ago. Errors of single projects are stored on the row."""
     held = claims.claim_upkeep(UPKEEP, now)
     if held is None:
         return
@@ -41,9 +41,9 @@ def read_when_due(now: datetime) -> None:
 
 
 def read_project(platform: PlatformClient, project: str, *, now: datetime) -> int:
-    """Read and keep the training quotas of a project; return how many. Raises VertexError, and then changes nothing.
+    """Read and save the training quotas of a project, and return how many. Raise VertexError and change nothing.
 
-    Where a limit of its own is known for no region in which something is used, the limit of all regions is repeated.
+    If a region has usage but no limit of its own, the limit of all regions is saved for it.
     """
     limits = {(limit.metric, limit.region): limit for limit in platform.quota_limits(project, most=MAX_ROWS)}
     used = platform.quota_usage(project, now=now)

@@ -1,4 +1,4 @@
-"""What a crash between two writes may have left lying, made due again; each repair of a job is an event of it."""
+"""Repair what a crash between two writes may have left behind. Each repair of a job is recorded as an event."""
 
 import logging
 from datetime import datetime
@@ -14,16 +14,16 @@ from jobs.states import LOCAL, JobState
 logger = logging.getLogger(__name__)
 
 AT_ONCE = 500
-"""Jobs repaired by one sweep; the next sweep finds the rest."""
+"""Jobs repaired by one sweep. The next sweep finds the rest."""
 
 
 def repair(now: datetime) -> int:
-    """Free what dead workers held, and give a next step to what needs one and has none; return how many rows."""
+    """Release expired claims, and schedule a step for rows that need one but have none. Return how many rows."""
     return _dead_claims(now) + _without_step(now) + _unwatched_scopes(now) + _unread_feeds(now)
 
 
 def _dead_claims(now: datetime) -> int:
-    """A worker that died, or was so slow that it counts as dead, still has its token on the row."""
+    """Release the claims of workers that died, or were so slow that their claims expired."""
     dead = Q(claim__isnull=False, claimed_until__lte=now)
     jobs = list(Job.objects.filter(dead).order_by("claimed_until", "pk")[:AT_ONCE])
     words = "A worker took it and did not come back in time; the next one goes on from what is written down."
@@ -44,7 +44,7 @@ def _release_and_record(job: Job, words: str, now: datetime) -> bool:
 
 
 def _without_step(now: datetime) -> int:
-    """Jobs that only a worker can take on, and that no sweep would find."""
+    """Schedule jobs that need a worker but have no due time, so that no sweep would find them."""
     waiting = Q(state__in=[JobState.APPROVED, JobState.SUBMITTING])
     unsent = Q(cancel_requested_at__isnull=False) & ~Q(state__in=LOCAL) & ~Q(remote_name="")
     kept = Q(deletion_requested_at__isnull=False, deleted_at=None)

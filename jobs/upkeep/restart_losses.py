@@ -1,4 +1,4 @@
-"""What restarts of ended jobs undid, as their pages show it too: from progress, checkpoints, or the whole attempt."""
+"""The work that ended jobs lost in restarts, as shown on their pages: from progress, checkpoints or whole attempts."""
 
 import re
 from collections import Counter
@@ -15,12 +15,12 @@ from jobs.timeline.trial_time import machine_spans
 
 PREEMPTED = CAUSES["preempted"]
 OF_TRIAL = re.compile(r"trial (\S+) (.+)")
-"""A replica of a trial, as events name it."""
+"""A replica of a trial, as named in events."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """Run time that had to be spent again: after any restart, and of that after preemptions."""
+    """Run time that had to be repeated: after all restarts, and after preemptions only."""
 
     time: timedelta
     preempted: timedelta
@@ -30,9 +30,9 @@ NO_LOSS = Lost(timedelta(), timedelta())
 
 
 def restart_losses(jobs: Sequence[Job]) -> dict[UUID, Lost]:
-    """Return what restarts of those of the jobs lost that have ended and were restarted; two queries at most.
+    """Return the loss of those jobs that have ended and were restarted. Makes two queries at most.
 
-    Trials of a tuning job restart by themselves: see `trial_losses`.
+    Trials of a tuning job restart separately: see `trial_losses`.
     """
     restarted = {job.pk: job for job in jobs if job.restarts and job.ended_at is not None and job.trial_seconds is None}
     if not restarted:
@@ -45,10 +45,10 @@ def restart_losses(jobs: Sequence[Job]) -> dict[UUID, Lost]:
 
 
 def trial_losses(events: Mapping[UUID, Sequence[JobEvent]]) -> dict[UUID, tuple[int, Lost]]:
-    """Return how often trials of tuning jobs were preempted, and what that lost; one query at most.
+    """Return how often trials of tuning jobs were preempted, and what that lost. Makes one query at most.
 
-    `events` are the restarts of each job. A preempted trial begins again, so that its run until then is lost. Each of
-    its replicas is about the same preemption, so the one with the most counts.
+    `events` are the restarts of each job. A preempted trial starts again from the beginning, so its run until then is
+    lost. The replicas of a trial report the same preemption, so the highest count of one replica is used.
     """
     counts = {job: found for job, rows in events.items() if (found := _preempted_trials(rows))}
     lost = dict.fromkeys(counts, timedelta())

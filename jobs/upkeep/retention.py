@@ -1,8 +1,8 @@
-"""Rows that nobody needs any more are removed, in small portions beside the workers.
+"""Remove rows that are no longer needed, in small portions while workers run.
 
-Never removed: jobs that have not ended, approvals, trials, and of the events of a job every one from which its states,
-restarts, tries and cost follow; they stay as long as the job's row. So timelines, costs and `manage.py audit` show the
-same before and after.
+Never removed are unfinished jobs, approvals, trials, and all events of a job on which its states, restarts, attempts
+and costs depend. They stay as long as the job's row. So timelines, costs and `manage.py audit` show the same before and
+after.
 """
 
 from collections.abc import Callable, Iterator
@@ -49,7 +49,7 @@ DEFAULT_DAYS: dict[str, int] = {
     Kind.AUDIT_LOG: 1_095,
 }
 PORTION = 1_000
-"""Rows of one transaction: a fraction of a second, so that no worker waits for long."""
+"""Rows removed in one transaction. It takes a fraction of a second, so that no worker has to wait for long."""
 INTERVAL = timedelta(days=1)
 INTERVAL_WHEN_CUT_SHORT = timedelta(minutes=10)
 NAME = "prune"
@@ -57,7 +57,7 @@ NAME = "prune"
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Rows to remove. `days` is None where something else than a number of days decides."""
+    """Rows to remove. `days` is None if something other than a number of days decides."""
 
     name: str
     rows: QuerySet[Any]
@@ -66,14 +66,14 @@ class Selection:
 
 
 def days_kept() -> dict[str, int]:
-    """Return for how many days each kind is kept: what an administrator set, else the default."""
+    """Return how many days each kind is kept: the value set by an administrator, else the default."""
     return DEFAULT_DAYS | dict(RetentionSetting.objects.values_list("kind", "days"))
 
 
 def prune_when_due(now: datetime) -> None:
-    """Remove what is old when the last time was a day ago; does nothing when another worker is at it.
+    """Remove old rows if the last run was a day ago. Do nothing if another worker has claimed it.
 
-    Takes a minute and a half at most; what is left then is removed ten minutes later.
+    A run takes a minute and a half at most. The rest is removed ten minutes later.
     """
     held = claims.claim_upkeep(NAME, now)
     if held is None:
@@ -90,20 +90,20 @@ def prune_when_due(now: datetime) -> None:
 
 
 def prune(now: datetime) -> Iterator[tuple[str, int]]:
-    """Remove what is old; yield after each portion what it was and how many rows went. Repeating it is harmless."""
+    """Remove old rows. Yield the name and number of rows of each portion. Repeating it is harmless."""
     for selection in selections(now):
         while count := _remove_portion(selection, now):
             yield selection.name, count
 
 
 def old_rows(now: datetime) -> Iterator[tuple[str, int, int | None]]:
-    """Yield what `prune` would remove: its name, the number of rows, and after how many days; change nothing."""
+    """Yield what `prune` would remove: its name, the number of rows, and the days they are kept. Change nothing."""
     for selection in selections(now):
         yield selection.name, selection.rows.count(), selection.days
 
 
 def selections(now: datetime) -> list[Selection]:
-    """Return what is old, in the order in which it is removed: what a discovery found before the discovery."""
+    """Return the old rows in the order in which they are removed: the jobs of a discovery before the discovery."""
     days = days_kept()
     before = {kind: now - timedelta(days=count) for kind, count in days.items()}
     ended = {"job__state__in": FINISHED, "job__ended_at__isnull": False}
@@ -139,7 +139,7 @@ def selections(now: datetime) -> list[Selection]:
 
 
 def _unused(pools: QuerySet[PersistentResource]) -> QuerySet[PersistentResource]:
-    """Leave out those at whose place an unfinished job uses a persistent resource."""
+    """Leave out resources in a region where an unfinished job uses a persistent resource."""
     using = Job.objects.unfinished().filter(
         strategy=STRATEGY.key, project=OuterRef("project"), region=OuterRef("region")
     )
@@ -157,7 +157,7 @@ def _remove_portion(selection: Selection, now: datetime) -> int:
 
 
 def _forget_lines(pks: list[int], now: datetime) -> None:
-    """Remove log lines, and have their jobs' pages state that lines are missing."""
+    """Remove log lines, and record on their jobs that lines are missing."""
     lines = LogLine.objects.filter(pk__in=pks)
     jobs = set(lines.order_by().values_list("job_id", flat=True))
     lines.delete()

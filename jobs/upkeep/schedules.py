@@ -1,4 +1,4 @@
-"""Schedules that are due are run by the sweep."""
+"""Run the schedules that are due."""
 
 import logging
 from datetime import datetime
@@ -11,11 +11,14 @@ from jobs.requests.schedule_runs import run_due
 logger = logging.getLogger(__name__)
 
 AT_ONCE = 100
-"""Schedules that one sweep runs, those due first; the next one finds the rest."""
+"""Schedules run by one sweep, those due first. The next one finds the rest."""
 
 
 def watch_schedules(now: datetime) -> int:
-    """Run every schedule that is due; return how many. A fault of ours in one is logged and delays no other."""
+    """Run every due schedule and return how many.
+
+    An unexpected exception in one is logged and does not delay the others.
+    """
     due = Schedule.objects.filter(is_enabled=True, next_at__lte=now).order_by("next_at", "pk")
     count = 0
     for pk in list(due.values_list("pk", flat=True)[:AT_ONCE]):

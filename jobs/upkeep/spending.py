@@ -1,4 +1,7 @@
-"""Jobs that cost more than was approved: found by the sweep, an event once, and cancelled where the team wants that."""
+"""Find jobs that cost more than was approved.
+
+Each is recorded as an event once, and cancelled if policy requires it.
+"""
 
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -16,13 +19,13 @@ from jobs.models import Approval, Job, JobEvent, PolicyVersion
 from jobs.states import FINISHED, LOCAL
 
 ENDED_WITHIN = timedelta(hours=1)
-"""A job that ended longer ago is not looked at: its cost does not change any more."""
+"""Jobs that ended longer ago are not checked, because their cost does not change any more."""
 AT_ONCE = 500
-"""Jobs handled by one sweep; the next one finds the rest."""
+"""Jobs handled by one sweep. The next one finds the rest."""
 
 
 def watch_spending(now: datetime) -> int:
-    """Write a message for every job whose cost exceeds what was approved since the last call; return how many."""
+    """Record an event for every job whose cost now exceeds what was approved, once per job. Return how many."""
     jobs = Job.objects.filter(pk__in=_candidates(now)).defer("spec", "estimate", "error", "log_sources")
     rows = jobs.select_related("team__policy", "last_seen").order_by("started_at", "pk")
     over = (job for job in rows.iterator() if _is_over(job, now))
@@ -30,14 +33,14 @@ def watch_spending(now: datetime) -> int:
 
 
 def _candidates(now: datetime) -> list[UUID]:
-    """Return the jobs that run or have just ended and would cost too much if they had run since they first did.
+    """Return running or just ended jobs that would exceed the approved cost if they had run since their first start.
 
-    The time in which trials of a tuning job ran is rounded up for each, so all of those are looked at.
+    All tuning jobs are included, because the run time of each trial is rounded up.
     """
     priced = Job.objects.filter(
         over_approved_at=None, approved_usd__isnull=False, hourly_usd__gt=0, started_at__isnull=False
     )
-    priced = priced.exclude(cap_cancels=True, cap_usd__lte=F("approved_usd"))  # `jobs.upkeep.caps` ends those
+    priced = priced.exclude(cap_cancels=True, cap_usd__lte=F("approved_usd"))  # `jobs.upkeep.caps` cancels those
     active = priced.exclude(state__in=LOCAL).filter(Q(ended_at=None) | Q(ended_at__gte=now - ENDED_WITHIN))
     columns = ("pk", "started_at", "ended_at", "hourly_usd", "approved_usd", "trial_seconds")
     return [
@@ -48,7 +51,7 @@ def _candidates(now: datetime) -> list[UUID]:
 
 
 def cost_of(job: Job, now: datetime) -> Decimal | None:
-    """Return what the job has cost so far to the cent, without rounding its time up: nothing is reported too early."""
+    """Return the cost so far to the cent, without rounding the time up, so that nothing is reported too early."""
     usd = timeline.cost_so_far(job, now, increment=timedelta())
     return None if usd is None else usd.quantize(CENT)
 
@@ -59,7 +62,10 @@ def _is_over(job: Job, now: datetime) -> bool:
 
 
 def last_known(job: Job, now: datetime) -> datetime:
-    """Return until when it is known to have run: a job that ended unseen must not be shown as running on."""
+    """Return until when the job is known to have run.
+
+    A job whose end was not observed must not appear to be running.
+    """
     return now if job.state in FINISHED or job.seen_at is None else min(now, job.seen_at)
 
 
@@ -84,9 +90,9 @@ def _record_overrun(job: Job, now: datetime) -> bool:
 
 
 def _is_cancelled(job: Job) -> bool:
-    """Return whether the policy under which the job was approved, or allowed, cancels what costs more than that.
+    """Return whether the policy under which the job was approved or allowed cancels jobs that cost more.
 
-    A version that was saved later does not count for it. Where no version was kept, the policy of now counts.
+    A version saved later does not apply. If no version was stored, the current policy applies.
     """
     number = _version_number_of(job)
     version = PolicyVersion.objects.filter(team=job.team_id, number=number).first() if number else None
@@ -95,7 +101,7 @@ def _is_cancelled(job: Job) -> bool:
 
 
 def _version_number_of(job: Job) -> int:
-    """Return the number of the policy version stored with the job's approval, else with its assessment; 0: none."""
+    """Return the number of the policy version stored with the job's approval, else with its assessment. 0 if none."""
     approved = Approval.objects.filter(job=job, decision=Approval.Decision.APPROVED, policy__isnull=False)
     for policy in approved.values_list("policy", flat=True):
         return int((policy or {}).get("version") or 0)
@@ -105,7 +111,7 @@ def _version_number_of(job: Job) -> int:
 
 
 def request_end(job: Job, *, now: datetime, message: str) -> bool:
-    """Ask for the end of a job that is at Vertex AI; False when it has ended or somebody asked before."""
+    """Request the end of a job at Vertex AI. Return False if it has ended or somebody has requested that before."""
     if job.is_finished or not job.remote_name or job.cancel_requested_at is not None:
         return False
     return transitions.record_event(

@@ -1,4 +1,4 @@
-"""The wire: Vertex AI's training jobs and their logs, over google-auth's AuthorizedSession. No hidden retry."""
+"""The client of Vertex AI's training jobs and their logs, over google-auth's AuthorizedSession. No hidden retries."""
 
 from jobs.vertex.billing import BillingClient
 from jobs.vertex.client import Timeout, VertexClient

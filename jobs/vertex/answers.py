@@ -1,6 +1,6 @@
-"""What an HTTP answer, or its absence, means: a JSON object, or the error of `jobs.vertex.errors` that fits. Pure.
+"""Convert an HTTP answer, or its absence, to a JSON object or to the matching error of `jobs.vertex.errors`. Pure.
 
-Google's error envelope is {"error": {"code": HTTP number, "message", "status", "details": [...]}}, now and then in a
+Google's error envelope is {"error": {"code": HTTP number, "message", "status", "details": [...]}}, sometimes in a
 one-element list. Sources: google.rpc error_details (googleapis-common-protos 1.76.0) and the messages collected in
 python-aiplatform, prefect-gcp and vertex-ai-samples issues, read 2026-11-21.
 """
@@ -20,12 +20,12 @@ from jobs.spec.paths import json_path
 from jobs.vertex import deadline, errors, wire
 
 MAX_WAIT = timedelta(days=1)
-"""A longer Retry-After is read as this."""
+"""A longer Retry-After is reduced to this."""
 MAX_MESSAGE = 8_000
-"""Characters of a message that are read; the patterns below are quick on anything of that length."""
+"""Characters of a message that are read. The patterns below are fast on any text of that length."""
 
 ABORTED = "ABORTED"
-"""Google's code word for a call that met another one about the same thing; it may be repeated (vertex-facts 11.3)."""
+"""Google's code for a call that conflicted with another one. The call may be repeated (vertex-facts 11.3)."""
 
 _QUOTA = re.compile(r"quota metrics? exceed(?:ed)? quota limits?:\s{0,9}(?P<metrics>.+)", re.IGNORECASE | re.DOTALL)
 _METRIC = re.compile(r"[a-z0-9-]{1,63}\.googleapis\.com/\w+")
@@ -35,7 +35,7 @@ _NEXT_FOUND = re.compile(r"(?<!\d)\d{1,4}\.Field:", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call, for the words of its errors. `url` is without the query, `service` what people call the other end."""
+    """One call, for its error messages. `url` is without the query. `service` is the name of the called service."""
 
     method: str
     url: str
@@ -44,7 +44,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """Google's words about an error."""
+    """The error in an answer, as Google describes it."""
 
     message: str
     reason: str
@@ -52,7 +52,7 @@ class Envelope:
 
 
 def read(call: Call, status: int, headers: Mapping[str, str], content: bytes) -> dict[str, Any]:
-    """Return the JSON object of a good answer; raises a VertexError for any other."""
+    """Return the JSON object of a successful answer. Raise a VertexError for any other."""
     try:
         value = wire.decode(content)
     except ValueError:
@@ -66,7 +66,7 @@ def read(call: Call, status: int, headers: Mapping[str, str], content: bytes) ->
 
 
 def no_answer(call: Call, error: Exception) -> errors.Unavailable:
-    """Return the error for a call that brought no answer at all, because of `error`."""
+    """Return the error for a call that got no answer because of `error`."""
     reached = _was_reached(error)
     if not reached:
         words = f"{call.service} could not be reached: {_plain_cause(error)}."
@@ -80,7 +80,7 @@ def no_answer(call: Call, error: Exception) -> errors.Unavailable:
 
 
 def unusable(call: Call, why: str) -> errors.Unavailable:
-    """Return the error for an answer that reports success and cannot be used, because of `why`."""
+    """Return the error for an answer that reports success but cannot be used, for the reason `why`."""
     words = f"{call.service} gave an answer that makes no sense: {why}."
     return errors.Unavailable(words, method=call.method, url=call.url, status=200)
 
@@ -108,7 +108,7 @@ def _class_of(status: int, envelope: Envelope) -> type[errors.VertexError]:
     limited = envelope.reason == "RESOURCE_EXHAUSTED" or any(
         detail.get("reason") == "RATE_LIMIT_EXCEEDED" for detail in envelope.details
     )
-    # A create is answered 429 for the API's rate and for the project's training quota alike (vertex-facts 11.3).
+    # A create is answered 429 both for the API's rate and for the project's training quota (vertex-facts 11.3).
     if status == 429 or (limited and 400 <= status < 500):
         return errors.QuotaExceeded if _QUOTA.search(envelope.message) else errors.RateLimited
     known = {401: errors.AuthFailed, 403: errors.PermissionDenied, 404: errors.NotFound}
@@ -116,7 +116,7 @@ def _class_of(status: int, envelope: Envelope) -> type[errors.VertexError]:
         return known[status]
     if envelope.reason == ABORTED:
         return errors.Unavailable
-    if 400 <= status < 500 and status not in {408, 499}:  # the two by which a server gives up on a call
+    if 400 <= status < 500 and status not in {408, 499}:  # with these two a server gives up on a call
         return errors.Refused
     return errors.Unavailable
 
@@ -144,14 +144,14 @@ def _violations(envelope: Envelope) -> tuple[tuple[str, str], ...]:
 def _retry_after(headers: Mapping[str, str], envelope: Envelope | None) -> timedelta | None:
     """Return how long the server asks to wait: its header (seconds or a date) or RetryInfo, whichever is longer.
 
-    A date is counted from the answer's own Date header, so that a wrong clock on either side does not matter.
+    A date is compared with the answer's own Date header, so that a wrong clock on either side does not matter.
     """
     waits = [_seconds(headers.get("Retry-After", ""))]
     try:
         until = parsedate_to_datetime(headers.get("Retry-After", ""))
         waits.append(until - parsedate_to_datetime(headers.get("Date", "")))
     except (ValueError, TypeError, OverflowError):
-        pass  # not a date, or nothing to count it from
+        pass  # not a date, or no Date header to compare it with
     details = envelope.details if envelope else ()
     waits += [_seconds(str(detail.get("retryDelay", "")).removesuffix("s")) for detail in details]
     asked = [wait for wait in waits if wait is not None]
@@ -166,11 +166,11 @@ def _seconds(text: str) -> timedelta | None:
 
 
 def _envelope(value: object) -> Envelope | None:
-    """Read Google's error envelope; None when it is something else."""
+    """Return Google's error envelope, or None if the value is something else."""
     if isinstance(value, list) and value:
         value = value[0]
     error = wire.mapping(value).get("error")
-    if isinstance(error, str):  # as OAuth endpoints put it
+    if isinstance(error, str):  # as in answers of OAuth endpoints
         return Envelope(f"{error} {wire.mapping(value).get('error_description', '')}".strip()[:MAX_MESSAGE], "", ())
     if not isinstance(error, dict):
         return None
@@ -183,9 +183,9 @@ def _envelope(value: object) -> Envelope | None:
     )
 
 
-# ---------------------------------------------------------------- answers that are none
+# ---------------------------------------------------------------- answers that are not the API's
 def _nonsense(call: Call, status: int, headers: Mapping[str, str], content: bytes) -> errors.VertexError:
-    """Return the error for an answer that is not one of the API's, as proxies and sign-in portals give."""
+    """Return the error for an answer that does not come from the API, for example from a proxy or a sign-in portal."""
     start = content[:200].lstrip().lower()
     what = "a web page" if start.startswith((b"<!doctype", b"<html")) else "something that is not JSON"
     if 300 <= status < 400:
@@ -204,7 +204,7 @@ def _nonsense(call: Call, status: int, headers: Mapping[str, str], content: byte
 
 
 def _was_reached(error: Exception) -> bool:
-    """Return whether the request may have left this machine; in doubt it may."""
+    """Return whether the request may have left this machine. If in doubt, return True."""
     return not any(
         isinstance(
             cause,
@@ -234,7 +234,7 @@ def _plain_cause(error: Exception) -> str:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield `error` and what it wraps, in the ways that requests and urllib3 wrap."""
+    """Yield `error` and the exceptions that it wraps, in the ways that requests and urllib3 wrap them."""
     seen: list[BaseException] = []
     waiting: list[object] = [error]
     while waiting:

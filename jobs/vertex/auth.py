@@ -1,4 +1,4 @@
-"""Who we are towards Google: credentials and the sessions that carry them."""
+"""Authentication: credentials, and the sessions that use them."""
 
 import ipaddress
 import json
@@ -26,7 +26,7 @@ from jobs.vertex.deadline import BoundedAdapter
 SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 IAM_ENDPOINT = "https://iamcredentials.googleapis.com"
 GENERATE_PATH = "/v1/projects/-/serviceAccounts/{}:generateAccessToken"
-"""Of the IAM Credentials API (its discovery document v1, projects.serviceAccounts.generateAccessToken)."""
+"""Path of the IAM Credentials API (its discovery document v1, projects.serviceAccounts.generateAccessToken)."""
 
 
 def is_plain(url: str) -> bool:
@@ -35,7 +35,7 @@ def is_plain(url: str) -> bool:
 
 
 def is_loopback(url: str) -> bool:
-    """Return whether `url` points at this machine itself."""
+    """Return whether `url` is on this machine."""
     host = urlsplit(url).hostname or ""
     try:
         return ipaddress.ip_address(host).is_loopback
@@ -44,9 +44,9 @@ def is_loopback(url: str) -> bool:
 
 
 def checked_endpoint(url: str, credentials: Any) -> str:
-    """Return `url` without a final slash; raises ValueError for what is no base address.
+    """Return `url` without a final slash. Raise ValueError if it is not a valid base URL.
 
-    Credentials that were given by hand go unencrypted to this machine only.
+    Explicit credentials are sent unencrypted only to this machine.
     """
     try:
         parts = urlsplit(url)
@@ -61,25 +61,28 @@ def checked_endpoint(url: str, credentials: Any) -> str:
 
 
 class FileToken(AnonymousCredentials):
-    """A bearer token that an emulator writes into a file at each of its starts; no credentials while there is none."""
+    """A bearer token that an emulator writes into a file each time it starts.
+
+    Without the file there are no credentials.
+    """
 
     def __init__(self, file: Path) -> None:
         super().__init__()
         self._file = file
 
     def before_request(self, request: Any, method: str, url: str, headers: MutableMapping[str, str]) -> None:  # noqa: ARG002 - google-auth's signature
-        """Add the token that the file holds now."""
+        """Add the current token of the file."""
         try:
             headers["Authorization"] = f"Bearer {self._file.read_text().strip()}"
-        except FileNotFoundError:  # the emulator knows us without
+        except FileNotFoundError:  # the emulator accepts calls without a token
             return
 
 
 class Wallet:
-    """The credentials of one client, shared by its threads and looked up when they are first needed.
+    """The credentials of one client, shared by its threads and looked up at the first call.
 
-    With `acts_as`, the address of a service account, they are tokens of that account, which Google's IAM Credentials
-    API at `iam_endpoint` gives to our own credentials; google-auth asks for a new one before one ends.
+    With `acts_as`, the address of a service account, they are tokens of that account. Google's IAM Credentials API at
+    `iam_endpoint` issues them for our own credentials. google-auth requests a new token before one expires.
     """
 
     def __init__(
@@ -93,11 +96,11 @@ class Wallet:
         self._lock = threading.Lock()
 
     def for_url(self, url: str) -> Any:
-        """Return the credentials to call `url` with: the given ones, none over plain HTTP, or this machine's own.
+        """Return the credentials for `url`: the given ones, none over plain HTTP, or this machine's own.
 
-        An emulator on this machine gets the token of the token file, if there is one; it knows no service accounts, so
-        tokens of one go over plain HTTP only to this machine, and where an `iam_endpoint` was named.
-        Raises google.auth.exceptions.DefaultCredentialsError when this machine has none.
+        An emulator on this machine gets the token of the token file, if there is one. It knows no service accounts, so
+        their tokens are sent over plain HTTP only to this machine, and only if `iam_endpoint` was set. Raise
+        google.auth.exceptions.DefaultCredentialsError if this machine has none.
         """
         is_impersonated = bool(self._acts_as) and (self._asks_iam or not is_plain(url))
         if is_plain(url) and self._given is None and not (is_impersonated and is_loopback(url)):
@@ -119,15 +122,18 @@ class Wallet:
 def _default() -> Any:
     try:
         return google.auth.default(scopes=[SCOPE])[0]
-    except (AttributeError, TypeError, KeyError) as error:  # google-auth 2.62.2 stumbles over JSON that is no object
+    except (AttributeError, TypeError, KeyError) as error:  # google-auth 2.62.2 fails on JSON that is no object
         raise DefaultCredentialsError("the key file is not one") from error
 
 
 class _TokenRequest(Request):
-    """google-auth's request for a token, which also notices when a proxy or portal answers in Google's place."""
+    """google-auth's request for a token, which also detects answers of a proxy or portal instead of Google."""
 
     def __call__(self, url: str, method: str = "GET", *args: Any, **kwargs: Any) -> Any:
-        """Send it; raises RefreshError for a success that is no JSON object, over which google-auth would stumble."""
+        """Send the request.
+
+        Raise RefreshError for a success that is not a JSON object, on which google-auth would fail.
+        """
         response = super().__call__(url, method, *args, **kwargs)
         if method == "POST" and response.status < 300 and not _is_object(response.data):
             raise RefreshError("the token service answered with something that is no token")
@@ -142,7 +148,7 @@ def _is_object(content: bytes) -> bool:
 
 
 def words_for(error: GoogleAuthError) -> str:
-    """Return for people what is wrong with the credentials and what to do about it."""
+    """Return a message for people about what is wrong with the credentials and what to do about it."""
     if isinstance(error, InvalidOperation):
         return "The other end asks for credentials, and a plain HTTP address is called without any."
     if isinstance(error, DefaultCredentialsError):
@@ -161,15 +167,15 @@ def words_for(error: GoogleAuthError) -> str:
 
 
 def session(credentials: Any, *, direct: bool) -> AuthorizedSession:
-    """Return a new session for one thread: no retries of its own, no netrc, and no proxy when `direct`.
+    """Return a new session for one thread. It makes no retries, ignores netrc and, if `direct`, uses no proxy.
 
-    A 401 makes google-auth fetch a new token and send the request again, at most twice; that is safe for a create,
+    After a 401, google-auth fetches a new token and sends the request again, at most twice. This is safe for a create,
     because a 401 means that nothing was done (google-auth 2.62.2, transport/requests.py, read 2026-11-21).
     """
     token_session = _bounded(Session())
     token_session.max_redirects = 0
     authorized: AuthorizedSession = _bounded(AuthorizedSession(credentials, auth_request=_TokenRequest(token_session)))
-    authorized.auth = _as_it_is  # otherwise requests would put a password from ~/.netrc in place of the token
+    authorized.auth = _as_it_is  # otherwise requests would replace the token with a password from ~/.netrc
     for each in (token_session, authorized):
         each.trust_env = not direct
     authorized.headers["User-Agent"] = "trainboard"

@@ -8,16 +8,16 @@ from jobs.vertex.caller import BeforePage, Caller, nothing
 
 DEFAULT_ENDPOINT = "https://cloudbilling.googleapis.com"
 PAGE_SIZE = 5_000
-"""The default and the most that the API gives (its reference, read 2026-11-21)."""
+"""The default and the maximum of the API (its reference, read 2026-11-21)."""
 TRIES = 3
-"""Of a page after the first; answers with 502 are known from this API."""
+"""Tries for each page after the first. This API is known to answer 502 at times."""
 
 
 class BillingClient(Caller):
-    """Reads the Catalog with the credentials of this machine, or those given."""
+    """Read the Catalog with the credentials of this machine, or those given."""
 
     def skus(self, service: str, *, before_page: BeforePage = nothing) -> Iterator[list[Any]]:
-        """Yield the SKUs of each page; `service` is its id, such as 6F81-5844-456A. Raises VertexError."""
+        """Yield the SKUs of each page. `service` is its id, such as 6F81-5844-456A. Raise VertexError."""
         call = answers.Call("GET", f"{self._endpoint}/v1/services/{service}/skus", "Cloud Billing")
         query = {"currencyCode": "USD", "pageSize": str(PAGE_SIZE)}
         return self._paged(call, "skus", query, before_page=before_page, tries=TRIES)

@@ -1,4 +1,4 @@
-"""How one call is made: a session per thread, a time limit, once, and pages until there are no more."""
+"""Make one call: a session per thread, a time limit, one try, and pages until there are no more."""
 
 import json
 import os
@@ -18,13 +18,13 @@ from jobs.vertex import answers, auth, errors, logs, monitoring, storage, wire
 from jobs.vertex.deadline import at_most, seconds_left
 
 MAX_PAGES = 1_000
-"""Of one list; more means that the other end goes round in circles."""
+"""Maximum number of pages of one list. More means that the server repeats itself."""
 
 BeforePage = Callable[[], object]
 
 
 OnOdd = Callable[[object, str], object]
-"""Takes an item of a list that cannot be read, and why."""
+"""Takes an item of a list that cannot be read, and the reason."""
 
 
 def nothing() -> None:
@@ -33,7 +33,7 @@ def nothing() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Timeout:
-    """Seconds to wait: for a connection, between two pieces of an answer, and for a verb with all of its pages."""
+    """Timeouts in seconds: for connecting, between two parts of an answer, and for a method with all of its pages."""
 
     connect: float = 5
     read: float = 30
@@ -41,7 +41,7 @@ class Timeout:
 
 
 class Caller:
-    """Speaks to one endpoint with one set of credentials; see `VertexClient` for what they may be."""
+    """Call one endpoint with one set of credentials; for the arguments see `VertexClient`."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class Caller:
         before_page: BeforePage,
         tries: int,
     ) -> Iterator[list[Any]]:
-        """Yield the items of a list page by page; a page after the first is asked for up to `tries` times."""
+        """Yield the items of a list page by page. A page after the first is requested up to `tries` times."""
 
         def ask(token: str) -> dict[str, Any]:
             whole = dict(query) | ({"pageToken": token} if token else {})
@@ -100,7 +100,7 @@ class Caller:
         query: Mapping[str, str | list[str]] | None = None,
         body: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Make the call once and return the JSON object that it brought."""
+        """Make the call once and return the JSON object of its answer."""
         status: int | None = None
         try:
             response = self._exchange(call, query, body)
@@ -130,7 +130,10 @@ class Caller:
         return response
 
     def _session(self, url: str) -> AuthorizedSession:
-        """Return this thread's session, a new one after a fork: two processes must not share a connection."""
+        """Return this thread's session.
+
+        After a fork it is a new one, because two processes must not share a connection.
+        """
         key = f"{os.getpid()} {auth.is_plain(url)}"
         sessions: dict[str, AuthorizedSession] = self._per_thread.__dict__
         if key not in sessions:
@@ -139,7 +142,7 @@ class Caller:
 
 
 def pages_of(call: answers.Call, items_key: str, ask: Callable[[str], dict[str, Any]]) -> Iterator[list[Any]]:
-    """Yield the items of each page until one has no token for the next; a page without items is legal."""
+    """Yield the items of each page until one has no token for the next. A page without items is valid."""
     token = ""
     for _ in range(MAX_PAGES):
         try:

@@ -1,4 +1,4 @@
-"""The calls to Vertex AI and Cloud Logging: each has a time limit, is made once, ends in a value or a VertexError."""
+"""The calls to Vertex AI and Cloud Logging. Each has a time limit, is made once, and returns or raises VertexError."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -17,19 +17,21 @@ LogEntries = list[logs.LogEntry]
 
 
 class VertexClient(ResourceCaller):
-    """Speaks for one deployment of Trainboard to one endpoint; safe to share between threads.
+    """The client of one endpoint. It can be shared between threads.
 
-    `endpoint`: empty = Google's regional endpoints; may hold `{location}`. `logging_endpoint`: empty = Cloud Logging,
-    or `endpoint` when that is plain HTTP. `credentials`: None = Application Default Credentials, looked up at the
-    first call, and none at all over plain HTTP. `token_file`: its content is sent as a bearer token to an emulator on
-    this machine. `acts_as`: the service account that the calls are made as; `iam_endpoint`: empty = Google's, which
-    gives its tokens. Raises ValueError for an endpoint that is no address, and for credentials that would leave this
-    machine unencrypted. Every verb raises `errors.VertexError`. Verbs that may take several calls, one for each page,
-    call `before_page` before each of them; what it raises ends the verb.
+    `endpoint` is "" for Google's regional endpoints and may contain `{location}`. `logging_endpoint` is "" for Cloud
+    Logging, or for `endpoint` if that is plain HTTP. `credentials` is None for Application Default Credentials, looked
+    up at the first call; over plain HTTP there are then none. The content of `token_file` is sent as a bearer token to
+    an emulator on this machine. `acts_as` is the service account that the calls are made as. `iam_endpoint` provides
+    its tokens and is "" for Google's.
+
+    Raise ValueError for an invalid endpoint, and for credentials that would leave this machine unencrypted. Every
+    method raises `errors.VertexError`. Methods that may make several calls, one for each page, call `before_page`
+    before each of them. An exception of `before_page` ends the method.
     """
 
     def create(self, kind: str, *, project: str, region: str, body: Mapping[str, Any]) -> wire.RemoteJob:
-        """Create a job from its REST body; it starts at once."""
+        """Create a job from its REST body. It starts at once."""
         call = self._to_collection("POST", kind, project, region)
         return _job(call, kind, self._send(call, body=body))
 
@@ -39,11 +41,11 @@ class VertexClient(ResourceCaller):
         return _job(call, kind, self._send(call))
 
     def cancel(self, kind: str, name: str) -> None:
-        """Ask for the end of a job. It goes on for a while and may still succeed or fail by itself."""
+        """Request the end of a job. It continues for a while and may still succeed or fail by itself."""
         self._send(self._to_job("POST", kind, name, ":cancel"), body={})
 
     def delete(self, kind: str, name: str) -> bool:
-        """Delete a job that has ended; False when Vertex AI has begun to and will finish later."""
+        """Delete an ended job. Return False if the deletion has started but not finished."""
         call = self._to_job("DELETE", kind, name)
         if failed := wire.rpc_status((operation := self._send(call)).get("error")):
             raise errors.Refused(failed["message"] or "It failed.", method=call.method, url=call.url, status=200)
@@ -62,8 +64,8 @@ class VertexClient(ResourceCaller):
     ) -> LogEntries:
         """Return the oldest (or newest) `limit` lines of these jobs from `after` on (inclusive), in order of time.
 
-        `job_ids` are the numbers at the end of the jobs' names. A line that was read before comes again when its time
-        is `after`; (timestamp, insert_id) identifies it. An entry without a time is left out and given to `on_odd`.
+        `job_ids` are the numbers at the end of the jobs' names. A line read before is returned again if its time is
+        `after`; (timestamp, insert_id) identifies it. An entry without a time is left out and passed to `on_odd`.
         """
         found: LogEntries = []
         with at_most(self._timeout.total):
@@ -84,9 +86,9 @@ class VertexClient(ResourceCaller):
         before_page: BeforePage = nothing,
         on_odd: OnOdd | None = None,
     ) -> LogEntries:
-        """Return the oldest `limit` lines in which Vertex AI itself speaks of a project's jobs, from `after` on.
+        """Return the oldest `limit` lines that Vertex AI itself logged about a project's jobs, from `after` on.
 
-        `job_ids` names at most a page of jobs; none = every one. `on_odd`: as for `log`.
+        `job_ids` names at most a page of jobs; if it is empty, all jobs are included. For `on_odd` see `log`.
         """
         body = logs.list_body(project, job_ids, after=after, limit=limit, of_service=True)
         with at_most(self._timeout.total):
@@ -107,7 +109,7 @@ class VertexClient(ResourceCaller):
     def used(
         self, project: str, metric: str, *, job_id: str, since: datetime, until: datetime
     ) -> Sequence[monitoring.Point]:
-        """Return what a job's replicas used from `since` until `until`, the oldest first; see `monitoring.METRICS`."""
+        """Return the usage of a job's replicas from `since` to `until`, oldest first; see `monitoring.METRICS`."""
         path, query = monitoring.list_path(project, metric, job_id, since=since, until=until)
         call = answers.Call("GET", f"{self._monitoring_endpoint}{path}", "Cloud Monitoring")
         points: list[monitoring.Point] = []
@@ -127,7 +129,7 @@ class VertexClient(ResourceCaller):
         filter: str = "",  # noqa: A002 - Google's word
         fields: Sequence[str] = (),
     ) -> RemoteJobs:
-        """Return all jobs of a kind in a region that `filter` lets through, from every page: see `pages`."""
+        """Return all jobs of a kind in a region that match `filter`, from every page: see `pages`."""
         with at_most(self._timeout.total):
             pages = self.pages(kind, project=project, region=region, filter=filter, fields=fields)
             return [job for page in pages for job in page]
@@ -144,12 +146,13 @@ class VertexClient(ResourceCaller):
         tries: int = 1,
         on_odd: OnOdd | None = None,
     ) -> Iterator[RemoteJobs]:
-        """Yield the jobs of a kind in a region that `filter` lets through, page by page; each page has its own time.
+        """Yield the jobs of a kind in a region that match `filter`, page by page. Each page has its own time limit.
 
-        `filter` is Google's (`labels.team="a" AND state!="JOB_STATE_FAILED"`); `fields` names what to return of each
-        job, in camelCase, none = everything. The order is Google's own and not documented. A page after the first that
-        brings no usable answer is asked for up to `tries` times, or a list of a hundred would hardly ever be complete.
-        An item that is no job is left out and given to `on_odd`; without that it makes the whole answer unusable.
+        `filter` is in Google's syntax (`labels.team="a" AND state!="JOB_STATE_FAILED"`). `fields` names the fields to
+        return of each job, in camelCase; if it is empty, all are returned. The order is Google's and not documented. A
+        page after the first that brings no usable answer is requested up to `tries` times, because a list of a hundred
+        pages would otherwise hardly ever be complete. An item that is not a job is left out and passed to `on_odd`.
+        Without `on_odd` it makes the whole answer unusable.
         """
         call = self._to_collection("GET", kind, project, region)
         query = wire.list_query(filter, fields)

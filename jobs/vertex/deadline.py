@@ -1,8 +1,9 @@
-"""One time limit for a whole call: connecting, sending and reading, however slowly each goes.
+"""One time limit for a whole call, including connecting, sending and reading.
 
-requests limits only the pause between two bytes, so a server that sends one now and then would hold a worker for ever,
-and a connection that took its time would send a request that its caller has given up. Here nothing is sent once the
-time has passed, and every write to and read from the socket, of headers and body alike, has what is left of it.
+requests only limits the pause between two bytes, so a server that sends a byte now and then could hold a worker for
+ever. After a slow connect, requests would also send a request that its caller has already given up. With this module
+nothing is sent after the time limit, and every write to and read from the socket, of headers and body, gets only the
+remaining time.
 """
 
 import io
@@ -21,11 +22,11 @@ from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
 MAX_BYTES = 64 * 2**20
-"""Of one answer. A page of a hundred jobs has well under one MiB."""
+"""Maximum size of one answer. A page of a hundred jobs has well under one MiB."""
 
 
 MAX_UNACKNOWLEDGED_MS = 10_000
-"""Bytes that were sent and stay unacknowledged for so long are given up, also after the call has ended."""
+"""A connection is dropped if sent bytes stay unacknowledged for this long, even after the call has ended."""
 SOCKET_OPTIONS = [
     *HTTPConnection.default_socket_options,
     *([(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, MAX_UNACKNOWLEDGED_MS)] if sys.platform == "linux" else []),
@@ -33,7 +34,7 @@ SOCKET_OPTIONS = [
 
 
 class TooLate(TimeoutError):
-    """The time of a call had passed before a piece of it was sent."""
+    """The time limit of a call had passed before a part of it was sent."""
 
 
 _ends_at: ContextVar[float] = ContextVar("ends_at", default=math.inf)
@@ -41,7 +42,7 @@ _ends_at: ContextVar[float] = ContextVar("ends_at", default=math.inf)
 
 @contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """Let reads inside the block fail with TimeoutError once `seconds` have passed; an outer block may end sooner."""
+    """Raise TimeoutError from reads inside the block after `seconds`. An outer block may end sooner."""
     token = _ends_at.set(min(_ends_at.get(), time.monotonic() + seconds))
     try:
         yield
@@ -50,12 +51,12 @@ def at_most(seconds: float) -> Iterator[None]:
 
 
 def seconds_left() -> float:
-    """Return what is left of the innermost `at_most`, never less than a millisecond; infinity outside of one."""
+    """Return the remaining time of the innermost `at_most`, at least a millisecond, or infinity outside of one."""
     return max(_ends_at.get() - time.monotonic(), 0.001)
 
 
 class _BoundedReader(io.RawIOBase):
-    """One answer's bytes from a socket, up to the deadline and to `MAX_BYTES`."""
+    """One answer's bytes from a socket, limited by the deadline and by `MAX_BYTES`."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._socket = sock
@@ -87,7 +88,7 @@ class _BoundedReader(io.RawIOBase):
 
 
 class _BoundedSocket:
-    """All of a socket that http.client asks for."""
+    """The methods of a socket that http.client uses."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._socket = sock
@@ -118,9 +119,9 @@ class _SecureConnection(HTTPSConnection):
 
 
 def _prepare_to_send(connection: HTTPConnection) -> None:
-    """Connect if that has not been done, and leave the rest of the call's time for sending.
+    """Connect if necessary, and set the socket's timeout to the remaining time of the call.
 
-    Raises TooLate once the time has passed; nothing of this piece has left then.
+    Raise TooLate after the time limit. Nothing of this part has been sent then.
     """
     if connection.sock is None:
         connection.connect()
@@ -140,16 +141,16 @@ class _SecurePool(HTTPSConnectionPool):
 
 
 class BoundedAdapter(HTTPAdapter):
-    """The usual adapter of requests, without retries, whose calls end within `at_most`."""
+    """The default adapter of requests, without retries, whose calls end within `at_most`."""
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        """Make the pools that requests goes through directly."""
+        """Create the connection pools for direct connections."""
         kwargs |= {"socket_options": SOCKET_OPTIONS}
         super().init_poolmanager(*args, **kwargs)
         self.poolmanager.pool_classes_by_scheme = {"http": _Pool, "https": _SecurePool}
 
     def proxy_manager_for(self, *args: Any, **kwargs: Any) -> Any:
-        """Make the pools behind a proxy."""
+        """Create the connection pools behind a proxy."""
         manager = super().proxy_manager_for(*args, **kwargs)
         manager.pool_classes_by_scheme = {"http": _Pool, "https": _SecurePool}
         return manager

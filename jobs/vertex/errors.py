@@ -1,11 +1,11 @@
-"""What can go wrong between us and Vertex AI, by what the caller can do about it.
+"""The errors of a call to Vertex AI, by what the caller can do about them.
 
 VertexError            any of the following; `str()` of it is a sentence for people
-├── Refused            Vertex AI understood and refused (400, other 4xx); repeating is useless
-├── NotFound           it does not know the resource (404)
-├── PermissionDenied   the account lacks a right, or the API is off (403)
-├── AuthFailed         no valid credentials, or Google did not take them (401 and google-auth's own failures)
-├── QuotaExceeded      training quota is short (429 that names quota metrics); waiting may help
+├── Refused            Vertex AI understood the request and refused it (400, other 4xx); repeating is useless
+├── NotFound           Vertex AI does not know the resource (404)
+├── PermissionDenied   the account lacks a permission, or the API is off (403)
+├── AuthFailed         no valid credentials, or Google did not accept them (401 and google-auth's own failures)
+├── QuotaExceeded      training quota is exceeded (429 that names quota metrics); waiting may help
 ├── RateLimited        too many calls (429); wait `retry_after`
 └── Unavailable        no usable answer: 5xx, 409 ABORTED, a web page, cut JSON, a timeout, no connection
 """
@@ -14,11 +14,11 @@ from datetime import timedelta
 
 
 class VertexError(Exception):
-    """A call that did not bring what it was made for.
+    """A failed call.
 
-    `method` and `url` (without its query) are those of the call, `status` is the HTTP status or None when no answer
-    came, `reason` is Google's own code word (`FAILED_PRECONDITION`) or empty, `retry_after` how long the server asked
-    to wait, or None.
+    `method` and `url` (without its query) are those of the call. `status` is the HTTP status, or None if no answer
+    came. `reason` is Google's code (`FAILED_PRECONDITION`) or "". `retry_after` is how long the server asked to wait,
+    or None.
     """
 
     def __init__(
@@ -48,8 +48,8 @@ class VertexError(Exception):
 class Refused(VertexError):
     """Vertex AI refused the request.
 
-    `violations`: ((field, message), ...), field = JSON path of the REST body such as
-    `jobSpec.workerPoolSpecs[0].machineSpec.acceleratorType`; empty when the refusal names no field.
+    `violations` is ((field, message), ...). A field is a JSON path in the REST body, such as
+    `jobSpec.workerPoolSpecs[0].machineSpec.acceleratorType`. It is empty if the refusal names no field.
     """
 
     violations: tuple[tuple[str, str], ...] = ()
@@ -60,15 +60,15 @@ class NotFound(VertexError):
 
 
 class PermissionDenied(VertexError):
-    """The account that calls lacks a right."""
+    """The calling account lacks a permission, or the API is off."""
 
 
 class AuthFailed(VertexError):
-    """There are no credentials, or Google did not accept them; nothing was done."""
+    """There are no credentials, or Google did not accept them. Nothing was done."""
 
 
 class QuotaExceeded(VertexError):
-    """The project's training quota does not suffice; `metrics` names what is short, as in the Google Cloud console."""
+    """The project's training quota is exceeded. `metrics` are the quota metrics as in the Google Cloud console."""
 
     metrics: tuple[str, ...] = ()
 
@@ -78,6 +78,6 @@ class RateLimited(VertexError):
 
 
 class Unavailable(VertexError):
-    """No usable answer came. `may_have_happened` is False only when the request surely never reached Vertex AI."""
+    """No usable answer came. `may_have_happened` is False only if the request certainly never reached Vertex AI."""
 
     may_have_happened: bool = True

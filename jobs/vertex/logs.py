@@ -1,6 +1,6 @@
-"""A job's log in Cloud Logging: what to ask for and how to read an entry. Pure.
+"""A job's log in Cloud Logging: build requests and read their entries. Pure.
 
-Entries carry the resource type `ml_job` with the labels `job_id` (the number, not the whole name) and `task_name`: the
+Entries have the resource type `ml_job` with the labels `job_id` (the number, not the whole name) and `task_name`: the
 replica (`workerpool0-0`), or `service` for Vertex AI's own lines. Source: gcloud's command_lib/ai/log_util.py and the
 discovery document of logging v2 in google-api-python-client 2.202.0, read 2026-11-21.
 """
@@ -16,36 +16,36 @@ from jobs.vertex import wire
 
 DEFAULT_ENDPOINT = "https://logging.googleapis.com"
 SERVICE = "service"
-"""The replica that stands for Vertex AI's own lines."""
+"""The replica name of Vertex AI's own lines."""
 TAKEN_AWAY = "Terminated by service."
-"""How the line begins that a replica writes when its machine is taken away (vertex-facts 10.4)."""
+"""Beginning of the line that a replica writes when its machine is taken away (vertex-facts 10.4)."""
 MAX_PAGE_SIZE = 1_000
-"""Entries; Cloud Logging refuses a larger page size."""
+"""Entries per page. Cloud Logging refuses a larger page size."""
 JOBS_PER_FILTER = 200
-"""A filter has at most 20,000 characters and a job takes up to 60 of them."""
+"""A filter has at most 20,000 characters, and a job needs up to 60 of them."""
 
 
 MAX_INSERT_ID_CHARACTERS = 128
-"""Of what distinguishes lines of one moment; longer ones are cut so that they still do. As long as the column."""
+"""Limit of the insert id, as long as its column. Longer ids are cut so that they remain distinct."""
 
 
 MAX_FIGURES = 40
-"""Numbers of a structured entry that are written behind its message."""
+"""Numbers of a structured entry that are appended to its message."""
 ABOUT_THE_CALL = frozenset(
     {"lineno", "levelno", "process", "thread", "created", "msecs", "relativeCreated", "line", "pid", "tid", "timestamp"}
 )
-"""What loggers add about the call, as Python's LogRecord does."""
+"""Fields that loggers add about the call, as Python's LogRecord does."""
 
 
 MAX_MACHINE_CHARACTERS = 128
-"""Of a VM's name, which has at most 63; as long as the column."""
+"""Limit of a VM's name, as long as its column. VM names have at most 63 characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
-    """One line of a job's log. `replica` is `service` for lines of Vertex AI itself, `severity` as Google names it.
+    """One line of a job's log. `replica` is `service` for lines of Vertex AI itself. `severity` is Google's name.
 
-    `machine`: the name of the VM that the replica ran on, "" where the entry does not name it.
+    `machine` is the name of the VM that the replica ran on, or "" if the entry does not contain it.
     """
 
     timestamp: datetime
@@ -68,8 +68,8 @@ def list_body(
 ) -> dict[str, Any]:
     """Return the body of entries:list for lines from `after` on (inclusive), oldest or newest first.
 
-    `job_ids` empty: of all jobs of the project. `of_service`: only what Vertex AI itself logs about them, which in a
-    replica's own lines is that its machine is taken away.
+    If `job_ids` is empty, all jobs of the project are included. `of_service` selects only what Vertex AI itself logs
+    about them, and the replicas' own lines about a machine that is taken away.
     """
     jobs = " OR ".join(f"resource.labels.job_id={wire.quoted(job_id)}" for job_id in job_ids)
     terms = ['resource.type="ml_job"']
@@ -90,7 +90,7 @@ def list_body(
 
 
 def log_entry(value: object) -> LogEntry | None:
-    """Read one entry; None for what cannot be placed in a log because it has no time."""
+    """Return one entry, or None if it has no time."""
     entry = wire.mapping(value)
     timestamp = wire.moment(entry.get("timestamp")) or wire.moment(entry.get("receiveTimestamp"))
     if timestamp is None:
@@ -111,7 +111,7 @@ def log_entry(value: object) -> LogEntry | None:
 def _message(entry: Any) -> str:
     payload = entry.get("jsonPayload")
     if isinstance(payload, dict):
-        # The numbers that a program logged beside its message are metrics as often as not.
+        # Numbers that a program logs next to its message are often metrics.
         text = _text(payload.get("message", payload)).rstrip("\n")
         if not isinstance(payload.get("message"), str) or not text:
             return text

@@ -1,8 +1,8 @@
-"""What a job's machines use, in Cloud Monitoring: what to ask for and how to read a series. Pure.
+"""The usage of a job's machines in Cloud Monitoring: build requests and read their answers. Pure.
 
-Custom training exports the metrics that begin with `training` in the section `ml` of "Google Cloud metrics" for each
-node (docs: general/monitoring-metrics); the request follows the discovery document of monitoring v3, its filter that
-of a working program (gist.github.com/leiterenato/0c2a138fd90825527e6bf63da94984ca). All read 2026-11-22.
+Custom training exports for each node the metrics that begin with `training` in the section `ml` of "Google Cloud
+metrics" (docs: general/monitoring-metrics). The request follows the discovery document of monitoring v3. Its filter is
+that of a working program (gist.github.com/leiterenato/0c2a138fd90825527e6bf63da94984ca). All read 2026-11-22.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from jobs.vertex import wire
 
 DEFAULT_ENDPOINT = "https://monitoring.googleapis.com"
 METRICS = {"CPU": "training/cpu/utilization", "accelerator": "training/accelerator/utilization"}
-"""What a page calls it, and the metric type below ml.googleapis.com; values are shares, 0 to 1."""
+"""From the name on pages to the metric type below ml.googleapis.com. Values are fractions, 0 to 1."""
 MAX_POINTS = 5_000
 Point = tuple[datetime, float]
 

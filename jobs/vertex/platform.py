@@ -1,4 +1,4 @@
-"""What Google Cloud returns about the account that calls: its permissions, the services that are on, and Google's time.
+"""Information from Google Cloud about the calling account: its permissions, the enabled services, and Google's time.
 
 Sources: the discovery documents of cloudresourcemanager v3 (projects.testIamPermissions), iam v1
 (projects.serviceAccounts.testIamPermissions), storage v1 (buckets.testIamPermissions) and serviceusage v1
@@ -18,31 +18,31 @@ from jobs.vertex import answers, auth, errors, images, quotas, wire
 from jobs.vertex.caller import Caller, nothing
 
 MAX_SERVICES = 30
-"""That one batchGet may name."""
+"""Maximum number of services in one batchGet."""
 
 
 class PlatformClient(Caller):
-    """Asks the APIs around Vertex AI; an emulator on plain HTTP answers for all of them."""
+    """Call the APIs around Vertex AI. An emulator on plain HTTP answers for all of them."""
 
     def granted(self, project: str, permissions: Sequence[str]) -> frozenset[str]:
-        """Return those of the permissions that the account has in a project; raises VertexError."""
+        """Return those of the permissions that the account has in a project. Raise VertexError."""
         url = f"{self._base('cloudresourcemanager')}/v3/projects/{quote(project, safe='')}:testIamPermissions"
         call = answers.Call("POST", url, "Resource Manager")
         return _permissions(self._send(call, body={"permissions": list(permissions)}))
 
     def granted_on_bucket(self, bucket: str, permissions: Sequence[str]) -> frozenset[str]:
-        """Return those of the permissions that the account has on a bucket, given without gs://; raises VertexError."""
+        """Return those of the permissions that the account has on a bucket, given without gs://. Raise VertexError."""
         url = f"{self._storage_endpoint}/storage/v1/b/{quote(bucket, safe='')}/iam/testPermissions"
         call = answers.Call("GET", url, "Cloud Storage")
         return _permissions(self._send(call, query={"permissions": list(permissions)}))
 
     def granted_on_account(self, email: str, permissions: Sequence[str]) -> frozenset[str]:
-        """Return those of the permissions that the account has on a service account; raises VertexError."""
+        """Return those of the permissions that the account has on a service account. Raise VertexError."""
         url = f"{self._base('iam')}/v1/projects/-/serviceAccounts/{quote(email, safe='@')}:testIamPermissions"
         return _permissions(self._send(answers.Call("POST", url, "IAM"), body={"permissions": list(permissions)}))
 
     def enabled(self, project: str, services: Sequence[str]) -> frozenset[str]:
-        """Return those of the services, such as aiplatform.googleapis.com, that are on in a project."""
+        """Return those of the services, such as aiplatform.googleapis.com, that are enabled in a project."""
         parent = f"projects/{quote(project, safe='')}"
         call = answers.Call("GET", f"{self._base('serviceusage')}/v1/{parent}/services:batchGet", "Service Usage")
         names = [f"{parent}/services/{service}" for service in services[:MAX_SERVICES]]
@@ -52,7 +52,7 @@ class PlatformClient(Caller):
         return frozenset(on & set(services))
 
     def server_time(self, project: str) -> datetime | None:
-        """Return the time of the answer's Date header, to the second; None where it has none. Raises VertexError."""
+        """Return the time in the answer's Date header, to the second, or None if it has none. Raise VertexError."""
         url = f"{self._base('cloudresourcemanager')}/v3/projects/{quote(project, safe='')}:testIamPermissions"
         call = answers.Call("POST", url, "Resource Manager")
         response = self._exchange(call, None, {"permissions": ["resourcemanager.projects.get"]})
@@ -62,7 +62,7 @@ class PlatformClient(Caller):
             return None
 
     def quota_limits(self, project: str, *, most: int) -> list[quotas.QuotaLimit]:
-        """Return at most `most` limits of training quotas in a project; raises VertexError."""
+        """Return at most `most` limits of training quotas in a project. Raise VertexError."""
         url = self._base("cloudquotas") + quotas.infos_path(project)
         call, found = answers.Call("GET", url, "Cloud Quotas"), list[quotas.QuotaLimit]()
         for items in self._paged(call, "quotaInfos", {}, before_page=nothing, tries=2):
@@ -72,7 +72,7 @@ class PlatformClient(Caller):
         return found[:most]
 
     def quota_usage(self, project: str, *, now: datetime) -> dict[tuple[str, str], int]:
-        """Return what is used of training quotas, by metric and region; raises VertexError."""
+        """Return the use of training quotas by metric and region. Raise VertexError."""
         path, query = quotas.usage_path(project, now=now)
         call = answers.Call("GET", f"{self._monitoring_endpoint}{path}", "Cloud Monitoring")
         found: dict[tuple[str, str], int] = {}
@@ -81,7 +81,7 @@ class PlatformClient(Caller):
         return found
 
     def image(self, image: RegistryImage) -> images.ImageAnswer:
-        """Return whether Artifact Registry has an image, and its size; at most three calls. Raises VertexError."""
+        """Return whether Artifact Registry has an image, and its size. Makes at most three calls. Raise VertexError."""
         try:
             digest = image.digest or self._digest(image)
             found = self._send(self._registry_call(images.image_path(image, digest)))
@@ -107,9 +107,9 @@ class PlatformClient(Caller):
         return answers.Call("GET", self._base("artifactregistry") + path, "Artifact Registry")
 
     def account(self) -> str:
-        """Return whose the credentials are as IAM names a member, such as serviceAccount:NAME, or "".
+        """Return the owner of the credentials as an IAM member, such as serviceAccount:NAME, or "" if unknown.
 
-        Raises AuthFailed where there are none. Over plain HTTP none are needed: "" too.
+        Raise AuthFailed if there are no credentials. Over plain HTTP none are needed, and the result is "".
         """
         try:
             credentials = self._credentials.for_url(self._base("cloudresourcemanager"))

@@ -1,6 +1,6 @@
-"""Quota limits and use as Google returns them: what to ask for and how to read the answers. Pure.
+"""Quota limits and use as Google returns them: build requests and read their answers. Pure.
 
-Limits: Cloud Quotas v1, projects.locations.services.quotaInfos.list; a DimensionsInfo without a region holds for the
+Limits: Cloud Quotas v1, projects.locations.services.quotaInfos.list. A DimensionsInfo without a region applies to the
 regions that have none of their own, and -1 is no limit. Use: Cloud Monitoring's allocation usage on consumer_quota.
 Sources: docs.cloud.google.com/docs/quotas/reference/rest/v1 and .../monitoring/alerts/using-quota-metrics, both read
 2026-11-23; the discovery document of monitoring v3.
@@ -16,15 +16,15 @@ from jobs.vertex import wire
 
 SERVICE = "aiplatform.googleapis.com"
 PREFIX = f"{SERVICE}/custom_model_training"
-"""Of the metrics that custom training draws on; the many others are not read."""
+"""Prefix of the metrics that custom training uses. The many others are not read."""
 UNLIMITED = -1
 SPAN = timedelta(hours=26)
-"""Allocation usage is written at least once a day, also where it does not change."""
+"""Allocation usage is written at least once a day, even if it does not change."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuotaLimit:
-    """A limit of a metric, without its service, in a region; region "" for those that have no limit of their own."""
+    """A limit of a metric, without its service, in a region. Region "" is for those that have no limit of their own."""
 
     metric: str
     region: str
@@ -38,7 +38,7 @@ def infos_path(project: str) -> str:
 
 
 def usage_path(project: str, *, now: datetime) -> tuple[str, dict[str, str]]:
-    """Return the path and the query of timeSeries.list for what is used of Vertex AI's quotas."""
+    """Return the path and the query of timeSeries.list for the use of Vertex AI's quotas."""
     terms = (
         'metric.type="serviceruntime.googleapis.com/quota/allocation/usage"',
         'resource.type="consumer_quota"',
@@ -54,7 +54,7 @@ def usage_path(project: str, *, now: datetime) -> tuple[str, dict[str, str]]:
 
 
 def limits_in(info: Any) -> Iterator[QuotaLimit]:
-    """Yield the limits of training in one QuotaInfo; nothing for other metrics and what cannot be read."""
+    """Yield the limits of training in one QuotaInfo. Other metrics and unreadable values are skipped."""
     found = wire.mapping(info)
     metric, quota_id = wire.text(found.get("metric")), wire.text(found.get("quotaId"))
     listed = found.get("dimensionsInfos")
@@ -71,7 +71,7 @@ def limits_in(info: Any) -> Iterator[QuotaLimit]:
 
 
 def usage_in(series: Any) -> tuple[tuple[str, str], int] | None:
-    """Return ((metric, region), used) of one series, by its newest point; None for what is no such series."""
+    """Return ((metric, region), used) of one series, by its newest point, or None for any other series."""
     found = wire.mapping(series)
     metric = wire.text(wire.mapping(wire.mapping(found.get("metric")).get("labels")).get("quota_metric"))
     region = wire.text(wire.mapping(wire.mapping(found.get("resource")).get("labels")).get("location"))

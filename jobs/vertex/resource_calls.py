@@ -1,4 +1,4 @@
-"""The calls about persistent resources, as part of the client."""
+"""The client's calls about persistent resources."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,14 +11,14 @@ RemoteResources = list[RemoteResource | None]
 
 
 class ResourceCaller(Caller):
-    """Lists and changes persistent resources; every verb raises `errors.VertexError`."""
+    """List and change persistent resources. Every method raises `errors.VertexError`."""
 
     def persistent_resources(
         self, *, project: str, region: str, before_page: BeforePage = nothing, tries: int = 1
     ) -> Iterator[RemoteResources]:
-        """Yield the persistent resources of a region page by page, as `pages` does; None for an entry that is none.
+        """Yield the persistent resources of a region page by page, as `pages` does. None stands for an invalid entry.
 
-        Vertex AI takes no filter, order or mask here.
+        Vertex AI accepts no filter, order or field mask here.
         """
         try:
             url = resources_url(self._endpoint, project=project, region=region)
@@ -40,9 +40,9 @@ class ResourceCaller(Caller):
     def change_resource(
         self, action: str, *, project: str, region: str, resource_id: str, body: Mapping[str, Any]
     ) -> None:
-        """Create, resize, reboot or delete a persistent resource; Vertex AI takes it and finishes later.
+        """Create, resize, reboot or delete a persistent resource. Vertex AI accepts the request and finishes later.
 
-        `body`: of "create" the resource, of "resize" its resource pools. Source: PersistentResourceService in
+        `body` is the resource for "create", and its resource pools for "resize". Source: PersistentResourceService in
         google-cloud-aiplatform 2.7.0, read 2026-11-21.
         """
         method, verb = RESOURCE_CALLS[action]

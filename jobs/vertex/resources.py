@@ -19,7 +19,7 @@ _NAME = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class RemoteResource:
-    """One persistent resource. `state` is Vertex AI's own word, whether or not we know it; `raw` its whole JSON."""
+    """One persistent resource. `state` is Vertex AI's value, known or not. `raw` is the whole JSON."""
 
     resource_id: str
     display_name: str
@@ -33,11 +33,11 @@ RESOURCE_CALLS = {
     "reboot": ("POST", ":reboot"),
     "delete": ("DELETE", ""),
 }
-"""From what is to be done with a persistent resource to the method and the verb after its name."""
+"""From a change of a persistent resource to the HTTP method and the custom verb after its name."""
 
 
 def resources_url(endpoint: str, *, project: str, region: str, resource_id: str = "") -> str:
-    """Return the address of a region's list, or of one of it; raises ValueError when a part of it cannot be one."""
+    """Return the URL of a region's list, or of one resource. Raise ValueError if a part of it is invalid."""
     if resource_id and not _ID.fullmatch(resource_id):
         raise ValueError(f"{resource_id!r} is no id of a persistent resource")
     url = f"{wire.parent_url(endpoint, project=project, region=region)}/{COLLECTION}"
@@ -45,7 +45,7 @@ def resources_url(endpoint: str, *, project: str, region: str, resource_id: str 
 
 
 def remote_resource(value: object, *, region: str) -> RemoteResource | None:
-    """Read one entry of the list of `region`; None when it is no persistent resource of it."""
+    """Return an entry of the list of `region`, or None if it is not a persistent resource of that region."""
     if not isinstance(value, dict):
         return None
     name = value.get("name")

@@ -1,4 +1,4 @@
-"""Objects in Cloud Storage: what to ask for and how to read a list. Pure; nothing here writes.
+"""Objects in Cloud Storage: build list requests and read their answers. Pure; nothing here writes.
 
 Source: discovery document of storage v1 (objects.list: prefix, fields, maxResults, pageToken), read 2026-11-22.
 """
@@ -33,7 +33,7 @@ def list_path(folder: str) -> tuple[str, dict[str, str]]:
 
 
 def stored_object(value: Any) -> StoredObject | None:
-    """Read one object; None for what has no name or no time."""
+    """Return one object, or None if it has no name or no time."""
     item = wire.mapping(value)
     name, updated = item.get("name"), wire.moment(item.get("updated"))
     size = str(item.get("size", "0"))

@@ -1,6 +1,6 @@
-"""How Vertex AI's REST surface names things: paths, queries, and its answers as plain values. Pure.
+"""Vertex AI's REST format: paths, queries, and answers as plain values. Pure.
 
-Source: discovery document of aiplatform v1 in google-api-python-client 2.202.0, read 2026-11-21; the tests hold every
+Source: discovery document of aiplatform v1 in google-api-python-client 2.202.0, read 2026-11-21. The tests check every
 request against it.
 """
 
@@ -17,19 +17,19 @@ from jobs.spec import COLLECTIONS
 
 DEFAULT_ENDPOINT = "https://{location}-aiplatform.googleapis.com"
 PAGE_SIZE = 100
-"""The most that list is known to give; Google does not document it."""
+"""The largest page that list is known to return. Google does not document it."""
 
 MAX_STATE_CHARACTERS = 64
-"""Of a state; the longest that is known has 29. As long as the columns that keep one."""
+"""Maximum length of a state, that of the columns that store one. The longest known state has 29 characters."""
 MAX_NAME_CHARACTERS = 255
-"""Of a resource name; the longest that is known has about 120. As long as the columns that keep one."""
+"""Maximum length of a resource name, that of the columns that store one. The longest known name has about 120."""
 
 _REGION = re.compile(r"[a-z]+(?:-[a-z0-9]+)*\Z")
 _PROJECT = re.compile(r"[a-z0-9][a-z0-9:.-]*\Z")
 _NAME = re.compile(
     r"projects/[a-z0-9][a-z0-9:.-]*/locations/[a-z]+(?:-[a-z0-9]+)*/(?P<collection>[A-Za-z]+)/[A-Za-z0-9_-]+\Z"
 )
-# What JSON can express and a database column cannot hold: lone surrogates and NUL.
+# What JSON can express and a database column cannot store: lone surrogates and NUL.
 _UNSTORABLE_ESCAPE = re.compile(r"\\u(?:[dD][89a-fA-F]|0000)")
 
 
@@ -37,9 +37,9 @@ _UNSTORABLE_ESCAPE = re.compile(r"\\u(?:[dD][89a-fA-F]|0000)")
 class RemoteJob:
     """One job as Vertex AI describes it.
 
-    `state` is its own word (`JOB_STATE_RUNNING`), whether or not we know it. Moments are aware, in UTC, cut to
-    microseconds, None when absent. What is not `name` or `state` is read from `raw` when it is asked for, which
-    most answers of a list never are.
+    `state` is Vertex AI's value (`JOB_STATE_RUNNING`), known or not. Times are aware, in UTC, cut to microseconds, and
+    None if absent. Everything except `name` and `state` is read from `raw` on access, which most answers of a list
+    never need.
     """
 
     name: str
@@ -48,12 +48,12 @@ class RemoteJob:
 
     @property
     def display_name(self) -> str:
-        """What people call it."""
+        """The display name."""
         return text(self.raw.get("displayName"))
 
     @property
     def labels(self) -> dict[str, str]:
-        """Its labels; none where they are no object."""
+        """The labels, or {} if they are not an object."""
         labels = self.raw.get("labels")
         return {key: text(held) for key, held in labels.items()} if isinstance(labels, dict) else {}
 
@@ -83,21 +83,21 @@ class RemoteJob:
         return rpc_status(self.raw.get("error"))
 
 
-# ---------------------------------------------------------------- addresses
+# ---------------------------------------------------------------- URLs
 def collection_url(endpoint: str, kind: str, *, project: str, region: str) -> str:
-    """Return the address to create in or list; raises ValueError when a part of it cannot be one."""
+    """Return the URL to create in or list. Raise ValueError if a part of it is invalid."""
     return f"{parent_url(endpoint, project=project, region=region)}/{COLLECTIONS[kind]}"
 
 
 def parent_url(endpoint: str, *, project: str, region: str) -> str:
-    """Return the address below which a region's collections lie; raises ValueError when a part cannot be one."""
+    """Return the URL that contains a region's collections. Raise ValueError if a part of it is invalid."""
     if not _PROJECT.match(project):
         raise ValueError(f"“{project}” is not the id of a Google Cloud project.")
     return f"{_host(endpoint, region)}/v1/projects/{project}/locations/{region}"
 
 
 def job_url(endpoint: str, kind: str, name: str) -> str:
-    """Return the address of the job called `name`; raises ValueError when no `kind` can be called so."""
+    """Return the URL of the job `name`. Raise ValueError if that is not a valid name for `kind`."""
     if not is_name(kind, name):
         raise ValueError(f"“{name}” is not the name of a job in {COLLECTIONS[kind]}.")
     return f"{_host(endpoint, name.split('/')[3])}/v1/{name}"
@@ -116,16 +116,16 @@ def _host(endpoint: str, region: str) -> str:
 
 
 def list_query(filter: str, fields: Sequence[str]) -> dict[str, str]:  # noqa: A002 - Google's word
-    """Return the query of a list call; `fields` are names of the resource in camelCase, none = all."""
+    """Return the query of a list call. `fields` are names of the resource in camelCase; if empty, all are returned."""
     query = {"pageSize": str(PAGE_SIZE), "filter": filter, "readMask": ",".join(fields)}
     return {name: value for name, value in query.items() if value}
 
 
 # ---------------------------------------------------------------- answers
 def decode(content: bytes) -> Any:
-    """Parse JSON strictly; raises ValueError for anything else, and for what no database could store.
+    """Return strictly parsed JSON. Raise ValueError for invalid JSON, NaN, numbers out of range, and too deep nesting.
 
-    NUL and half surrogate pairs, which JSON can escape and PostgreSQL cannot store, become U+FFFD.
+    NUL and unpaired surrogates, which JSON can escape and PostgreSQL cannot store, become U+FFFD.
     """
     try:
         text = content.decode("utf-8")
@@ -136,9 +136,9 @@ def decode(content: bytes) -> Any:
 
 
 def remote_job(kind: str, value: object) -> RemoteJob:
-    """Read one job; raises ValueError when it is not one, which is when it has no name of its kind.
+    """Return one job. Raise ValueError if the value has no name of its kind, and so is not a job.
 
-    Anything else that is odd (an unknown state, an impossible time) is kept raw or left empty.
+    Other unexpected values (an unknown state, an impossible time) are kept raw or left empty.
     """
     if not isinstance(value, dict) or not is_name(kind, value.get("name")):
         raise ValueError(f"not a member of {COLLECTIONS[kind]}")
@@ -147,7 +147,7 @@ def remote_job(kind: str, value: object) -> RemoteJob:
 
 
 def rpc_status(value: object) -> dict[str, Any] | None:
-    """Read a google.rpc.Status; None when there is none."""
+    """Return a google.rpc.Status, or None if there is none."""
     if not value:
         return None
     if not isinstance(value, dict):
@@ -157,7 +157,7 @@ def rpc_status(value: object) -> dict[str, Any] | None:
 
 
 def page(kind_key: str, value: object) -> tuple[list[Any], str]:
-    """Return (items under `kind_key`, token of the next page or ""); raises ValueError when it is not a page."""
+    """Return (items under `kind_key`, token of the next page or ""). Raise ValueError if it is not a page."""
     if not isinstance(value, dict):
         raise ValueError("not a page of a list")
     items, token = value.get(kind_key) or [], value.get("nextPageToken") or ""
@@ -167,9 +167,9 @@ def page(kind_key: str, value: object) -> tuple[list[Any], str]:
 
 
 def moment(value: object) -> datetime | None:
-    """Read an RFC 3339 timestamp, cut to microseconds, as an aware datetime in UTC; None when it is not one.
+    """Return an RFC 3339 timestamp, cut to microseconds, as an aware datetime in UTC, or None if it is not one.
 
-    None too for what cannot be a time in the life of a job, such as year 1, which not every time zone can show.
+    Also return None for a time that is impossible for a job, such as year 1, which not every time zone can represent.
     """
     if not isinstance(value, str) or "T" not in value:
         return None
@@ -180,22 +180,22 @@ def moment(value: object) -> datetime | None:
 
 
 def timestamp(value: datetime) -> str:
-    """Write an aware datetime as Google's filters read it: `2026-11-21T08:00:00.123456Z`."""
+    """Return an aware datetime in the format of Google's filters: `2026-11-21T08:00:00.123456Z`."""
     return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def state_word(value: object) -> str:
-    """Read a state as Vertex AI writes it, cut to what a column holds, so that it equals what was kept of it."""
+    """Return a state as Vertex AI writes it, cut to the length of its column, so that it equals the stored value."""
     return bounds.bounded(text(value), MAX_STATE_CHARACTERS)
 
 
 def quoted(value: str) -> str:
-    """Write `value` as a string of Google's filter language."""
+    """Return `value` as a string of Google's filter language."""
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def whole(value: object) -> int | None:
-    """Read an integer, also when it is written as a string (int64 in proto3 JSON); None when it is not one."""
+    """Return an integer, which may be written as a string (int64 in proto3 JSON), or None if it is not one."""
     if isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,19}", value):
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
@@ -207,7 +207,7 @@ def mapping(value: object) -> Mapping[str, Any]:
 
 
 def text(value: object) -> str:
-    """Return text as it is, anything else as its JSON, and nothing for None."""
+    """Return text unchanged, "" for None, and anything else as its JSON."""
     if isinstance(value, str):
         return value
     return "" if value is None else json.dumps(value)
