@@ -1,4 +1,4 @@
-"""What a load balancer does, in little: HTTP/1.1 over connections that stay open."""
+"""A minimal HTTP/1.1 load balancer with persistent connections."""
 
 import asyncio
 import gzip
@@ -16,7 +16,7 @@ MAX_IDLE_SECONDS = 5.0
 
 
 def free_port() -> int:
-    """Return a port of this machine that nothing listens on."""
+    """Return a free port of this machine."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -24,13 +24,13 @@ def free_port() -> int:
 
 
 def request_bytes(verb: str, path: str, headers: Mapping[str, str], body: bytes = b"") -> bytes:
-    """Return a request as it goes over the wire."""
+    """Return a request as the bytes to send."""
     lines = [f"{verb} {path} HTTP/1.1", "Host: 127.0.0.1", *(f"{name}: {value}" for name, value in headers.items())]
     return "\r\n".join([*lines, f"Content-Length: {len(body)}", "", ""]).encode() + body
 
 
 class Connection:
-    """One connection to a server on loopback; one request at a time."""
+    """A connection to a server on loopback, for one request at a time."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
@@ -38,11 +38,11 @@ class Connection:
 
     @classmethod
     async def open(cls, port: int) -> "Connection":
-        """Connect; OSError when nothing listens."""
+        """Connect. Raise OSError if nothing listens on the port."""
         return cls(*await asyncio.open_connection("127.0.0.1", port))
 
     async def ask(self, request: bytes) -> tuple[int, bytes]:
-        """Send a request; return (status, body), unpacked. EOFError when the server closes before the end."""
+        """Send a request and return (status, decompressed body). Raise EOFError if the server closes before the end."""
         self._writer.write(request)
         head = await self._reader.readuntil(b"\r\n\r\n")
         length = LENGTH.search(head)
@@ -52,13 +52,13 @@ class Connection:
         return int(head.split(b" ", 2)[1]), gzip.decompress(body) if is_packed else body
 
     def close(self) -> None:
-        """Close it."""
+        """Close the connection."""
         self._writer.close()
 
 
 @dataclass
 class Web:
-    """A web process and the connections to it; `is_open`: whether it gets requests."""
+    """A web process and its connections. `is_open` is whether it gets requests."""
 
     port: int
     process: "subprocess.Popen[bytes]"
@@ -67,7 +67,10 @@ class Web:
     idle: list[Connection] = field(default_factory=list)
 
     def connection(self) -> Connection | None:
-        """Return an open connection; one that was idle for long is closed, before the server closes it."""
+        """Return an open idle connection, or None.
+
+        Connections idle for too long are closed before the server does so.
+        """
         while self.idle:
             connection = self.idle.pop()
             if time.monotonic() - connection.used_at < MAX_IDLE_SECONDS:
@@ -77,7 +80,7 @@ class Web:
 
 
 class Balancer:
-    """Gives each request to the web process that has the fewest to answer; counts answers and what they took."""
+    """Sends each request to the web process with the fewest requests in flight. Records responses and latencies."""
 
     def __init__(self, start: Callable[[int], "subprocess.Popen[bytes]"], ports: list[int]) -> None:
         self.start = start
@@ -86,7 +89,7 @@ class Balancer:
         self.waits: dict[str, list[float]] = {"page": [], "submission": []}
 
     async def send(self, what: str, request: bytes) -> tuple[int, bytes]:
-        """Return (status, body); 0 for a request that was not answered."""
+        """Send a request and return (status, body). The status is 0 if there was no response."""
         web = min((web for web in self.webs if web.is_open), key=lambda web: web.in_flight)
         web.in_flight += 1
         began, status, body = time.monotonic(), 0, b""
@@ -103,10 +106,10 @@ class Balancer:
         return status, body
 
     async def restart(self, web: Web) -> None:
-        """Start a successor; once that is ready it takes the requests, and the old process answers its last and ends.
+        """Replace a process: start a successor, send it new requests once ready, let the old one finish, and end that.
 
-        That is how Cloud Run and a Deployment of Kubernetes replace a process (maxSurge 1, maxUnavailable 0, which its
-        defaults make of two replicas).
+        Cloud Run and a Kubernetes Deployment replace a process in the same way (maxSurge 1 and maxUnavailable 0, which
+        the Kubernetes defaults give for two replicas).
         """
         port = free_port()
         successor = Web(port, await asyncio.to_thread(self.start, port))

@@ -1,4 +1,4 @@
-"""The tables in which races are told: what was measured, both sides, their ratio, and the target where there is one."""
+"""Tables of benchmark results: the measure, both sides, their ratio, and the target if there is one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Row:
-    """One line. `ratio` is already ours against theirs in the way that `against` words it; a target is at most."""
+    """One line. `ratio` compares ours with theirs in the way that `against` describes. `target` is an upper bound."""
 
     what: str
     ours: float
@@ -46,7 +46,7 @@ def _ratio(value: float) -> str:
 
 @dataclass
 class Figure:
-    """One line of a list. `limit`: at least this where `is_rate`, else at most; None: told without a target."""
+    """One line of a list. `limit` is a minimum if `is_rate`, else a maximum; None if there is no target."""
 
     what: str
     measured: float
@@ -66,7 +66,7 @@ class Figure:
 
 
 def tell(figures: Sequence[Figure]) -> int:
-    """Print the list with its verdicts; return the program's exit code."""
+    """Print the list with the results and return the exit code of the program."""
     print(f"{'what':<64}{'measured':>11} {'':<6}{'target':>16}  verdict")
     print("\n".join(map(str, figures)))
     return 0 if all(figure.is_kept for figure in figures) else 1

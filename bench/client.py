@@ -1,7 +1,8 @@
 """The client race: jobs.vertex against Google's generated client and its SDK, on one local server, in one run.
 
-Every contender is a program of its own in `bench/contenders/`; the server answers all of them with the same bytes, so
-what differs is what each one needs to ask and to read. Times are of whole processes, memory is their peak.
+Every contender is a separate program in `bench/contenders/`. The server sends the same bytes to all of them, so the
+results differ only by the cost of sending requests and parsing responses. Times are of whole processes, and memory is
+their peak.
 """
 
 import json
@@ -28,13 +29,13 @@ from bench.contenders.task import BODY, JOB_COUNT, NAME  # noqa: E402
 CONTENDERS = {"ours": "jobs.vertex", "generated": "generated client, REST", "sdk": "high-level SDK, REST"}
 ROUNDS = 3
 ENOUGH_SECONDS = 50
-"""No further round begins after this, so that a busy machine ends the race within two minutes."""
+"""No further round starts after this, so that the race ends within two minutes on a busy machine."""
 PAGE = 100
 MAX_SECONDS = 40
 
 
 def job(number: int) -> dict[str, Any]:
-    """Return one running job as Vertex AI tells of it."""
+    """Return one running job as Vertex AI returns it."""
     return {
         "name": f"{NAME}{number + 10**18}",
         "displayName": f"penguins-{number}",
@@ -48,7 +49,7 @@ def job(number: int) -> dict[str, Any]:
 
 
 def pages() -> dict[str, bytes]:
-    """Return {page token: answer} of the list of all jobs."""
+    """Return {page token: response} for the list of all jobs."""
     answers = {}
     for first in range(0, JOB_COUNT, PAGE):
         following = str(first + PAGE) if first + PAGE < JOB_COUNT else ""
@@ -58,7 +59,7 @@ def pages() -> dict[str, bytes]:
 
 
 class Answering(BaseHTTPRequestHandler):
-    """Answers from memory in one write, so that the server costs the contenders as little as possible."""
+    """Answers from memory in one write, so that the server slows the contenders as little as possible."""
 
     protocol_version = "HTTP/1.1"
     one = json.dumps(job(0)).encode()
@@ -85,7 +86,7 @@ class Answering(BaseHTTPRequestHandler):
 
 @contextmanager
 def serving() -> Iterator[str]:
-    """Serve on a free port of this machine; yields the address."""
+    """Serve on a free port of this machine and yield the address."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Answering)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever)
@@ -98,7 +99,7 @@ def serving() -> Iterator[str]:
 
 @dataclass
 class Result:
-    """One contender's figures, each the median of its rounds."""
+    """The results of one contender, each the median of its rounds."""
 
     start_seconds: float
     peak_mib: float
@@ -106,7 +107,7 @@ class Result:
 
 
 def run(contender: str, verb: str, url: str) -> tuple[float, float, str]:
-    """Run a contender once; return (seconds, peak MiB, what it printed)."""
+    """Run a contender once and return (seconds, peak MiB, output)."""
     command = [sys.executable, str(ROOT / "bench" / "contenders" / f"{contender}.py"), verb, url]
     environment = os.environ | {"PYTHONPATH": str(ROOT), "NO_GCE_CHECK": "true"}
     began = time.perf_counter()
@@ -126,11 +127,11 @@ def run(contender: str, verb: str, url: str) -> tuple[float, float, str]:
 
 
 def measure(url: str) -> dict[str, Result]:
-    """Let the contenders run in turns, so that a busy moment of the machine hits all of them."""
+    """Run the contenders in turns, so that a busy moment of the machine affects all of them."""
     starts: dict[str, list[tuple[float, float, str]]] = {contender: [] for contender in CONTENDERS}
     lists: dict[str, list[float]] = {contender: [] for contender in CONTENDERS}
     for contender in CONTENDERS:
-        run(contender, "start", url)  # the first start reads the disk
+        run(contender, "start", url)  # warms the disk cache
     began = time.perf_counter()
     for _ in range(ROUNDS):
         if starts["sdk"] and time.perf_counter() - began > ENOUGH_SECONDS:
@@ -149,7 +150,7 @@ def measure(url: str) -> dict[str, Result]:
 
 
 def main() -> None:
-    """Run the race and print the table; takes about a minute."""
+    """Run the race and print the table. Takes about a minute."""
     with serving() as url:
         results = measure(url)
     ours = results.pop("ours")

@@ -1,8 +1,8 @@
-"""The emulator's figures: creating, listing and memory with 10,000 jobs, and a job that floods its log.
+"""Benchmarks of the emulator: create, list and memory with 10,000 jobs, and a job that floods its log.
 
-Run as a script; prints a table of what is asked for and what was measured, and fails if a limit is missed. One client
-and the emulator work in turns, so how many jobs are created in a second of their CPU time is what an idle machine does
-in a second; by the clock it is less as soon as something else runs.
+Run as a script. It prints a table of limits and measurements, and fails if a limit is missed. One client and the
+emulator work in turns, so the number of jobs created per second of their CPU time is what an idle machine creates in a
+second. By the clock, it is less whenever something else runs.
 """
 
 import http.client
@@ -30,13 +30,13 @@ FLOOD_LINES = 400_000
 
 
 class Client:
-    """One kept connection."""
+    """A persistent connection."""
 
     def __init__(self, address: str) -> None:
         self._connection = http.client.HTTPConnection(address, timeout=60)
 
     def call(self, verb: str, path: str, body: Any = None) -> Any:
-        """Send a request, return its JSON."""
+        """Send a request and return its JSON."""
         self._connection.request(verb, path, None if body is None else json.dumps(body))
         answer = self._connection.getresponse()
         content = answer.read()
@@ -45,7 +45,7 @@ class Client:
 
 
 def job(number: int, command: list[str] | None = None) -> dict[str, Any]:
-    """A body such as the site sends."""
+    """Return a body like those that the site sends."""
     container = {"imageUri": "us-docker.pkg.dev/p/r/i", "args": ["--epochs", "40"]}
     container |= {"command": command} if command else {}
     pool = {"machineSpec": {"machineType": "n1-standard-4"}, "replicaCount": "1", "containerSpec": container}
@@ -67,7 +67,7 @@ def memory_mib(pid: int) -> float:
 
 
 def timed(client: Client, path: str) -> float:
-    """Return the median of the milliseconds that a list takes."""
+    """Return the median duration of a list request in milliseconds."""
     spans = []
     for _ in range(21):
         start = time.perf_counter()
@@ -77,13 +77,13 @@ def timed(client: Client, path: str) -> float:
 
 
 def cpu_seconds(pid: int) -> float:
-    """Return the CPU time that this process and the other have used so far."""
+    """Return the CPU time used so far by this process and the other."""
     other = psutil.Process(pid).cpu_times()
     return time.process_time() + other.user + other.system
 
 
 def creating(client: Client, pid: int) -> list[Figure]:
-    """Create the jobs."""
+    """Measure creating the jobs."""
     start, spent = time.perf_counter(), cpu_seconds(pid)
     for number in range(COUNT):
         client.call("POST", JOBS, job(number))
@@ -95,7 +95,7 @@ def creating(client: Client, pid: int) -> list[Figure]:
 
 
 def listing(client: Client) -> list[Figure]:
-    """Read them in pages."""
+    """Measure listing the jobs in pages."""
     last, token = JOBS + "?pageSize=100", ""
     for _ in range(PAGES - 1):
         token = client.call("GET", f"{JOBS}?pageSize=100&pageToken={token}")["nextPageToken"]
@@ -109,7 +109,7 @@ def listing(client: Client) -> list[Figure]:
 
 
 def flood(client: Client, pid: int) -> list[Figure]:
-    """Run a job that writes as fast as it can while another request is answered now and then."""
+    """Run a job that logs as fast as it can, and measure other requests meanwhile."""
     code = f"for n in range({FLOOD_LINES}): print('x' * 200, n)"
     made = client.call("POST", JOBS, job(COUNT, ["python", "-c", code]))
     worst, peak = 0.0, 0.0
@@ -129,7 +129,7 @@ def flood(client: Client, pid: int) -> list[Figure]:
 
 
 def measure(state: str, *, options: tuple[str, ...], parts: tuple[str, ...]) -> list[Figure]:
-    """Start an emulator, measure, stop it."""
+    """Start an emulator, measure, and stop it."""
     command = [sys.executable, "-m", "emulator", "--port", "0", "--state", state, *options]
     started = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
@@ -152,7 +152,7 @@ def measure(state: str, *, options: tuple[str, ...], parts: tuple[str, ...]) -> 
 
 
 def main() -> int:
-    """Measure everything; return 1 if a limit is missed."""
+    """Measure everything. Return 1 if a limit is missed."""
     with tempfile.TemporaryDirectory() as state:
         figures = measure(state, options=("--scripted",), parts=("list",))
         figures += measure(state, options=("--speed", "100000"), parts=("flood",))

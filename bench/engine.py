@@ -1,7 +1,7 @@
-"""The engine race: this engine against polling with Google's SDK, ten thousand active jobs, one emulator, one run.
+"""The engine race: Trainboard's engine against polling with Google's SDK, 10,000 active jobs, one emulator, one run.
 
-Then one worker watches all of them at the usual pace and within Google's quota while somebody preempts and cancels
-some, and jobs are submitted. Prints a table and fails if a figure misses its limit.
+Afterwards one worker polls all jobs at the normal rate and within Google's quota while some are preempted and
+cancelled, and jobs are submitted. Prints a table and fails if a figure misses its limit.
 """
 
 import json
@@ -33,9 +33,9 @@ COUNT = int(os.environ.get("BENCH_JOBS", "10000"))
 CREATORS = 4
 ROUNDS = 3
 ENOUGH_SECONDS = 120
-"""No further round begins after this."""
+"""No further round starts after this."""
 MAX_SECONDS = 345
-"""Then the race is stopped, whatever it is at."""
+"""The race is stopped after this."""
 ENDS = time.monotonic() + MAX_SECONDS
 JOBS = f"/v1/projects/{PROJECT}/locations/{REGION}/customJobs"
 CHANGES_PER_SECOND = 5.0
@@ -43,14 +43,14 @@ QUOTA = 600
 
 
 class Cloud:
-    """The emulator as a process of its own, told to play long jobs on a clock that we push on."""
+    """The emulator in its own process, with scripted long jobs and a clock that this program advances."""
 
     def __init__(self, url: str) -> None:
         self.url = url
         self.names: list[str] = []
 
     def call(self, verb: str, path: str, body: Any = None) -> Any:
-        """Send a request and return its JSON; None where it is refused."""
+        """Send a request and return its JSON, or None if it is refused."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data=data, method=verb)
         try:
@@ -60,7 +60,7 @@ class Cloud:
             return None
 
     def fill(self) -> float:
-        """Create the jobs and let all of them run; return how long it took."""
+        """Create the jobs and start all of them. Return the duration."""
         body = json.loads((ROOT / "bench/contenders/job.json").read_text())
         labels = body["labels"] | {"trainboard_instance": "bench"}
         began = time.perf_counter()
@@ -75,14 +75,14 @@ class Cloud:
         return time.perf_counter() - began
 
     def calls(self) -> dict[str, int]:
-        """How often each method was called."""
+        """Return the number of calls of each method."""
         told = self.call("GET", f"/_emulator/truth?job={self.names[0]}")["calls"]
         return {name: count for name, count in told.items() if name.startswith("customJobs")}
 
 
 @contextmanager
 def emulator(folder: Path) -> Iterator[Cloud]:
-    """Run it on a free port."""
+    """Run the emulator on a free port."""
     command = [sys.executable, "-m", "emulator", "--port", "0", "--state", str(folder), "--scripted"]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -104,7 +104,7 @@ def run(program: str, *arguments: str, environment: dict[str, str]) -> "subproce
 
 
 def result(contender: "subprocess.Popen[str]") -> Any:
-    """Wait for a contender, not for ever, and return the last line that it printed, as JSON."""
+    """Wait for a contender, up to a limit, and parse the last line of its output as JSON."""
     try:
         printed, _ = contender.communicate(timeout=max(ENDS - time.monotonic(), 1))
     except subprocess.TimeoutExpired:
@@ -117,7 +117,7 @@ def result(contender: "subprocess.Popen[str]") -> Any:
 
 
 def disturb(cloud: Cloud, until: threading.Event) -> int:
-    """Preempt jobs and cancel some, in turns, while the emulator's clock goes with the wall's; return how many."""
+    """Preempt and cancel jobs in turns while advancing the emulator's clock in real time. Return the number."""
     dice, names = random.Random(5), list(cloud.names)
     dice.shuffle(names)
     began, count = time.time(), 0
@@ -134,16 +134,16 @@ def disturb(cloud: Cloud, until: threading.Event) -> int:
 
 # ---------------------------------------------------------------- the three measurements
 def race(cloud: Cloud, folder: str, environment: dict[str, str]) -> list[Figure]:
-    """Observe all jobs as fast as each side can, in turns; what counts is the middle of the rounds' own ratios.
+    """Observe all jobs as fast as each side can, in turns. The result is the median of the ratios of the rounds.
 
-    A round in which the machine was busy with something else hits all sides, and CPU time hardly at all.
+    A round on a busy machine affects all sides, and hardly affects CPU time.
     """
     rounds: list[dict[str, dict[str, float]]] = []
     began = time.monotonic()
     while len(rounds) < ROUNDS and not (rounds and time.monotonic() - began > ENOUGH_SECONDS):
         told = {"ours": result(run("watcher.py", "race", cloud.url, folder, environment=environment))}
         if not rounds:
-            calls = cloud.calls()["customJobs.list"] / (CYCLES + 2)  # one more to warm up, and one that makes the rows
+            calls = cloud.calls()["customJobs.list"] / (CYCLES + 2)  # one to warm up, one that writes the rows
         for verb in ("get", "list"):
             told[verb] = result(run("poller.py", verb, cloud.url, environment={}))
         rounds.append(told)
@@ -176,7 +176,7 @@ def race(cloud: Cloud, folder: str, environment: dict[str, str]) -> list[Figure]
 
 
 def scale(cloud: Cloud, folder: str, environment: dict[str, str]) -> list[Figure]:
-    """One worker and a stream of changes."""
+    """Measure one worker with a stream of changes."""
     before = cloud.calls()
     contender = run("watcher.py", "scale", cloud.url, folder, environment=environment)
     assert contender.stdout is not None
@@ -202,7 +202,7 @@ def scale(cloud: Cloud, folder: str, environment: dict[str, str]) -> list[Figure
 
 
 def submissions(cloud: Cloud, folder: str, environment: dict[str, str]) -> list[Figure]:
-    """As fast as it goes, without a limit on calls; Google's own limit for a region stands beside it."""
+    """Measure submissions without a rate limit, listed next to Google's own limit for a region."""
     ours = result(run("watcher.py", "submit", cloud.url, folder, environment=environment))
     return [
         Figure("requests written, one thread", ours["requests_per_second"], "/s"),
@@ -217,7 +217,7 @@ def submissions(cloud: Cloud, folder: str, environment: dict[str, str]) -> list[
 
 
 def main() -> int:
-    """Measure everything; return 1 if a limit is missed."""
+    """Measure everything. Return 1 if a limit is missed."""
     with (
         tempfile.TemporaryDirectory() as folder,
         redis.running("embedded") as broker,

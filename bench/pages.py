@@ -1,10 +1,9 @@
-"""Every page, sweep and poll at ten thousand jobs and at many more, on PostgreSQL, with Django's admin beside it.
+"""Every page, sweep and poll at ten thousand jobs and at many more, on PostgreSQL, compared with Django's admin.
 
-Run as a script; BENCH_ROWS is the number of jobs, 200,000 unless set; a million takes about ten minutes. Prints what
-each page takes at both sizes (median and 95th percentile), their ratio, queries and bytes, and fails if a target is
-missed. Times are those of a request inside Django, without a web server and the network: what this process and its
-database session have computed, so that other programs on the machine count little (by the clock where there is no
-/proc).
+Run as a script. BENCH_ROWS is the number of jobs (default 200,000; a million takes about ten minutes). It prints the
+duration of each page at both sizes (median and 95th percentile), their ratio, queries and bytes, and fails if a target
+is missed. Times are those of a request inside Django, without a web server and the network. They are CPU times of this
+process and its database session, so that other programs on the machine have little effect (wall time without /proc).
 """
 
 import gc
@@ -55,14 +54,14 @@ LARGE = int(os.environ.get("BENCH_ROWS", "200000"))
 ROUNDS = 12
 PAGE_MS, WORK_MS, MAX_GROWTH, MAX_BYTES = 100, 50, 1.3, 150_000
 NOTICEABLE_MS = 20
-"""Less growth is within what times of a page differ by, or a search that has more to search than the small site has."""
+"""Smaller growth is within the variation of a page, or comes from a search with more rows to search."""
 MIN_ADMIN_RATIO = 10
-"""How many times quicker the history is than the same list in Django's admin with a million jobs, at least."""
+"""Minimum ratio of the admin's duration for the same list to the history's, with a million jobs."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What one thing took: milliseconds (`computed`), queries, bytes."""
+    """Measurements of one call: milliseconds (as `computed` counts them), queries, bytes."""
 
     median: float
     p95: float
@@ -71,7 +70,7 @@ class Measured:
 
 
 def computed() -> float:
-    """Return the milliseconds that this process and its session of the database have computed so far."""
+    """Return the milliseconds of CPU time used so far by this process and its database session."""
     assert connection.connection is not None
     session = Path(f"/proc/{connection.connection.info.backend_pid}/schedstat")
     if not session.exists():
@@ -80,10 +79,10 @@ def computed() -> float:
 
 
 def measure(call: Callable[[], int], rounds: int = ROUNDS) -> Measured:
-    """Time a call, which returns the bytes of its answer; the first two are not counted.
+    """Time a call that returns the size of its response. The first two calls are not counted.
 
-    In every fourth round the process has forgotten what it keeps for some seconds, so that the 95th percentile is that
-    of a first visit, and the median that of a visit of many.
+    Every fourth round starts with empty caches, so that the 95th percentile is that of a first visit, and the median
+    that of a later one.
     """
     call()
     with CaptureQueriesContext(connection) as queries:
@@ -100,7 +99,7 @@ def measure(call: Callable[[], int], rounds: int = ROUNDS) -> Measured:
 
 
 def pages(world: many_jobs.World) -> dict[str, Callable[[], int]]:
-    """Return a request of every page, with its filters, by its name."""
+    """Return {name: request} for every page with its filters."""
     browsers = {name: Client(SERVER_NAME="localhost") for name in (MEMBER, MANAGER, ADMIN)}
     for name, browser in browsers.items():
         browser.force_login(User.objects.get(username=name))
@@ -118,7 +117,7 @@ def pages(world: many_jobs.World) -> dict[str, Callable[[], int]]:
 
 
 def work() -> dict[str, Callable[[], int]]:
-    """Return what beat runs every few seconds, and the reads of one poll, without calls to Vertex AI and a broker."""
+    """Return the periodic tasks and the reads of one poll, without calls to Vertex AI or a broker."""
     scope = Scope.objects.filter(kind=Job.Kind.CUSTOM_JOB).order_by("pk")[0]
 
     def sweep() -> int:
@@ -143,7 +142,7 @@ def work() -> dict[str, Callable[[], int]]:
 
 
 def peer() -> Callable[[], int]:
-    """Return the list of jobs in Django's admin as it comes: its count, its filters, the newest first."""
+    """Return a request for the list of jobs in Django's default admin, with count and filters, newest first."""
 
     class Plain(admin.ModelAdmin):  # type: ignore[type-arg]
         list_display = ["display_name", "team", "owner", "strategy", "state", "requested_at", "ended_at"]
@@ -164,7 +163,7 @@ def peer() -> Callable[[], int]:
 
 
 def race(*calls: Callable[[], int]) -> list[float]:
-    """Return the median milliseconds of each call by the clock; counting in the admin uses other cores too."""
+    """Return the median wall time of each call in milliseconds, because counts in the admin use several cores."""
     times: list[list[float]] = [[] for _ in calls]
     for _ in range(5):
         for call, own in zip(calls, times, strict=True):
@@ -175,7 +174,7 @@ def race(*calls: Callable[[], int]) -> list[float]:
 
 
 def faults(large: Measured, small: Measured, limit: float) -> list[str]:
-    """Return which targets are missed, in words."""
+    """Return descriptions of the missed targets."""
     shows_alike = large.size <= MAX_GROWTH * small.size
     has_grown = large.median > MAX_GROWTH * small.median and large.median - small.median > NOTICEABLE_MS and shows_alike
     return [
@@ -191,7 +190,7 @@ def faults(large: Measured, small: Measured, limit: float) -> list[str]:
 
 
 def show(small: dict[str, Measured], large: dict[str, Measured]) -> bool:
-    """Print a line for each; return whether a target was missed."""
+    """Print a line for each. Return whether a target was missed."""
     sizes = f"{SMALL:>14,}{LARGE:>18,}"
     print(f"{'milliseconds, median and p95':<56}{sizes}{'ratio':>8}{'queries':>9}{'bytes':>9}")
     is_missed = False
@@ -206,14 +205,14 @@ def show(small: dict[str, Measured], large: dict[str, Measured]) -> bool:
 
 
 def main() -> int:
-    """Fill the database, measure, multiply it, measure again; return 1 if a target is missed."""
+    """Fill the database, measure, multiply the jobs, and measure again. Return 1 if a target is missed."""
     logging.disable(logging.INFO)
     call_command("migrate", verbosity=0)
-    connection.settings_dict["CONN_MAX_AGE"] = 300  # as the site has it
+    connection.settings_dict["CONN_MAX_AGE"] = 300  # as on the site
     world = many_jobs.fill(database_now(), jobs=SMALL)
-    sum(count_all())  # else the history has no charts
+    sum(count_all())  # the history needs it for its charts
     User.objects.create_superuser(ADMIN)
-    multiply_jobs.multiply(1)  # brings the statistics up to date
+    multiply_jobs.multiply(1)  # updates the statistics
     calls = pages(world) | work()
     gc.collect()
     gc.freeze()

@@ -1,9 +1,9 @@
-"""A rolling restart under load: two web, two worker and two sender processes while people watch and submit.
+"""A rolling restart under load: two web, two worker and two sender processes while users watch and submit.
 
-Run as a script; BENCH_WATCHERS is the number of people with an open board (200), BENCH_SUBMISSIONS how many jobs are
-requested a minute (300), both in twenty teams. PostgreSQL, Redis and the emulator run beside the site. Requests are
-given to the web processes as a load balancer does: a successor gets them once it says that it is ready, and the process
-that it replaces gets no new ones and is asked to stop after its last. Workers are restarted one after another.
+Run as a script. BENCH_WATCHERS is the number of users with an open board (200), BENCH_SUBMISSIONS the number of jobs
+requested per minute (300), both in twenty teams. PostgreSQL, Redis and the emulator run beside the site. Requests are
+sent to the web processes as a load balancer does: a successor gets them once it is ready, and the replaced process gets
+no new ones and is stopped after its last. Workers are restarted one after another.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ os.environ |= {
     "TRAINBOARD_VERTEX_ENDPOINT": f"http://127.0.0.1:{EMULATOR_PORT}",
     "DATABASE_URL": postgres.url(Path(STATE.name)),
     "DJANGO_SETTINGS_MODULE": "dashboard.settings",
-    "PYTHONDONTWRITEBYTECODE": "",  # the image holds its modules compiled
+    "PYTHONDONTWRITEBYTECODE": "",  # the image contains compiled modules
 } | {f"TRAINBOARD_{each}_PER_MINUTE": "100000" for each in RATES}
 import django  # noqa: E402
 
@@ -81,7 +81,7 @@ def start_web(port: int) -> "subprocess.Popen[bytes]":
 
 
 def start_part(name: str) -> "subprocess.Popen[bytes]":
-    """Start a worker or Celery's clock as deploy/start.sh does."""
+    """Start a worker or Celery beat as deploy/start.sh does."""
     celery = ("-m", "celery", "-A", "dashboard.celery", "--quiet", "--skip-checks")
     if name == "beat":
         return start(*celery, "beat", "--pidfile=", "--loglevel", "ERROR")
@@ -99,14 +99,14 @@ def _answers(url: str) -> bool:
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody who watches, and whose program submits."""
+    """A user who watches the board, and whose program submits jobs."""
 
     cookie: str
     token: str
 
 
 def make_people() -> list[Person]:
-    """Write twenty teams of ten and sign everybody in."""
+    """Create twenty teams of ten users and sign everybody in."""
     people = []
     for number in range(TEAMS * TEAM_SIZE):
         index = number % TEAMS
@@ -123,7 +123,7 @@ def make_people() -> list[Person]:
 
 
 async def watch(balancer: Balancer, person: Person, begins: float, ends: float) -> None:
-    """Ask for the live part of the board as a browser does, until the end."""
+    """Poll the live part of the board as a browser does, until the end."""
     version, at = "", begins
     while at < ends:
         await asyncio.sleep(max(0.0, at - time.monotonic()))
@@ -135,7 +135,7 @@ async def watch(balancer: Balancer, person: Person, begins: float, ends: float) 
 
 
 async def submit(balancer: Balancer, people: list[Person], spec: dict[str, Any]) -> None:
-    """Request jobs at an even pace, each in the name of the next person."""
+    """Request jobs at a constant rate, each as the next user."""
     sent, began = [], time.monotonic()
     for number in range(SUBMISSIONS * SECONDS // 60):
         at = began + number * 60 / SUBMISSIONS
@@ -161,7 +161,7 @@ async def restart_all(balancer: Balancer, parts: dict[str, "subprocess.Popen[byt
 
 
 async def push_clock() -> None:
-    """Let the emulator's clock follow the wall's."""
+    """Advance the emulator's clock in real time."""
     connection = await Connection.open(EMULATOR_PORT)
     while True:
         body = json.dumps({"now": time.time()}).encode()
@@ -183,14 +183,14 @@ async def run(
 
 
 async def all_sent() -> None:
-    """Wait until Vertex AI has every job that was requested."""
+    """Wait until Vertex AI has every requested job."""
     ends = time.monotonic() + SENT_WITHIN_SECONDS
     while time.monotonic() < ends and await Job.objects.filter(remote_name="").aexists():
         await asyncio.sleep(0.5)
 
 
 def figures(balancer: Balancer) -> list[Figure]:
-    """Return what people waited for, what failed, and how the jobs of the site match the emulator's."""
+    """Return latencies, failures, and how the jobs of the site match the emulator's."""
     with urllib.request.urlopen(f"http://127.0.0.1:{EMULATOR_PORT}/_emulator/truth", timeout=60) as answer:
         lives = Counter(life["document"]["labels"]["trainboard_job"] for life in json.loads(answer.read())["jobs"])
     asked, rows = balancer.answers["submission", 201], {str(pk) for pk in Job.objects.values_list("pk", flat=True)}
@@ -214,7 +214,7 @@ def figures(balancer: Balancer) -> list[Figure]:
 
 
 def main() -> int:
-    """Start everything, run, and tell; return 1 if a target is missed."""
+    """Start everything, run, and print the results. Return 1 if a target is missed."""
     logging.disable(logging.INFO)
     call_command("migrate", verbosity=0)
     call_command("collectstatic", verbosity=0, interactive=False)

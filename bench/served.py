@@ -1,7 +1,7 @@
-"""The served site: its history against Flower's list of as many tasks, and a board that a thousand people have open.
+"""The served site: its history against Flower's list of as many tasks, and a board kept open by a thousand users.
 
-Run as a script; BENCH_JOBS is the number of jobs, 100,000 unless set, BENCH_VIEWERS that of viewers. Both servers have
-the same jobs and are asked over HTTP, one at a time. Then every viewer opens the board, and asks every three seconds.
+Run as a script. BENCH_JOBS is the number of jobs (default 100,000), BENCH_VIEWERS that of viewers. Both servers have
+the same jobs and get requests one at a time. Then every viewer opens the board and polls it every three seconds.
 """
 
 import asyncio
@@ -56,16 +56,16 @@ VIEWERS = int(os.environ.get("BENCH_VIEWERS", "1000"))
 SECONDS, INTERVAL, CONNECTIONS = 30, 3.0, 32
 ROUNDS = 10
 MIN_RATIO = 10
-"""How many times quicker than Flower's the site's pages are, at least."""
+"""Minimum ratio of the duration of Flower's pages to that of the site's."""
 MAX_WAIT_MS = 1_000
-"""The 95th percentile of what a viewer waits for an answer."""
+"""Maximum 95th percentile of the time that a viewer waits for a response."""
 START_SECONDS = 120
 VERSION = re.compile(rb"X-Shown-Version[^0-9a-f]+([0-9a-f]{20})")
 
 
 @contextmanager
 def server(port: int, *command: str) -> Iterator[None]:
-    """Run a server and wait until it accepts connections; it is ended afterwards."""
+    """Run a server in the block, after it accepts connections."""
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         waiting.until(lambda: _accepts(port), seconds=START_SECONDS, what=" ".join(command))
@@ -81,27 +81,27 @@ def _accepts(port: int) -> bool:
 
 
 def site(port: int) -> tuple[str, ...]:
-    """Return the command that serves the site with two processes, one for each core."""
+    """Return the command that serves the site with two processes, one per core."""
     where = ("--host", "127.0.0.1", "--port", str(port), "--workers", "2", "--blocking-threads", "4")
     return (sys.executable, "-m", "granian", *where, "--interface", "wsgi", "--no-ws", "dashboard.wsgi:application")
 
 
 def flower(port: int, state: Path) -> tuple[str, ...]:
-    """Return the command that serves Flower with a state that was kept; it looks for no worker."""
+    """Return the command that serves Flower with a saved state and without looking for workers."""
     kept = ("--persistent=True", f"--db={state}", f"--max_tasks_in_memory={2 * JOBS}", "--enable_events=False")
     celery = (sys.executable, "-m", "celery", "--broker=memory://", "flower")
     return (*celery, "--address=127.0.0.1", f"--port={port}", *kept)
 
 
 def cookie_of(username: str) -> str:
-    """Sign somebody in and return the cookie of the session."""
+    """Sign a user in and return the session cookie."""
     browser = Client()
     browser.force_login(User.objects.get(username=username))
     return f"sessionid={browser.cookies['sessionid'].value}"
 
 
 def median_ms(port: int, path: str, headers: Mapping[str, str]) -> float:
-    """Return the median milliseconds of one request after another on one connection; the first two are not counted."""
+    """Return the median duration of sequential requests on one connection, in milliseconds, without the first two."""
     connection, times = HTTPConnection("127.0.0.1", port, timeout=60), []
     for _ in range(ROUNDS + 2):
         began = time.perf_counter()
@@ -115,16 +115,17 @@ def median_ms(port: int, path: str, headers: Mapping[str, str]) -> float:
 
 
 def flower_path(start: int, search: str = "") -> str:
-    """Return where Flower's page of tasks gets fifty of them, the newest first."""
+    """Return the address from which Flower's page loads fifty tasks, newest first."""
     query = {"draw": 1, "start": start, "length": 50, "search[value]": search}
     order = {"order[0][column]": 0, "columns[0][data]": "received", "order[0][dir]": "desc"}
     return f"/tasks/datatable?{urlencode(query | order)}"
 
 
 def race(ours: int, theirs: int, cookie: str) -> list[Figure]:
-    """Return how many times quicker the history is than Flower's list of the same jobs, asked as browsers ask them.
+    """Return how many times faster the history is than Flower's list of the same jobs, requested as browsers do.
 
-    Flower's opens with the page and then its rows, and asks for rows alone after that; a search of ours for a part.
+    Opening Flower's list takes the page and then its rows; afterwards it requests only rows. A search on the site
+    requests only a part of the page.
     """
     deep = Job.objects.order_by("-requested_at", "pk")[int(0.9 * JOBS)]
     before = quote(f"{deep.requested_at.isoformat()}~{deep.pk}")
@@ -144,7 +145,7 @@ def race(ours: int, theirs: int, cookie: str) -> list[Figure]:
 
 
 def write_tasks(state: Path) -> None:
-    """Give Flower the jobs as tasks."""
+    """Add the jobs to Flower as tasks."""
     rows = Job.objects.order_by("requested_at").values_list("pk", "display_name", "state", "requested_at")
     lines = (
         json.dumps({"uuid": str(pk), "name": name, "state": state_, "received": at.timestamp()})
@@ -155,7 +156,7 @@ def write_tasks(state: Path) -> None:
 
 
 class Viewers:
-    """Many browsers that show the board; what they ask for goes over a few connections, as a proxy would send it."""
+    """Many browsers that show the board. They share a few connections, as behind a proxy."""
 
     def __init__(self, port: int, cookies: list[str]) -> None:
         self.port, self.cookies = port, cookies
@@ -165,7 +166,7 @@ class Viewers:
         self.due: asyncio.PriorityQueue[tuple[float, int]] = asyncio.PriorityQueue()
 
     async def open(self) -> float:
-        """Let all of them open the board, as fast as they are answered; return how many seconds that took."""
+        """Open the board in all browsers, as fast as the site responds. Return the seconds that this took."""
         began, rest = time.monotonic(), iter(range(VIEWERS))
 
         async def some() -> None:
@@ -179,7 +180,7 @@ class Viewers:
         return time.monotonic() - began
 
     async def watch(self) -> None:
-        """Let all of them ask until SECONDS are over."""
+        """Poll from all browsers for SECONDS."""
         now = time.monotonic()
         for viewer in range(VIEWERS):
             self.due.put_nowait((now + random.uniform(0, INTERVAL), viewer))
@@ -208,7 +209,7 @@ class Viewers:
 
 
 def watched(port: int, cookies: list[str]) -> list[Figure]:
-    """Return what viewers who keep the board open for half a minute wait for, and what they are answered."""
+    """Return latencies and responses for viewers who keep the board open for half a minute."""
     viewers = Viewers(port, cookies)
     opening = asyncio.run(viewers.open())
     asyncio.run(viewers.watch())
@@ -226,10 +227,10 @@ def watched(port: int, cookies: list[str]) -> list[Figure]:
 
 
 def main() -> int:
-    """Fill the database, start both servers, race, then let the viewers watch; return 1 if a target is missed."""
+    """Fill the database, start both servers, race, then run the viewers. Return 1 if a target is missed."""
     call_command("migrate", verbosity=0)
     many_jobs.fill(database_now())
-    sum(count_all())  # else the history has no charts
+    sum(count_all())  # the history needs it for its charts
     multiply_jobs.multiply(max(1, JOBS // 10_000))
     names = [MEMBER, MANAGER, *User.objects.values_list("username", flat=True)[:200]]
     cookies = [cookie_of(name) for name in names]

@@ -1,9 +1,9 @@
-"""The figures of specs: judging one by every rule, a round trip of the live preview, importing gcloud YAML.
+"""Benchmarks of specs: assessing one by every rule, a request of the live preview, importing gcloud YAML.
 
-Pages are what the site's WSGI application takes to answer, without the server around it and the network.
-Run as a script; prints a table of what was measured beside its target and what something else takes, and
-fails if a target is missed. All sides take turns in one process. Times are of this process's processor, so that other
-programs on the machine count little, and medians over the rounds.
+Pages are timed in the site's WSGI application, without the server around it and the network. Run as a script. It prints
+a table of measurements with their targets and with what something else takes, and fails if a target is missed. All
+sides take turns in one process. Times are CPU times of this process, so that other programs on the machine have little
+effect, and medians over the rounds.
 """
 
 import copy
@@ -49,7 +49,7 @@ from tests.support.person import compose_form  # noqa: E402
 RULES_MS, PREVIEW_MS, IMPORT_MS = 0.3, 20, 20
 ROUNDS = 25
 ENOUGH_SECONDS = 30
-"""No further round begins after this, so that a busy machine ends the race within a minute."""
+"""No further round starts after this, so that the race ends within a minute on a busy machine."""
 YAML_LINES = 200
 POOL: dict[str, Any] = {
     "machineSpec": {"machineType": "a2-highgpu-1g", "acceleratorType": "NVIDIA_TESLA_A100", "acceleratorCount": 1},
@@ -76,14 +76,14 @@ BODY: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Contender:
-    """Something to time: `times` calls a round, of `run` with what `prepare` made for that call."""
+    """A function to time: `times` calls of `run` per round, each with the value that `prepare` made for it."""
 
     times: int
     run: Callable[[Any], object]
     prepare: Callable[[], Any] = lambda: None
 
     def milliseconds(self) -> float:
-        """Return the milliseconds of one call, on average over one round."""
+        """Return the average milliseconds per call in one round."""
         given = [self.prepare() for _ in range(self.times)]
         began = time.process_time()
         for each in given:
@@ -92,19 +92,19 @@ class Contender:
 
 
 def submission() -> Submission:
-    """Return the two-pool Spot job, read anew so that nothing is remembered from the round before."""
+    """Return the Spot job with two worker pools, parsed again so that nothing is cached from the previous round."""
     job, findings = spec.read("custom_job", BODY)
     assert job is not None, findings
     return Submission("custom_job", "bench", "us-central1", job)
 
 
 def parse(_: object) -> object:
-    """Let Google's protobuf read the body."""
+    """Parse the body with Google's protobuf."""
     return json_format.ParseDict(BODY, aiplatform_v1.CustomJob.pb(aiplatform_v1.CustomJob()))
 
 
 def config() -> str:
-    """Return a gcloud YAML of YAML_LINES lines: the job's own, filled up with environment variables."""
+    """Return a gcloud YAML of YAML_LINES lines: the job itself, padded with environment variables."""
     body = copy.deepcopy(BODY["jobSpec"])
     container = body["workerPoolSpecs"][1]["containerSpec"]
     missing = YAML_LINES - _lines(body)
@@ -118,7 +118,7 @@ def _lines(body: dict[str, Any]) -> int:
 
 
 def browsers() -> tuple[Client, Client, dict[str, str]]:
-    """Make a site with one team and one engineer; return their browser, a stranger's, and the example as posted."""
+    """Create a site with one team and one engineer. Return their browser, a stranger's, and the posted example."""
     call_command("migrate", verbosity=0)
     team = Team.objects.create(name="vision", project="bench", bucket="gs://bench")
     Policy.objects.create(team=team, ask_over_usd=1)
@@ -132,7 +132,7 @@ def browsers() -> tuple[Client, Client, dict[str, str]]:
 
 
 def served(browser: Client, path: str, body: bytes = b"") -> bytes:
-    """Let the site's WSGI application answer a request with the browser's cookies: what the server does for a page."""
+    """Call the site's WSGI application with the browser's cookies, as the server does for a page."""
     statuses: list[str] = []
     answer = application(
         {
@@ -159,16 +159,16 @@ def served(browser: Client, path: str, body: bytes = b"") -> bytes:
 
 
 def contenders() -> dict[str, Contender]:
-    """Return what takes turns."""
+    """Return the contenders."""
     browser, stranger, typed = browsers()
-    connection.settings_dict["CONN_MAX_AGE"] = 300  # as the site has it; tests close theirs after each request
+    connection.settings_dict["CONN_MAX_AGE"] = 300  # as on the site; tests close connections after each request
     text = config()
     assert text.count("\n") == YAML_LINES
     assert importer.read_text(text).body["jobSpec"]["workerPoolSpecs"][1]["replicaCount"] == "3"
     keystroke = itertools.count()
 
     def form() -> bytes:
-        """What htmx sends when somebody has typed one more sign of the arguments, which are never the same again."""
+        """Return what htmx sends after one more typed character in the arguments, which are different each time."""
         return urlencode(typed | {"pool-0-args": f"--epochs 40 --seed {next(keystroke)}"}).encode()
 
     def preview(posted: bytes) -> bytes:
@@ -188,9 +188,9 @@ def contenders() -> dict[str, Contender]:
 
 
 def measure(racing: dict[str, Contender]) -> dict[str, float]:
-    """Let the contenders take turns; return the median milliseconds of each."""
+    """Run the contenders in turns and return the median milliseconds of each."""
     gc.collect()
-    gc.freeze()  # or the site would pay for walking through Google's library, which it does not import
+    gc.freeze()  # otherwise the site's collections would traverse Google's library, which it does not import
     for each in racing.values():
         each.milliseconds()  # the first call imports and compiles
     rounds: dict[str, list[float]] = {name: [] for name in racing}
@@ -217,7 +217,7 @@ def rows(took: dict[str, float]) -> list[Row]:
 
 
 def main() -> int:
-    """Race and print the table; return 1 if a target is missed. Takes about half a minute."""
+    """Run the race and print the table. Return 1 if a target is missed. Takes about half a minute."""
     with STATE:
         found = rows(measure(contenders()))
         connections.close_all()

@@ -1,4 +1,4 @@
-"""Fixtures that every test may ask for: people by role, a clock, servers; and sockets closed except to loopback."""
+"""Fixtures for all tests: users by role, a clock, servers. Network access is blocked except to loopback."""
 
 import gc
 import logging

@@ -1,8 +1,8 @@
-"""The site's settings for tests: a state folder of their own, nothing taken from the shell, no broker, no manifest.
+"""Settings for tests: a separate state folder, nothing from the shell's environment, no broker, no manifest.
 
-Only the first process of a run chooses the folder; the workers of pytest-xdist inherit it through the environment.
-`TRAINBOARD_TEST_POSTGRES=1` puts the tests on a PostgreSQL server that `tests/conftest.py` starts in that folder;
-`DATABASE_URL` puts them on a server that is already there.
+Only the first process of a run chooses the folder; workers of pytest-xdist inherit it through the environment.
+`TRAINBOARD_TEST_POSTGRES=1` runs the tests on a PostgreSQL server that `tests/conftest.py` starts in that folder, and
+`DATABASE_URL` on an existing server.
 """
 
 import os

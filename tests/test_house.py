@@ -1,6 +1,6 @@
-"""The rules of the house, kept by machine: who imports whom, how long things grow, what is documented.
+"""Tests of the house rules: imports between packages, sizes of modules and functions, and documentation.
 
-A rule that does not fit a case gets a named exception here, with its reason, and never a silent one.
+An exception to a rule is named here with its reason.
 """
 
 import ast

@@ -1,4 +1,4 @@
-"""Libraries are used by what they publish, and the lock files name all that they need."""
+"""Tests that libraries are used through their public names, and that the lock files contain all that they need."""
 
 import ast
 import importlib

@@ -1,4 +1,4 @@
-"""Every text that somebody reads is marked in the code, and translated into every language that the site offers."""
+"""Tests that every text for people is marked in the code and translated into every language that the site offers."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""Every migration lets workers of the version before it go on, and blocks nobody for long."""
+"""Tests that workers of the previous version can run after every migration, and that none blocks anybody for long."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The words of the project: those that were replaced by the field's own do not come back."""
+"""Tests of the project's vocabulary: words that were replaced by the field's terms are not used again."""
 
 import ast
 import io

@@ -1,4 +1,4 @@
-"""What the race's two sides agree on: where the jobs are, and how long and how often they are watched."""
+"""Settings shared by both sides of the race: the place of the jobs, and how long and how often they are polled."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -8,11 +8,11 @@ WATCH_SECONDS = 62.0
 INTERVAL = timedelta(seconds=20)
 SUBMISSIONS = 100
 THREADS = 4
-"""Of one worker."""
+"""Threads of one worker."""
 AHEAD_SECONDS = 600.0
-"""By how much the emulator's clock, and so ours, is ahead of the wall's: all its jobs have been let run."""
+"""Seconds by which the emulator's clock, and so ours, is ahead of the real one, after all its jobs were started."""
 
 
 def clock() -> datetime:
-    """Return the present moment of the emulator."""
+    """Return the current time of the emulator."""
     return datetime.now(UTC) + timedelta(seconds=AHEAD_SECONDS)

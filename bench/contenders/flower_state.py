@@ -1,6 +1,6 @@
-"""Write the tasks that Flower starts with: `python -m bench.contenders.flower_state STATE < tasks`, one JSON line each.
+"""Write the tasks that Flower starts with: `python -m bench.contenders.flower_state STATE < tasks`, one JSON per line.
 
-Flower keeps tasks in memory as Celery's events tell of them; this tells it of each task as a worker would have.
+Flower keeps tasks in memory, filled by Celery's events. This program sends the events that a worker would send.
 """
 
 import json
@@ -25,7 +25,7 @@ def add_task(state: EventsState, task: dict[str, Any], clock: int) -> None:
 
 
 def main() -> None:
-    """Read the tasks and write the state where the first argument says."""
+    """Read the tasks and write the state to the path in the first argument."""
     lines = sys.stdin.read().splitlines()
     state = EventsState(max_tasks_in_memory=2 * len(lines), max_workers_in_memory=10)
     for number, line in enumerate(lines):

@@ -1,6 +1,6 @@
-"""Google's SDK as a poller: `poller.py get|list URL`; prints as JSON what it observes in a second, and its CPU time.
+"""Google's SDK as a poller: `poller.py get|list URL`. Prints the jobs observed per second and the CPU time as JSON.
 
-`get` holds a job object for each and asks it for its state, `list` lists them all: the two ways that the SDK offers.
+`get` keeps an object for each job and asks for its state; `list` lists all jobs. The SDK offers these two ways.
 """
 
 import json
@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def tell(count: int, began: float, cpu: float) -> None:
-    """Print what observing `count` jobs took since the two moments."""
+    """Print the figures for observing `count` jobs since the two start times."""
     spent = {"jobs_per_second": count / (time.perf_counter() - began)}
     print(json.dumps(spent | {"cpu_ms": (time.process_time() - cpu) * 1000 / count}))
 
@@ -50,7 +50,7 @@ def _listed() -> list[aiplatform.CustomJob]:
 
 
 class _Seen:
-    """A listed job; reading `CustomJob.state` would ask for it once more."""
+    """A listed job. Reading `CustomJob.state` would request it again."""
 
     def __init__(self, job: aiplatform.CustomJob) -> None:
         self.state = job.gca_resource.state

@@ -1,4 +1,4 @@
-"""What every contender has to do."""
+"""The work of every contender."""
 
 import sys
 import time
@@ -26,12 +26,12 @@ BODY: dict[str, Any] = {
 
 
 def race(start: Callable[[str], str], lister: Callable[[str], int]) -> None:
-    """Do what the command line says once (`start`), or for two seconds (`list`) and print jobs per second."""
+    """Call `start` once, or `lister` for two seconds and print jobs per second, by the command line."""
     verb, url = sys.argv[1:]
     if verb == "start":
         assert start(url) == "JOB_STATE_RUNNING"
         return
-    assert lister(url) == JOB_COUNT  # warm
+    assert lister(url) == JOB_COUNT  # warm-up
     began, listed = time.perf_counter(), 0
     while time.perf_counter() - began < LIST_SECONDS:
         listed += lister(url)

@@ -1,7 +1,7 @@
-"""Trainboard's engine in one process: `watcher.py race|scale|submit URL FOLDER`; prints its figures as JSON.
+"""Trainboard's engine in one process: `watcher.py race|scale|submit URL FOLDER`. Prints its figures as JSON.
 
-`race` makes the rows of the jobs that the emulator has, then looks at them as fast as it can. `scale` watches them at
-the usual pace for a while, as one worker would, while somebody else changes them. `submit` requests and submits jobs.
+`race` writes rows for the jobs in the emulator, then polls them as fast as it can. `scale` polls them for a while at
+the normal rate, as one worker would, while they change. `submit` requests and submits jobs.
 """
 
 import json
@@ -36,7 +36,7 @@ from django.contrib.auth.models import User  # noqa: E402
 from django.db import connection  # noqa: E402
 from django.db.models.signals import post_save  # noqa: E402
 
-import dashboard.celery  # noqa: E402, F401 - a worker's memory holds it
+import dashboard.celery  # noqa: E402, F401 - part of a worker's memory
 from dashboard.management.demo import people as demo  # noqa: E402
 from dashboard.management.supervisor import prepare  # noqa: E402
 from jobs import requests, spec, states, steps  # noqa: E402
@@ -47,7 +47,7 @@ from jobs.upkeep import repair  # noqa: E402
 
 
 def people() -> Any:
-    """Make the tables and the people that are missing; return the team and an engineer of it."""
+    """Create missing tables and users. Return the team and one of its engineers."""
     prepare.database(lambda _: None)
     demo.create("127.0.0.1")
     Policy.objects.update(ask_over_usd=1_000_000)
@@ -55,7 +55,7 @@ def people() -> Any:
 
 
 def make_rows() -> int:
-    """Write a row with its events for each job that the emulator lists, as if we had submitted and watched it."""
+    """Write a row with its events for each job in the emulator, as if Trainboard had submitted and polled it."""
     team, owner = people()
     listed = client().list("custom_job", project=PROJECT, region=REGION, filter='labels.trainboard_instance="bench"')
     rows, events = [], []
@@ -85,27 +85,27 @@ def make_rows() -> int:
 
 
 def prepared() -> bool:
-    """Whether an earlier round made the rows."""
+    """Whether an earlier round wrote the rows."""
     return Job._meta.db_table in connection.introspection.table_names()
 
 
 @dataclass(frozen=True)
 class At:
-    """The database's clock, stopped: every answer of one poll is then written with the same time."""
+    """The database's clock, stopped, so that one poll writes every response with the same time."""
 
     moment: datetime
 
     def now(self) -> datetime:
-        """Return the moment."""
+        """Return the time."""
         return self.moment
 
     def monotonic(self) -> float:
-        """Return seconds that only grow."""
+        """Return monotonic seconds."""
         return time.monotonic()
 
 
 def race() -> dict[str, float]:
-    """Look again and again, without a pause."""
+    """Poll repeatedly without a pause."""
     count = Job.objects.count() if prepared() else make_rows()
     settings.READS_PER_MINUTE = 1_000_000
     seconds, cpu = [], []
@@ -123,9 +123,9 @@ def race() -> dict[str, float]:
 
 
 def scale() -> dict[str, float]:
-    """Be the only worker for a while, with a sweep every half second; a delay ends when the event is written."""
+    """Run as the only worker for a while, sweeping every half second. A delay ends when the event is written."""
     settings.POLL_INTERVAL = INTERVAL
-    Redis.from_url(settings.REDIS_URL).flushall()  # what the race spent shall not count here
+    Redis.from_url(settings.REDIS_URL).flushall()  # the race used up rate limits
     delays: list[float] = []
     began = clock()
 
@@ -155,7 +155,7 @@ def scale() -> dict[str, float]:
 
 
 def submit() -> dict[str, float]:
-    """Request and submit, first one after the other, then as the threads of one worker; and who comes first."""
+    """Submit jobs one at a time and in threads. `turn` is the place of another team's first job in the queue."""
     team, owner = people()
     settings.CREATES_PER_MINUTE = settings.READS_PER_MINUTE = 1_000_000
     body = json.loads((Path(__file__).parent / "job.json").read_text())

@@ -1,1 +1,1 @@
-"""Pages: one module each. A view loads with rights, does one verb or one read, and renders."""
+"""Pages, one module each. A view checks access and loads rows, then makes one change or one read, and renders."""

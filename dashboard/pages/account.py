@@ -1,4 +1,4 @@
-"""One's own account: name, password, linked sign-in providers, and the browsers that are signed in."""
+"""The user's own account: name, password, linked sign-in providers and signed-in browsers."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ from jobs.people.provider_links import list_links
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def account(request: Request) -> HttpResponse:
-    """Show the account; on POST save name, time zone and language."""
+    """Show the account. On POST, save name, time zone and language."""
     if request.method != "POST":
         return _page(request)
     form = ProfileForm(request.POST, instance=request.user, zones=zone_names())
@@ -39,7 +39,7 @@ def account(request: Request) -> HttpResponse:
 
 @require_POST
 def change_password(request: Request) -> HttpResponse:
-    """Change the password; this browser stays signed in, all others are signed out."""
+    """Change the password. Sign out every browser except this one."""
     form = PasswordChangeForm(request.user, request.POST)
     if not (request.user.has_usable_password() and form.is_valid()):
         return _page(request, {"password_form": form}, status=422)
@@ -53,7 +53,7 @@ def change_password(request: Request) -> HttpResponse:
 
 @require_POST
 def sign_out_browsers(request: Request) -> HttpResponse:
-    """Sign one browser out, or all but this one."""
+    """Sign out one browser, or all except this one."""
     key, here = request.POST.get("browser"), str(request.session.session_key)
     count = browsers.sign_out(request.user, pk=parse_key(key) if key else None, keeping=here)
     messages.success(request, _("Browsers signed out: %(count)s.") % {"count": count})
@@ -72,7 +72,7 @@ def _page(request: Request, more: dict[str, Any] | None = None, *, status: int =
     password_form = None
     if request.user.has_usable_password():
         password_form = PasswordChangeForm(request.user)
-        # Django's form takes the focus, but the page is not there for it.
+        # Django's form sets autofocus, but the page is about more than the password.
         password_form.fields["old_password"].widget.attrs.pop("autofocus", None)
     context = {
         "profile_form": profile_form,

@@ -1,4 +1,4 @@
-"""External jobs: a worker discovers them in a region, the person adopts some, and Trainboard observes those."""
+"""External jobs. A worker discovers the jobs of a region, and Trainboard observes those that a user adopts."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -31,7 +31,7 @@ NO_TEAM = gettext_lazy("You can’t adopt jobs: you are not an engineer, approve
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What the list shows of an external job."""
+    """An external job as a row of the list."""
 
     external: ExternalJob
     state: str
@@ -42,7 +42,7 @@ class Row:
 
 @require_safe
 def adopt(request: Request) -> HttpResponse:
-    """Show what the last discovery in a region found; while one is under way the list reloads itself."""
+    """Show what the last discovery in a region found. The list reloads itself while a discovery is under way."""
     by_project = _by_project(request)
     form = _form(request, request.GET, by_project)
     context = {"form": form, "now": database_now(), **_results(request, form, by_project)}
@@ -90,7 +90,7 @@ def _by_project(request: Request) -> dict[str, list[Team]]:
 
 
 def _form(request: Request, given: Any, by_project: dict[str, list[Team]]) -> PlaceForm:
-    """Return the form with what was given, else with the default project of the person's first team and its region."""
+    """Return the form with the given values, else with the default project and region of the user's first team."""
     first = next(iter(by_project.get(given.get("project", ""), ())), teams_where(request.user, "request")[0])
     defaults = {"project": first.project, "region": first.default_region}
     values = {name: given[name] for name in ("project", "region", "q") if given.get(name)}
@@ -98,7 +98,7 @@ def _form(request: Request, given: Any, by_project: dict[str, list[Team]]) -> Pl
 
 
 def _results(request: Request, form: PlaceForm, by_project: dict[str, list[Team]]) -> dict[str, Any]:
-    """Return one page of what the last discovery in the form's region found."""
+    """Return one page of the results of the last discovery in the form's region."""
     if not form.is_valid():
         return {"discovery": None}
     project, region = form.cleaned_data["project"], form.cleaned_data["region"]

@@ -1,4 +1,4 @@
-"""Personal tokens for programs: list one's own, make one, which is shown once, and revoke it."""
+"""Personal API tokens: list them, create one and show it once, revoke one."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ from jobs.requests.api_tokens import create_token, revoke_token
 @require_http_methods(["GET", "HEAD", "POST"])
 @sensitive_variables("text")
 def api_tokens(request: Request) -> HttpResponse:
-    """Show the person's tokens; on POST make one and show its text, this once."""
+    """Show the user's tokens. On POST, create one and show its text once."""
     if request.method != "POST":
         return render(request, "api_tokens.html", _context(request, TokenForm()))
     form = TokenForm(request.POST)
@@ -41,7 +41,7 @@ def api_tokens(request: Request) -> HttpResponse:
 
 @require_POST
 def revoke(request: Request, pk: str) -> HttpResponse:
-    """End a token of the person's own; 404 for any other."""
+    """Revoke one of the user's own tokens. Raise Http404 for any other token."""
     token = revoke_token(request.user, parse_key(pk), now=database_now())
     if token is None:
         raise Http404("no such token")

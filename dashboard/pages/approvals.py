@@ -1,4 +1,4 @@
-"""The approvals inbox: which jobs need an approval, and of one what it costs, why it asks, and the decision."""
+"""The approvals inbox: jobs that need an approval, and for the selected one its cost, its reasons and the decision."""
 
 import json
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ MAX_ROWS = 50
 
 @dataclass(frozen=True, slots=True)
 class AskedGroup:
-    """One group of approvers: who is in it, how many of them have approved, and how many can approve the job at all."""
+    """One group of approvers: its name, approvals needed, approvals given, and members who can approve this job."""
 
     who: str
     needed: int
@@ -44,56 +44,56 @@ class AskedGroup:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """An open approval in the list; `why_not` is why this person cannot decide, "" where they can."""
+    """An open approval in the list. `why_not` is why the user cannot decide, or "" if they can."""
 
     approval: Approval
     why_not: str
     votes: tuple[Vote, ...]
     groups: tuple[AskedGroup, ...]
     for_whom: str = ""
-    """The name of the person in whose place this person decides, "" for in their own."""
+    """Name of the person whose deputy the user is here; "" if the user decides in their own name."""
     is_needed: bool = True
-    """Whether an approval of this person would bring the job forward."""
+    """Whether an approval by this user is still needed."""
 
     @property
     def needed(self) -> int:
-        """How many approvals all groups need together."""
+        """Number of approvals that all groups need together."""
         return sum(group.needed for group in self.groups)
 
     @property
     def given(self) -> int:
-        """How many of those are given; a person counts for every group that they are in."""
+        """Number of approvals given. An approval counts once for every group that the approver is in."""
         return sum(min(group.given, group.needed) for group in self.groups)
 
     @property
     def needs_person(self) -> bool:
-        """Whether it waits for this person."""
+        """Whether the approval waits for this user."""
         return not self.why_not and self.is_needed
 
     @property
     def who(self) -> str:
-        """Who may decide."""
+        """Names of the groups that may decide."""
         return who_decides(self.approval)
 
     @property
     def job(self) -> Job:
-        """The job that asks."""
+        """The job that needs the approval."""
         return self.approval.job
 
     @property
     def key(self) -> str:
-        """What the address calls it."""
+        """Identifier of the approval in the address."""
         return str(self.approval.job_id)
 
 
 @require_safe
 def approvals(request: Request) -> HttpResponse:
-    """Show the open approvals of the person's teams, oldest first, and one of them in full."""
+    """Show the open approvals of the user's teams, oldest first, and one of them in detail."""
     now = display_now()
     found = list_approvals(request.user, MAX_ROWS + 1)
     decider = Decider.load(request.user, [each.job for each in found], now=now)
     asks = [_ask(each, decider) for each in found[:MAX_ROWS]]
-    # What the address names, else the oldest that needs this person, else the oldest.
+    # The approval in the address, else the oldest one that needs this user, else the oldest.
     named = next((ask for ask in asks if ask.key == request.GET.get("job", "")), None)
     chosen = named or next((ask for ask in asks if ask.needs_person), asks[0] if asks else None)
     facts = [(ask.key, ask.job.max_usd, ask.job.estimate_usd, ask.why_not, ask.is_needed, ask.groups) for ask in asks]
@@ -114,7 +114,7 @@ def approvals(request: Request) -> HttpResponse:
 
 
 def _details(request: Request, ask: Ask, now: datetime) -> dict[str, Any]:
-    """Return what is shown of one request beside its place in the list."""
+    """Return the details of one request, in addition to its row in the list."""
     job, loaded = ask.job, load_submission(ask.job, now)
     ways = ways_of(job, *loaded) if loaded is not None else []
     return {
@@ -133,7 +133,7 @@ def _details(request: Request, ask: Ask, now: datetime) -> dict[str, Any]:
 
 
 def _new_estimate(ways: list[StrategyRow], job: Job) -> Decimal | None:
-    """Return what the job would be expected to cost if it were requested now; None where that is the same."""
+    """Return the expected cost if the job were requested now; None if it is unchanged."""
     expected = expected_usd_of(ways, job)
     if expected is None or job.estimate_usd is None or expected.quantize(CENT) == job.estimate_usd.quantize(CENT):
         return None
@@ -142,12 +142,15 @@ def _new_estimate(ways: list[StrategyRow], job: Job) -> Decimal | None:
 
 @require_safe
 def count(request: Request) -> HttpResponse:
-    """Return the mark beside "Approvals" in the navigation, which asks for it again and again."""
+    """Return the badge beside "Approvals" in the navigation. The badge polls this view."""
     return render(request, "_/to_decide.html")
 
 
 def _ask(approval: Approval, decider: Decider) -> Ask:
-    """Return an approval with why this person cannot decide, if so; `jobs.requests` refuses in the same cases."""
+    """Return an approval with the reason why this user cannot decide, if any.
+
+    `jobs.requests` enforces the same rules.
+    """
     votes, groups = tuple(decider.votes_for(approval)), tuple(_groups(approval, decider))
     found = Ask(approval, "", votes, groups)
     if why_not := _why_not(found, decider):
@@ -168,7 +171,7 @@ def _groups(approval: Approval, decider: Decider) -> Iterator[AskedGroup]:
 
 
 def _why_not(ask: Ask, decider: Decider) -> str:
-    """Return why an own job, and one on which the person has voted, is not theirs to decide; else ""."""
+    """Return why the user cannot decide because the job is their own or they have voted already, else ""."""
     is_own = ask.job.owner_id == decider.by.pk
     if is_own and ask.approval.requested_spec is not None:
         words = _("Approved under %(strategy)s, which you have to accept on the page of the job.")

@@ -1,4 +1,4 @@
-"""The audit log: who changed which setting, when, and from what to what; as a page and as CSV."""
+"""The audit log: who changed which setting, when, and the values before and after; as a page and as CSV."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ SIGN_INS = {
         "too many failures: refused for a while from this address"
     ),
 }
-"""What is stored of sign-ins; those by a provider have its name."""
+"""Stored outcomes of sign-ins. A sign-in at a provider is stored with the provider's name."""
 HEAD = ("time", "who", "address", "what", "object", "action", "field", "before", "after")
 
 
@@ -54,7 +54,7 @@ def audit(request: Request) -> HttpResponse:
 
 @require_safe
 def audit_csv(request: Request) -> StreamingHttpResponse:
-    """Return the newest entries that the filters choose as a file, one line for each field that changed."""
+    """Return the newest entries that match the filters as CSV, with one line for each changed field."""
     team = _chosen(request)[0]
     entries = iterate_entries(None if team is None else team.pk, _filters(AuditForm(request.GET)))
     rows = (row for entry in entries for row in _rows(entry))
@@ -64,7 +64,7 @@ def audit_csv(request: Request) -> StreamingHttpResponse:
 
 
 def _row(entry: Any) -> tuple[Any, list[tuple[str, str, str]], str, Any, Any]:
-    """Return an entry as the page lists it: with changes, kind of setting and action, and of a sign-in how it went."""
+    """Return an entry as the page lists it: changes, kind of setting, action, and the outcome of a sign-in."""
     changes, kind = changes_of(entry), setting_name(entry.content_type.name)
     if entry.action != LogEntry.Action.ACCESS or not changes:
         named = [(setting_name(field), before, after) for field, before, after in changes]
@@ -86,9 +86,9 @@ def _filters(form: AuditForm) -> Filters:
 
 
 def _chosen(request: Request) -> tuple[Team | None, list[Team]]:
-    """Return the team that is asked for and those that may be; an admin may ask for none of them.
+    """Return the selected team, or None for all, and the teams to choose from. Only an admin may select all.
 
-    Raises Http404 for a team of others, PermissionDenied for somebody who leads none.
+    Raise Http404 for a team that the user may not manage, and PermissionDenied for a user who leads no team.
     """
     teams = teams_where(request.user, "manage")
     if text := request.GET.get("team"):

@@ -1,4 +1,4 @@
-"""What Google billed beside what was counted here: a lead imports the Cloud Billing export and sees the differences."""
+"""What Google billed beside what Trainboard counted. A lead imports a Cloud Billing export to see the differences."""
 
 import io
 from typing import Any
@@ -24,14 +24,14 @@ HEAD = (
 
 
 class ExportForm(forms.Form):
-    """A file of the export."""
+    """Form to upload an export file."""
 
     export = forms.FileField(label=_("CSV of the export"), max_length=200)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def billing(request: Request, team_pk: int) -> HttpResponse:
-    """Show the newest comparison of a team; on POST read a file and compare it."""
+    """Show the latest comparison of a team. On POST, read an export file and compare it."""
     team = team_for(request, team_pk, "set_policy")
     form = ExportForm(*((request.POST, request.FILES) if request.method == "POST" else ()))
     if request.method == "POST" and form.is_valid():
@@ -46,7 +46,7 @@ def billing(request: Request, team_pk: int) -> HttpResponse:
 
 
 def _import(request: Request, team: Team, upload: Any) -> None:
-    """Read the upload as it lies on disk: Django keeps no large one in memory."""
+    """Read the upload from disk: Django keeps large uploads in temporary files."""
     lines = io.TextIOWrapper(upload, encoding="utf-8-sig", newline="")
     try:
         import_billing(team, lines, name=str(upload.name), by=request.user, now=database_now())
@@ -56,7 +56,7 @@ def _import(request: Request, team: Team, upload: Any) -> None:
 
 @require_safe
 def billing_csv(request: Request, team_pk: int) -> StreamingHttpResponse:
-    """Send the whole comparison: a row for each job or service, month and currency."""
+    """Return the whole comparison as CSV, with one row for each job or service, month and currency."""
     team = team_for(request, team_pk, "set_policy")
     billed = get_billed(team)
     if billed is None:

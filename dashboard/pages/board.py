@@ -1,4 +1,4 @@
-"""The board: every job that has not ended and what has just ended, each with its next event and its times."""
+"""The board: jobs that have not ended and jobs that ended recently, each with its next event and its times."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -50,19 +50,19 @@ from jobs.states import FINISHED
 
 PAGE_SIZE = 50
 MAX_TEAM_TABS = 4
-"""Of more teams one is chosen from a menu."""
+"""With more teams than this, a menu replaces the tabs."""
 JUST_ENDED = timedelta(hours=24)
 NEAR_NOW = 30.0
-"""Percent of the narrow column within which an hour leaves its place to the word "now"."""
+"""Minimum distance between an hour label and "now" in the narrow column, as a percentage of its width."""
 COLUMNS = {"machines": _("machines"), "times": _("times"), "restarts": _("restarts")}
-"""Columns that `hide` in the address leaves out."""
+"""Columns that the parameter `hide` can hide."""
 REDRAWN_EVERY = 60
-"""Seconds after which a board on which nothing has changed is drawn anew, for lengths and costs grow."""
+"""Seconds after which an unchanged board is rendered again, because durations and costs grow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the address of the board asks for."""
+    """The parameters in the address of the board."""
 
     who: str
     search: str
@@ -70,13 +70,13 @@ class Asked:
     group: str
     sort: str
     hours: str
-    """A key of AXES, "" where the axis follows the jobs."""
+    """A key of AXES, or "" if the axis follows the jobs."""
     hidden: frozenset[str]
     page: str
 
     @classmethod
     def parse(cls, query: QueryDict, teams: Sequence[Team], *, is_superuser: bool) -> "Asked":
-        """Return what the address asks for; anything unknown in it counts as absent."""
+        """Parse the parameters. Unknown values count as absent."""
         who, group, sort, hours = (query.get(key, "") for key in ("who", "group", "sort", "hours"))
         if who not in {"mine", "all", *(str(team.pk) for team in teams)}:
             who = str(teams[0].pk) if len(teams) == 1 and not is_superuser else "all"
@@ -93,14 +93,14 @@ class Asked:
 
 
 def board(request: Request) -> HttpResponse:
-    """Show the board; htmx asks for its live part again and again."""
+    """Show the board. htmx polls its live part."""
     now = display_now()
     teams = list(teams_of(request.user))
     asked = Asked.parse(request.GET, teams, is_superuser=request.user.is_superuser)
-    # A part is asked for again and again, and mostly nothing has changed; a whole page needs its jobs anyway.
+    # A poll mostly finds nothing changed and then needs no jobs; a whole page always needs them.
     listed = None if wants_part(request) else _list(request, asked, now)
     state = get_board_state(request.user, asked.who, now - JUST_ENDED, listed)
-    moment = int(now.timestamp() + request.user.pk) // REDRAWN_EVERY  # not of everybody in the same second
+    moment = int(now.timestamp() + request.user.pk) // REDRAWN_EVERY  # spreads the users over the period
     version = version_of(request.user.pk, request.get_full_path(), moment, state)
     return live_page(
         request,
@@ -114,7 +114,7 @@ def board(request: Request) -> HttpResponse:
 def board_context(
     request: Request, asked: Asked, now: datetime, listed: list[BoardJob] | None = None
 ) -> dict[str, Any]:
-    """Return what the board shows: the strip's figures, and one page of rows in groups; `listed` as `list_board`."""
+    """Return the figures above the board and one page of grouped rows; `listed` is the result of `list_board`."""
     viewer = Viewer.load(request.user)
     listed = _list(request, asked, now) if listed is None else listed
     everything = [each.job for each in listed]
@@ -137,7 +137,7 @@ def board_context(
 
 
 def _figures(request: Request, asked: Asked, jobs: Sequence[Job], now: datetime) -> dict[str, Any]:
-    """Return the figures of all jobs of the board, and what those of its teams, or one's own, have cost this month."""
+    """Return the totals of all jobs on the board, and this month's cost of the selected teams or of the user."""
     teams = [team for team in teams_of(request.user) if asked.who in ("mine", "all", str(team.pk))]
     group = (Dimension.PERSON, str(request.user.pk)) if asked.who == "mine" else (Dimension.ALL, "")
     return {
@@ -162,14 +162,14 @@ def _rows(request: Request, shown: Sequence[Job], look: RowLook, silent: Sequenc
 
 
 def _list(request: Request, asked: Asked, now: datetime) -> list[BoardJob]:
-    """Return the jobs that stand on the board, with what the address groups by and whether it searches for them."""
+    """Return the jobs on the board, with owner names if grouped by owner, and whether each matches the search."""
     search = read_search(asked.search) if asked.search else None
     jobs = jobs_on_board(request.user, asked.who)
     return list_board(jobs, now - JUST_ENDED, now, with_owners=asked.group == "owner", search=search)
 
 
 def _switches(request: Request, teams: Sequence[Team], asked: Asked) -> dict[str, Any]:
-    """Return what the bar above the rows offers: a tab for each team, or one menu of many."""
+    """Return the context of the bar above the rows: a tab for each team, or a menu if there are many."""
     is_choice = len(teams) > 1 or request.user.is_superuser
     has_tabs = is_choice and len(teams) <= MAX_TEAM_TABS
     is_of_all = asked.who == "all" or (not is_choice and asked.who != "mine")
@@ -189,7 +189,7 @@ def _switches(request: Request, teams: Sequence[Team], asked: Asked) -> dict[str
 
 
 def _page(listed: Sequence[BoardJob], asked: Asked, viewer: Viewer, reruns: frozenset[UUID], now: datetime) -> Any:
-    """Return one page of (group, job) of the jobs that the address asks for, in its order."""
+    """Return one page of (group, job) for the jobs selected by the address, sorted as it asks."""
     grouped = [
         (_group(job, owner, asked, viewer, reruns), job)
         for job, owner, is_found in listed
@@ -197,7 +197,7 @@ def _page(listed: Sequence[BoardJob], asked: Asked, viewer: Viewer, reruns: froz
     ]
 
     def order(item: tuple[tuple[int, str], Job]) -> tuple[Any, ...]:
-        # Groups, then what has not ended, then as the address asks; the key makes pages of equal jobs stable.
+        # By group, then unfinished before finished, then as the address asks. The key keeps the order of ties stable.
         group, job = item
         return (*group, job.state in FINISHED, sort_key(job, asked.sort, now), job.pk)
 
@@ -205,9 +205,9 @@ def _page(listed: Sequence[BoardJob], asked: Asked, viewer: Viewer, reruns: froz
 
 
 def _group(job: Job, owner: str, asked: Asked, viewer: Viewer, reruns: frozenset[UUID]) -> tuple[int, str]:
-    """Return the place of the job's group, and its heading where the place alone does not give it.
+    """Return the position of the job's group, and its heading unless HEADINGS has it.
 
-    What needs the viewer comes first in every grouping.
+    Jobs that need the viewer come first in every grouping.
     """
     place = group_of(job, viewer, reruns)
     if asked.group == "state" or place == 0:
@@ -216,7 +216,7 @@ def _group(job: Job, owner: str, asked: Asked, viewer: Viewer, reruns: frozenset
 
 
 def _columns(query: QueryDict, asked: Asked) -> list[tuple[str, str, bool]]:
-    """Return each column that can be hidden: its name, the address that hides or shows it, whether it is hidden."""
+    """Return each hideable column: its label, the address that toggles it, and whether it is hidden."""
     columns = []
     for key, label in COLUMNS.items():
         changed = query.copy()
@@ -228,7 +228,7 @@ def _columns(query: QueryDict, asked: Asked) -> list[tuple[str, str, bool]]:
 def _in_groups(
     listed: Iterable[tuple[tuple[int, str], Job]], rows: Mapping[UUID, SafeString]
 ) -> list[tuple[str, list[SafeString]]]:
-    """Return the rows of each heading, in order; a job that was deleted meanwhile has none."""
+    """Return the rows below each heading, in order. A job that was deleted meanwhile has no row."""
     groups: dict[str, list[SafeString]] = {}
     for (place, heading), job in listed:
         if job.pk in rows:

@@ -1,4 +1,4 @@
-"""Budgets of the person's teams: members see them with their history, leads set, change and close them."""
+"""Budgets of the user's teams. Members see them with their history; leads create, change and close them."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ MAX_VERSION_DIGITS = 9
 
 @require_safe
 def budgets(request: Request) -> HttpResponse:
-    """List the open budgets of the person's teams."""
+    """List the open budgets of the user's teams."""
     now, teams = database_now(), teams_of(request.user)
     context = {
         "now": now,
@@ -36,7 +36,7 @@ def budgets(request: Request) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def create(request: Request, team_pk: int) -> HttpResponse:
-    """Show the form of a new budget of a team; on POST create it."""
+    """Show the form for a new budget of a team. On POST, create it."""
     team = team_for(request, team_pk, "set_policy")
     people, posted = list_people(team), request.POST if request.method == "POST" else None
     form = BudgetForm(posted, people=people, is_new=True, initial={"name": team.name})
@@ -55,7 +55,7 @@ def create(request: Request, team_pk: int) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def budget(request: Request, pk: int) -> HttpResponse:
-    """Show a budget with its history; on POST change it."""
+    """Show a budget with its history. On POST, change it."""
     row = budget_for(request, pk, "set_policy" if request.method == "POST" else "see")
     initial = {
         "version": row.version,
@@ -79,7 +79,7 @@ def budget(request: Request, pk: int) -> HttpResponse:
 
 @require_POST
 def close(request: Request, pk: int) -> HttpResponse:
-    """Hold no more jobs against a budget."""
+    """Close a budget, so that it no longer limits jobs."""
     row = budget_for(request, pk, "set_policy")
     version = request.POST.get("version", "")
     # int() raises for more than 4,300 digits (sys.set_int_max_str_digits).

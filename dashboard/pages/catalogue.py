@@ -19,7 +19,7 @@ from jobs.prices import current_book
 
 @require_safe
 def catalogue(request: Request) -> HttpResponse:
-    """Show the catalogue; without a region in the address, prices are those of the team's default one."""
+    """Show the catalogue. Prices are those of the region in the address, else of the team's default region."""
     form = CatalogueForm({"region": default_region(request.user)} | request.GET.dict())
     form.is_valid()
     filters = {name: form.cleaned_data.get(name, "") for name in form.fields}
@@ -27,7 +27,7 @@ def catalogue(request: Request) -> HttpResponse:
 
 
 def filter_catalogue(*, q: str, region: str, accelerator: str) -> dict[str, Any]:
-    """Return what the filters leave of every part of the catalogue."""
+    """Return the entries of every part of the catalogue that match the filters."""
     sources, book = Sources(), current_book()
     machines = machine_rows.filter_machines(text=q, region=region, accelerator=accelerator)
     everywhere = machine_rows.filter_machines(text=q, region="", accelerator=accelerator)
@@ -62,7 +62,7 @@ def filter_catalogue(*, q: str, region: str, accelerator: str) -> dict[str, Any]
 
 
 def _accelerators(region: str, accelerator: str, sources: Sources) -> list[dict[str, Any]]:
-    """Return the current accelerators, each with its regions and the machine series that have or take it."""
+    """Return the current accelerators, each with its regions and the machine series that include or accept it."""
     return [
         {
             "is": each,
@@ -82,7 +82,7 @@ def _carries(machine: Machine, accelerator: str) -> bool:
 
 
 def _regions(region: str, accelerator: str, sources: Sources) -> list[dict[str, Any]]:
-    """Return the regions with what they have for training, those that have nothing last."""
+    """Return the regions with what they offer for training. Regions that offer nothing come last."""
     regions = [
         {
             "name": each.name,

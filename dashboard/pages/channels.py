@@ -1,4 +1,4 @@
-"""The channels of the teams that a person leads, and the messages that could not be delivered."""
+"""The channels of the teams that the user leads, and messages that could not be delivered."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ from jobs.models import Channel, Delivery, Team
 
 @dataclass(frozen=True, slots=True)
 class TeamChannels:
-    """A team that the person leads, with its channels."""
+    """A team that the user leads, with its channels."""
 
     team: Team
     channels: list[Channel]
@@ -42,7 +42,7 @@ class TeamChannels:
 
 @require_safe
 def channels(request: Request) -> HttpResponse:
-    """List the channels of the teams that the person leads."""
+    """List the channels of the teams that the user leads."""
     teams = teams_where(request.user, "set_policy")
     if not teams:
         raise Http404("the person leads no team")
@@ -58,7 +58,7 @@ def channels(request: Request) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def create(request: Request, pk: int) -> HttpResponse:
-    """Add a channel to a team; the secret of a webhook is shown once."""
+    """Add a channel to a team. The secret of a webhook is shown once."""
     team = team_to_lead(request, pk)
     form = ChannelForm(_posted(request), is_new=True, initial={"kinds": list(DEFAULT_OF_CHANNEL)})
     if form.is_bound and form.is_valid():
@@ -75,7 +75,7 @@ def create(request: Request, pk: int) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def channel(request: Request, pk: int) -> HttpResponse:
-    """Show a channel with its newest messages; on POST change it."""
+    """Show a channel with its newest messages. On POST, change it."""
     found = channel_for(request, pk)
     form = _form(found, _posted(request))
     if form.is_bound and form.is_valid():
@@ -91,7 +91,7 @@ def channel(request: Request, pk: int) -> HttpResponse:
 
 @require_POST
 def act(request: Request, pk: int, action: str) -> HttpResponse:
-    """Test, pause, resume, delete a channel, or rotate its secret."""
+    """Test, pause, resume or delete a channel, or rotate its secret."""
     found = channel_for(request, pk)
     if action not in ACTIONS:
         raise Http404("no such action")
@@ -147,7 +147,7 @@ ACTIONS: dict[str, Callable[[Request, Channel], HttpResponse]] = {
 
 @require_safe
 def undelivered(request: Request) -> HttpResponse:
-    """List what could not be delivered in the teams that the person leads."""
+    """List undelivered messages of the teams that the user leads."""
     if not teams_where(request.user, "set_policy"):
         raise Http404("the person leads no team")
     page = list_undelivered(request.user, parse_cursor(request.GET.get("after", ""), int))
@@ -157,7 +157,7 @@ def undelivered(request: Request) -> HttpResponse:
 
 @require_POST
 def send_again(request: Request, pk: int) -> HttpResponse:
-    """Send one message again that could not be delivered; with `all` every one of its team."""
+    """Send an undelivered message again. With `all`, send every undelivered message of its team."""
     dead: Delivery = get_object_or_404(undelivered_of(request.user).select_related("team"), pk=pk)
     rows = undelivered_of(request.user)
     rows = rows if request.POST.get("all") else rows.filter(pk=pk)
@@ -184,7 +184,7 @@ def _wanted(data: dict[str, Any]) -> dict[str, Any]:
 
 def _page(request: Request, found: Channel, *, form: ChannelForm | None = None, secret: str = "") -> HttpResponse:
     address = found.address
-    if found.via != "email":  # whoever knows a whole address of a chat can post there
+    if found.via != "email":  # anyone who has the full address of a chat webhook can post there
         address = f"{urlsplit(address).hostname}/…{address[-4:]}"
     context = {
         "channel": found,

@@ -1,4 +1,4 @@
-"""Two jobs side by side: what became of them, then field by field; what differs comes first."""
+"""Two jobs side by side: their outcomes, then every field, with differing fields first."""
 
 from typing import Any
 
@@ -18,12 +18,12 @@ from jobs.models import Job
 from jobs.spec.compare import OWN_LABELS
 
 MAX_CHOICES = 60
-"""Recent jobs that the two menus offer."""
+"""Recent jobs in each of the two menus."""
 
 
 @require_safe
 def compare(request: Request) -> HttpResponse:
-    """Compare the jobs `a` and `b` of the address, or let the person choose them."""
+    """Compare the jobs `a` and `b` in the address, or show menus to choose them."""
     first, second = _job(request, "a"), _job(request, "b")
     has_labels = request.GET.get("labels") != "no"
     context: dict[str, Any] = {
@@ -42,13 +42,13 @@ def compare(request: Request) -> HttpResponse:
 
 
 def _job(request: Request, name: str) -> Job | None:
-    """Return the job that the address names, or 404; None where it names none."""
+    """Return the job named in the address, None if it names none. Raise Http404 for an unknown job."""
     key = request.GET.get(name, "")
     return job_for(request, parse_uuid(key)) if key else None
 
 
 def _choices(request: Request, *chosen: Job | None) -> list[Job]:
-    """Return the chosen jobs, recent ones of the same names, and the most recent ones."""
+    """Return the chosen jobs, recent jobs with the same names, and the most recent jobs."""
     names = {job.display_name for job in chosen if job}
     alike = list_history(request.user, MAX_CHOICES, matching=Q(display_name__in=names)).jobs if names else []
     recent = list_history(request.user, MAX_CHOICES).jobs

@@ -1,4 +1,4 @@
-"""Every shared part of templates on one page, with sample values; for admins of the site, who may be building pages."""
+"""Every shared template component on one page with sample values, for site admins who build pages."""
 
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -25,7 +25,7 @@ AXIS_USD = Decimal(100)
 
 @require_safe
 def components(request: Request) -> HttpResponse:
-    """Show the parts; 404 for everybody but admins."""
+    """Show the components. Raise Http404 unless the user is an admin."""
     if not request.user.is_superuser:
         raise Http404("the page is for admins")
     now = display_now()
@@ -52,7 +52,7 @@ def _finding(severity: Severity) -> Finding:
 
 
 def _tracks(now: datetime) -> list[Track]:
-    """Return a job that waited, was preempted and runs; one that has failed; and one that waits for an approval."""
+    """Return three sample jobs: one preempted and running again, one failed, one awaiting approval."""
     at = [now - timedelta(minutes=each) for each in (150, 120, 60, 45)]
     waited, ran = Span(JobState.PENDING, at[0], at[1]), Span(JobState.RUNNING, at[1], at[2])
     again = (Span(JobState.PENDING, at[2], at[3]), Span(JobState.RUNNING, at[3], None))
@@ -65,7 +65,7 @@ def _tracks(now: datetime) -> list[Track]:
 
 
 def _strategies() -> list[StrategyRow]:
-    """Return a row of each kind: priced, preemptible, impossible, with something missing, and without prices."""
+    """Return a row of each kind: priced, preemptible, impossible, incomplete, and without prices."""
     low, usual, high = Decimal(20), Decimal(38), Decimal(64)
     priced: dict[str, Any] = {"is_priced": True, "axis_usd": AXIS_USD, "usd_per_hour": Decimal("3.67"), "wait": WAIT}
     return [

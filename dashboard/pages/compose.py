@@ -1,4 +1,4 @@
-"""The compose page: a form becomes a spec, is assessed while it is typed, and is requested."""
+"""The compose page: a form becomes a spec, which is assessed while the user types and then requested."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -38,12 +38,12 @@ from jobs.states import JobState
 @login_not_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def compose(request: HttpRequest) -> HttpResponse:
-    """Show the form and do what is posted; keep what was posted without a session, and lead to the sign-in."""
+    """Show the form and handle what is posted. Without a session, keep the posted form and redirect to the sign-in."""
     return _compose(cast(Request, request)) if request.user.is_authenticated else sign_in_first(request)
 
 
 def _compose(request: Request) -> HttpResponse:
-    """Show the form; on POST request the job, add or remove a row, or show everything again with its findings."""
+    """Show the form. On POST, request the job, add or remove a row, or show the form again with its findings."""
     teams = requesting_teams(request)
     if request.method != "POST":
         if form_key := request.GET.get("form"):
@@ -70,16 +70,16 @@ def _compose(request: Request) -> HttpResponse:
 def _show(
     request: Request, assessed: AssessedForm, shown: Mapping[str, Any] | None = None, *, status: int = 200
 ) -> HttpResponse:
-    """Render the page with what is assessed and, beside it, `shown`."""
+    """Render the page with the assessed form and the extra context `shown`."""
     token = sign_form(request.user, str(assessed.form.job["request_key"].value()))
     return render(request, "compose.html", {**assessed.context, **(shown or {}), "form_owner": token}, status=status)
 
 
 def _read_text(request: Request, teams: list[Team], *, is_final: bool) -> HttpResponse:
-    """Show the form filled from the text of the request; where the text cannot be read, as it was, with the reason.
+    """Show the form filled from the text of the request, or the text unchanged with the reason if it cannot be read.
 
-    Whoever submits a text that the form did not follow yet is shown what the form makes of it first, unless it is the
-    same as the form.
+    If the user submits a text that the form has not been filled from yet, show the filled form first, unless the text
+    describes the same job as the form.
     """
     before = _assess(request, teams, data=request.POST)
     filled = fill_from_text(
@@ -101,7 +101,7 @@ def _read_text(request: Request, teams: list[Team], *, is_final: bool) -> HttpRe
 
 
 def _of_text(*, is_read: bool) -> Finding:
-    """Return what is wrong where a text was submitted that the form had not followed yet."""
+    """Return the error for a submitted text that the form had not been filled from."""
     if is_read:
         words, remedy = _("The text of the request was edited; the form follows it now."), _("Submit it again.")
         return Finding("text_read", Severity.ERROR, "", str(words), str(remedy))
@@ -115,7 +115,7 @@ def _request(request: Request, assessed: AssessedForm) -> HttpResponse:
     assert form.expected is not None
     key = form.job.cleaned_data["request_key"]
     cloned_from = form.job.cleaned_data.get("cloned_from")
-    # It comes from a hidden field, so it may name any job: only one that the person may see counts.
+    # The key comes from a hidden field, so it may name any job. Use it only if the user may see that job.
     origin = jobs_of(request.user).filter(pk=cloned_from).first() if cloned_from else None
     plan = form.fallback.plan
     asked = requests.RequestOptions(
@@ -123,10 +123,10 @@ def _request(request: Request, assessed: AssessedForm) -> HttpResponse:
     )
     try:
         jobs = requests.request_jobs(vary(assessed.submission, form.sweep.arguments), asked, request_key=key)
-    except NotAllowed as refusal:  # a limit changed since the page was assessed a moment ago, or a job of the sweep
+    except NotAllowed as refusal:  # a limit changed since the assessment, or one job of a sweep is refused
         form.add_findings(refusal.findings)
         return _show(request, assessed, status=422)
-    except NotPermitted as refusal:  # a role that was taken away since the form was opened
+    except NotPermitted as refusal:  # the user lost the role since the form was opened
         form.whole.append(Finding("not_permitted", Severity.ERROR, "", str(refusal)))
         return _show(request, assessed, status=422)
     form_drafts.delete_form(key, by=request.user)
@@ -136,7 +136,7 @@ def _request(request: Request, assessed: AssessedForm) -> HttpResponse:
 
 
 def _lead_to(request: Request, jobs: Sequence[Job]) -> HttpResponse:
-    """Add a message about what becomes of the jobs, and lead to the job, of a sweep to the board."""
+    """Add a message about what happens next, and redirect to the job, or to the board after a sweep."""
     waits = jobs[0].state == JobState.AWAITING_APPROVAL
     names = {"name": jobs[0].display_name, "last": jobs[-1].display_name, "count": len(jobs)}
     if len(jobs) == 1:
@@ -152,7 +152,7 @@ def _lead_to(request: Request, jobs: Sequence[Job]) -> HttpResponse:
 
 
 def _resume(request: Request, teams: list[Team], form_key: str) -> HttpResponse:
-    """Show a form as it was typed; where its job was requested since, the job."""
+    """Show a form as it was typed, or redirect to its job if it was requested since."""
     mine = jobs_of(request.user).filter(owner=request.user)
     if job := mine.filter(request_key__in=[form_key, f"{form_key}-1"]).first():
         messages.info(request, _("%(name)s was requested with this form.") % {"name": job.display_name})
@@ -164,7 +164,7 @@ def _resume(request: Request, teams: list[Team], form_key: str) -> HttpResponse:
 
 
 def _save_and_resume(request: Request, teams: list[Team], *, as_copy: bool) -> HttpResponse:
-    """Keep the form as a draft, for somebody without JavaScript; `as_copy` beside the one that was edited elsewhere."""
+    """Save the form as a draft without JavaScript. `as_copy` saves a second draft beside one edited elsewhere."""
     data = request.POST.dict() | ({"request_key": new_key(), "draft_version": ""} if as_copy else {})
     draft, problem = save_typed(request.user, teams, data)
     if draft is not None:
@@ -175,7 +175,7 @@ def _save_and_resume(request: Request, teams: list[Team], *, as_copy: bool) -> H
 
 @require_POST
 def save_draft(request: Request) -> HttpResponse:
-    """Keep what is typed so far, or discard a draft; the browser's address leads to the draft from then on."""
+    """Save what is typed so far, or discard a draft. The browser's address then names the draft."""
     teams = requesting_teams(request)
     if discarded := request.POST.get("discard"):
         form_drafts.delete_form(discarded[:MAX_KEY_LENGTH], by=request.user)
@@ -189,21 +189,19 @@ def save_draft(request: Request) -> HttpResponse:
 
 
 def _draft_words(draft: Draft | None, problem: str) -> dict[str, Any]:
-    """Return what the line about the draft shows."""
+    """Return the context of the line about the draft."""
     return {"draft": draft, "draft_problem": problem, "may_copy": problem == str(EDITED_ELSEWHERE)}
 
 
 @require_POST
 def check(request: Request) -> HttpResponse:
-    """Assess what is typed so far and return only the parts that show it; saves nothing."""
+    """Assess what is typed so far and return only the parts that show the result. Saves nothing."""
     teams = requesting_teams(request)
     assessed = _assess(request, teams, data=request.POST)
-    return HttpResponse(
-        render_to_string("compose/updates.html", assessed.context)
-    )  # nothing in it is about the request
+    return HttpResponse(render_to_string("compose/updates.html", assessed.context))  # none of it depends on the request
 
 
 def _assess(request: Request, teams: list[Team], **options: Any) -> AssessedForm:
-    """Return the form that `options` of `Compose` describe, assessed for the person."""
+    """Return the form made by `Compose` with `options`, assessed for the user."""
     form = Compose(teams=team_choices(teams), **options)
     return assess_form(form, teams, by=request.user, now=timezone.now())

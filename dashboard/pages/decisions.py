@@ -1,4 +1,4 @@
-"""Decisions about requests: approve, approve up to a cost, or reject one."""
+"""Decisions about requests: approve, approve up to a cost, or reject."""
 
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -25,7 +25,7 @@ from jobs.translations import translated
 
 MAX_COMMENT_LENGTH = 2_000
 DECISIONS = ("approve", "as", "reject", "accept", "keep")
-"""Values of a button; "as:spot:12.50" approves under Spot, which the person has seen to cost $12.50."""
+"""Values of the buttons. "as:spot:12.50" approves under Spot, for which the page showed $12.50."""
 RECORDED = {
     "approve": gettext_lazy("Your approval of %(name)s is recorded. It needs another one."),
     "as": gettext_lazy(
@@ -36,24 +36,24 @@ RECORDED = {
     "keep": gettext_lazy("%(name)s is as you requested it, and waits for an approval."),
 }
 PAGES = {"job": "job", "board": "board"}
-"""Where a decision may lead back to, beside the inbox."""
+"""Pages that a decision may return to, besides the inbox."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a form asks: approve or reject, with a comment, and of an approval up to which cost."""
+    """A decision as posted: the action, a comment, and for an approval an optional cap on the cost."""
 
     verb: str
     comment: str
     cap_usd: Decimal | None
     strategy: str = ""
-    """Under which a job is approved "as"; the amount that the person has seen it cost there."""
+    """The strategy of an approval "as"; `expected_usd` is the cost under it that the page showed."""
     expected_usd: Decimal | None = None
 
 
 @require_POST
 def decide(request: Request, pk: UUID) -> HttpResponse:
-    """Approve or reject a job, by the pressed button; the amount that was seen is in the form or the address."""
+    """Decide about a job by the button pressed. The amount that the user saw is in the form or the address."""
     job = job_for(request, pk, "decide")
     if request.POST.get("decision", "").partition(":")[0] not in DECISIONS:
         return HttpResponseBadRequest(f"decision must be one of {', '.join(DECISIONS)}.")
@@ -76,7 +76,7 @@ def decide(request: Request, pk: UUID) -> HttpResponse:
 
 @require_safe
 def offers(request: Request, pk: UUID) -> HttpResponse:
-    """Send the buttons that approve the job under a cheaper strategy; nothing to who does not decide about it."""
+    """Return the buttons that approve the job under a cheaper strategy, empty if the user may not decide about it."""
     job, now = job_for(request, pk), database_now()
     loaded = load_submission(job, now) if may_decide(request, job, now) else None
     found = cheaper(ways_of(job, *loaded), job) if loaded is not None else []
@@ -84,7 +84,7 @@ def offers(request: Request, pk: UUID) -> HttpResponse:
 
 
 def read_decision(request: Request) -> Decision:
-    """Read the form. Raises ValueError for a cap, or the cost under another strategy, that is no amount."""
+    """Parse the form. Raise ValueError if the cap or the cost under another strategy is not a valid amount."""
     comment = request.POST.get("comment", "").replace("\x00", "")[:MAX_COMMENT_LENGTH]
     text = request.POST.get("cap", "").strip().removeprefix("$").replace(",", "")
     verb, _colon, choice = request.POST["decision"].partition(":")
@@ -102,7 +102,7 @@ def read_decision(request: Request) -> Decision:
 
 
 def _apply(request: Request, job: Job, decision: Decision) -> bool:
-    """Write the vote. Raises NotPermitted, ValueError and Changed as `jobs.requests` does."""
+    """Record the decision. Raise NotPermitted, ValueError and Changed as `jobs.requests` does."""
     answer: dict[str, Any] = {"by": request.user, "now": database_now(), "digest": request.POST.get("digest")}
     if decision.verb == "accept":
         return requests.accept_change(job, **answer)
@@ -131,7 +131,7 @@ def _report(request: Request, job: Job, *, is_done: bool) -> None:
 
 
 def _show_again(request: Request, job: Job, words: str) -> HttpResponse:
-    """Show the form with what was typed, and what is wrong with it."""
+    """Show the form with the typed values and the error."""
     context = {
         "job": job,
         "approval": getattr(job, "approval", None),

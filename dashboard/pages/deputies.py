@@ -1,4 +1,4 @@
-"""Deputies: a person who approves jobs names who decides in their place while they are away."""
+"""Deputies: an approver names a person who decides in their place while they are away."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,7 +17,7 @@ from jobs.requests.deputies import WHO_MAY, end_deputy, name_deputy
 
 
 class DayInput(forms.DateInput):
-    """A day as browsers ask for it."""
+    """A date input of the type `date`, for which browsers show a calendar."""
 
     input_type = "date"
 
@@ -26,7 +26,7 @@ class DayInput(forms.DateInput):
 
 
 class DeputyForm(forms.Form):
-    """Who decides, and from when to when."""
+    """Form for a deputy and the period."""
 
     first_day = forms.DateField(label=_("From"), widget=DayInput)
     last_day = forms.DateField(label=_("Until and including"), widget=DayInput)
@@ -43,7 +43,7 @@ class DeputyForm(forms.Form):
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def deputies(request: Request) -> HttpResponse:
-    """List the deputies of the person and those whom the person stands in for; on POST name one."""
+    """List the user's deputies and the people whose deputy the user is. On POST, name a deputy."""
     if not request.user.is_superuser and not teams_where(request.user, "see"):
         raise Http404("no team")
     now, names = database_now(), list_possible(request.user)
@@ -66,7 +66,7 @@ def deputies(request: Request) -> HttpResponse:
 
 @require_POST
 def end(request: Request, pk: int) -> HttpResponse:
-    """Take back a deputy."""
+    """Remove a deputy."""
     if not end_deputy(request.user, pk, now=database_now()):
         raise Http404("no such deputy")
     messages.success(request, _("The deputy decides for you no longer."))

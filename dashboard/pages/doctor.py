@@ -1,4 +1,4 @@
-"""What a worker found when it last checked everything that jobs need; for administrators of the site."""
+"""Results of the last check of everything that jobs need, made by a worker; for site admins."""
 
 from itertools import groupby
 
@@ -19,7 +19,7 @@ ORDER = {checks.Status.FAIL: 0, checks.Status.WARN: 1, checks.Status.PASS: 2}
 
 @require_safe
 def doctor(request: Request) -> HttpResponse:
-    """Show the last examination, what fails first; 404 for everybody else."""
+    """Show the last check, failures first. Raise Http404 unless the user is an admin."""
     _check_admin(request)
     row = last_run(checks.UPKEEP)
     found = [checks.from_json(each) for each in row.result.get("checks", [])] if row else []
@@ -38,7 +38,7 @@ def doctor(request: Request) -> HttpResponse:
 
 @require_POST
 def examine(request: Request) -> HttpResponse:
-    """Ask a worker for an examination now."""
+    """Queue a new check for a worker."""
     _check_admin(request)
     checks.request_examination(database_now())
     enqueue_examination()

@@ -1,4 +1,4 @@
-"""For load balancers and supervisors: is the process alive, and can it serve."""
+"""Health checks for load balancers and supervisors: is the process alive, and can it serve requests."""
 
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -10,17 +10,17 @@ from dashboard.queries.readiness import NEEDED, OK, PARTS, get_readiness
 @login_not_required
 @never_cache
 def alive(_request: HttpRequest) -> HttpResponse:
-    """Answer 200 as long as the process can answer at all."""
+    """Return 200 if the process can respond at all."""
     return HttpResponse("ok\n", content_type="text/plain")
 
 
 @login_not_required
 @never_cache
 def ready(request: HttpRequest) -> HttpResponse:
-    """Answer with the state of each part: 200 when this process may get requests, else 503.
+    """Return the state of each part, with status 200 if this process may get requests, else 503.
 
-    The database and its migrations decide. `?for=worker,beat` names further parts that have to be "ok", for a
-    supervisor of those, and `?for=all` every one; 400 for a part that does not exist.
+    The database and its migrations decide. `?for=worker,beat` also requires those parts to be "ok", for a supervisor of
+    them, and `?for=all` requires every part. The status is 400 for an unknown part.
     """
     asked = {word for word in request.GET.get("for", "").split(",") if word}
     asked = set(PARTS) if asked == {"all"} else asked

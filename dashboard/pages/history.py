@@ -1,4 +1,4 @@
-"""The history: every job of the person's teams, newest first, and figures of them; filtered by the address."""
+"""The history: every job of the user's teams, newest first, with figures, filtered by the address."""
 
 import json
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ DIMENSIONS = {
 
 @require_safe
 def history(request: Request) -> HttpResponse:
-    """Show one page of the history, with figures of what has ended; `of` in the address is the facet of the table."""
+    """Show one page of the history with figures of ended jobs. `of` in the address is the facet of the table."""
     now, form = display_now(), read_form(request.GET)
     filters, owners = read_filters(form)
     of = request.GET.get("of", "")
@@ -46,7 +46,7 @@ def history(request: Request) -> HttpResponse:
     context = figures_context(figures, of) | {
         "now": now,
         "form": form,
-        "has_figures": bool(figures.total.jobs and not filters.name),  # else they would be of jobs that are not shown
+        "has_figures": bool(figures.total.jobs and not filters.name),  # figures ignore the search for a name
         "facets": partial(facets_of, figures, filters),
         "chosen": {facet: sorted(filters.values(facet)) for facet in FACETS},
         "page": page,
@@ -58,9 +58,9 @@ def history(request: Request) -> HttpResponse:
 
 
 def figures_context(figures: HistoryFigures, of: str) -> dict[str, Any]:
-    """Return what the charts show; waits, preemptions and the table are those of the values of `of`.
+    """Return the context of the charts. Waits, preemptions and the table are grouped by the facet `of`.
 
-    `drawn_from` differs where charts and tables do: they are drawn once for everybody for whom they are the same.
+    `drawn_from` is the cache key of charts and tables: users for whom it is equal share one rendering.
     """
     return {
         "figures": figures,
@@ -75,7 +75,7 @@ def figures_context(figures: HistoryFigures, of: str) -> dict[str, Any]:
 
 @require_safe
 def history_csv(request: Request) -> StreamingHttpResponse:
-    """Send every job that the filters leave as CSV, in portions as they are read."""
+    """Stream every job that matches the filters as CSV."""
     records = _records(request)
     lines = csv_lines(COLUMNS, (list(record.values()) for record in records))
     return _file(lines, "history.csv", "text/csv; charset=utf-8")
@@ -83,7 +83,7 @@ def history_csv(request: Request) -> StreamingHttpResponse:
 
 @require_safe
 def history_json(request: Request) -> StreamingHttpResponse:
-    """Send every job that the filters leave as one JSON array, a job in each line, in portions as they are read."""
+    """Stream every job that matches the filters as a JSON array with one job per line."""
     return _file(_json_lines(_records(request)), "history.json", "application/json")
 
 

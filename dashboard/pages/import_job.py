@@ -1,4 +1,4 @@
-"""The import: any text that describes a job becomes findings at its lines, a REST body, and a draft for the form."""
+"""The import page: text that describes a job becomes findings by line, a REST body, and a draft for the form."""
 
 import json
 from collections.abc import Sequence
@@ -34,12 +34,12 @@ UNFILLED = _("The form would show its own values for these placeholders; fill th
 MAX_NAMED = 5
 UNNAMED = _("without a name")
 NAME = "imported-job"
-"""The display name of what was pasted without one; a file gives its own name."""
+"""Display name of a pasted job that has none. A file gives its own name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What was read: the text's lines, the findings at them and about the whole, the policy outcome, the body."""
+    """Result of reading a text: its lines, findings by line and about the whole, policy outcome and body."""
 
     reading: Reading
     format_label: str
@@ -51,19 +51,19 @@ class Imported:
     strategy: str = ""
 
     picks: tuple[tuple[str, str], ...] = ()
-    """Every job of what was given, as (value of `pick`, words), and the one that was read."""
+    """Every job in the text as (value of `pick`, label)."""
     picked: str = ""
 
     @property
     def error_lines(self) -> list[int]:
-        """The numbers of the lines that are shown with an error."""
+        """Numbers of the lines shown with an error."""
         return [line.number for line in self.lines if line.mark == Severity.ERROR]
 
 
-@csrf_exempt  # the inner view is protected: what it reads first is bounded here
+@csrf_exempt  # the inner view is protected; this one limits the size of the body first
 @require_http_methods(["GET", "HEAD", "POST"])
 def import_job(request: Request) -> HttpResponse:
-    """Show the form; on POST what was read. A body that is too large is answered before it is read."""
+    """Show the form. On POST, show what was read. A body that is too large is refused before it is read."""
     request.upload_handlers = [FirstBytes(request)]
     try:
         return _import(request)
@@ -95,7 +95,7 @@ def _import(request: Request) -> HttpResponse:
 
 
 def _again(form: ImportForm, teams: list[Team], text: str) -> ImportForm:
-    """Return the form with `text` in place of what was pasted or uploaded, for another reading."""
+    """Return the form with `text` in place of what was pasted or uploaded, to read it again."""
     entered = {name: form.data.get(name, "") for name in ("run_time", "team")}
     again = ImportForm({**entered, "text": text}, teams=team_choices(teams))
     again.is_valid()
@@ -107,7 +107,7 @@ def _one(each: Given, files: Files, job: str = "") -> Reading:
 
 
 def _chosen(given: list[Given], pick: str) -> tuple[Given, Reading, tuple[tuple[str, str], ...], str]:
-    """Return the text and the job in it that are meant, with all that could be, and which of them it is."""
+    """Return the selected text, the reading of the selected job, all choices, and the key of the selected one."""
     found = read_all(given, _one)
     picks = {
         f"{place}.{number}": " ".join(
@@ -127,7 +127,7 @@ def _chosen(given: list[Given], pick: str) -> tuple[Given, Reading, tuple[tuple[
 
 
 def _read(several: list[Given], team: Team, form: ImportForm) -> Imported:
-    """Read what was given, assess it, and put every finding at its line."""
+    """Read the text, assess it, and place every finding at its line."""
     (_name, given), reading, picks, picked = _chosen(several, form.cleaned_data.get("pick", ""))
     submission, notes = _placed(reading.submission, team)
     assessment = None
@@ -153,7 +153,7 @@ def _read(several: list[Given], team: Team, form: ImportForm) -> Imported:
 
 
 def _place_rules(reading: Reading, rules: Sequence[Finding]) -> list[Finding]:
-    """Return the reading's findings and those of rules at their lines; a finding about the whole has no line."""
+    """Return the findings of the reading and of the rules at their lines. A finding about the whole has no line."""
     whole = {finding.code for finding in rules if not finding.field}
     return [
         replace(finding, line=None) if finding.code in whole and not finding.field else finding
@@ -162,9 +162,10 @@ def _place_rules(reading: Reading, rules: Sequence[Finding]) -> list[Finding]:
 
 
 def _placed(submission: Submission | None, team: Team) -> tuple[Submission | None, list[Finding]]:
-    """Return the submission in a project and a region of the team, and what that changes against the text.
+    """Return the submission with a project and region of the team, and notes on what differs from the text.
 
-    A project that the team may not use stays with an error where the form offers a choice; else the default counts.
+    A project that the team may not use is replaced by the team's default. If the team may use several projects, the
+    form offers the choice, so the text's project stays and gets an error.
     """
     if submission is None:
         return None, []
@@ -187,7 +188,7 @@ def _placed(submission: Submission | None, team: Team) -> tuple[Submission | Non
 
 
 def _kept(request: Request, submission: Submission, team: Team, form: ImportForm) -> dict[str, Any]:
-    """Keep a draft for the compose form; return it with the body as text, or why it could not be kept."""
+    """Save a draft for the compose form. Return it with the body as text, or why it could not be saved."""
     try:
         draft = imported_drafts.save_draft(
             submission=submission,
@@ -202,7 +203,7 @@ def _kept(request: Request, submission: Submission, team: Team, form: ImportForm
 
 
 def _format_label(reading: Reading) -> str:
-    """Return what the format of a text is called; "" where nothing in it belongs to a job, for it may be anything."""
+    """Return the name of the text's format, or "" if nothing in the text belongs to a job."""
     if all(each.code == "no_job" for each in reading.findings):
         return ""
     return str(FORMAT_WORDS.get(reading.format, FORMATS[reading.format].label)) if reading.format in FORMATS else ""

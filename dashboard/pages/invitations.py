@@ -1,4 +1,4 @@
-"""Invitations: a lead makes a link, which is shown once and sent where the site sends e-mail; whoever has it joins."""
+"""Invitations: a lead creates a link, shown once and e-mailed if the site sends e-mail; whoever opens it can join."""
 
 import logging
 from smtplib import SMTPException
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def invite(request: Request, pk: int) -> HttpResponse:
-    """Show the open invitations of a team; on POST make one and show its link once, or withdraw one."""
+    """Show the open invitations of a team. On POST, create one and show its link once, or withdraw one."""
     team, now = team_for(request, pk, "manage"), database_now()
     if key := request.POST.get("withdraw"):
         with forbidding():
@@ -57,7 +57,7 @@ def invite(request: Request, pk: int) -> HttpResponse:
 @login_not_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def join(request: HttpRequest, secret: str) -> HttpResponse:
-    """Let whoever has the link join the team: with the account that is signed in, or with a new one."""
+    """Add whoever opens the link to the team, with the signed-in account or a new one."""
     row, now = invitations.find_invitation(secret, now=database_now()), database_now()
     if row is None:
         return render(request, "join.html", {"problem": invitations.NO_LONGER}, status=410)
@@ -79,7 +79,7 @@ def join(request: HttpRequest, secret: str) -> HttpResponse:
 
 
 def _send(row: Invitation, link: str) -> str:
-    """Send the link where the site sends e-mail; return "sent", "failed", or "" where it sends none."""
+    """E-mail the link. Return "sent", "failed", or "" if the site sends no e-mail."""
     if not settings.SENDS_EMAIL:
         return ""
     words = render_to_string("registration/invitation_email.txt", {"invitation": row, "link": link})

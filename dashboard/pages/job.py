@@ -1,4 +1,4 @@
-"""One job: its timeline, advice, log, spec, cost and restarts; and the actions that change it."""
+"""One job: its timeline, advice, log, spec, cost and restarts, and the actions that change it."""
 
 import json
 from datetime import datetime
@@ -33,14 +33,14 @@ from jobs.spec import COLLECTIONS
 from jobs.submission import delete_job, may_delete
 
 JOINED = ("metrics", "attempt__fallback")
-"""Rows beside the job that its page reads with it."""
+"""Related rows that are loaded with the job."""
 LIVE_SECONDS = 15
-"""How long a page shows the same lengths and costs where nothing else happens."""
+"""Seconds for which the page shows the same durations and costs if nothing else changes."""
 
 
 @require_safe
 def job(request: Request, pk: UUID) -> HttpResponse:
-    """Show the whole page of a job."""
+    """Show the page of a job."""
     now = display_now()
     job = job_for(request, pk, joined=JOINED)
     known = known_of(job, now)
@@ -52,18 +52,18 @@ def job(request: Request, pk: UUID) -> HttpResponse:
 
 @require_safe
 def live(request: Request, pk: UUID) -> HttpResponse:
-    """Return the part that changes while the job lives, or 204 while it has not; the context is the page's own."""
+    """Return the live part of the page, or 204 if it is unchanged. It uses the same context as the page."""
     job, now = job_for(request, pk, joined=JOINED), display_now()
     version = version_of_page(request, job, now, get_last_event(job))
     if is_shown(request, version):
         return HttpResponse(status=204)
-    # Links of the part keep what the page shows of the log.
+    # Links in the live part keep the log filters of the page.
     request.GET = page_query(request)  # type: ignore[assignment]  # the stubs want an immutable one
     return render(request, "job.html#live", job_context(request, known_of(job, now), now) | {"version": version})
 
 
 def version_of_page(request: Request, job: Job, now: datetime, last_event: int | None) -> str:
-    """Return what differs where the live part does; lengths and costs move on every LIVE_SECONDS."""
+    """Return a version that changes when the live part changes. Durations and costs change every LIVE_SECONDS."""
     row = (
         job.state,
         job.restarts,
@@ -80,7 +80,7 @@ def version_of_page(request: Request, job: Job, now: datetime, last_event: int |
 
 
 def job_context(request: Request, known: Known, now: datetime) -> dict[str, Any]:
-    """Return everything that the page shows of the job but its log."""
+    """Return the context of the page except the log."""
     job, story, study = known.job, known.story, known.study
     silent = list_failing_scopes([job])
     budgets = timeline.retry_budget(job, story.events) if job.remote_name else ()
@@ -106,7 +106,7 @@ def job_context(request: Request, known: Known, now: datetime) -> dict[str, Any]
 
 
 def address_part(request: Request) -> dict[str, Any]:
-    """Return what the address chooses of the live part, and the state that the browser shows."""
+    """Return what the address selects in the live part, and the state that the browser shows."""
     return {
         "as_table": request.GET.get("as") == "table",
         "shown_query": urlencode({name: request.GET[name] for name in SHOWN if name in request.GET}),
@@ -115,7 +115,7 @@ def address_part(request: Request) -> dict[str, Any]:
 
 
 def action_part(request: Request, job: Job, now: datetime) -> dict[str, Any]:
-    """Return what the person may do with the job, and where else it can be opened."""
+    """Return the actions open to the user, and links to other places that show the job."""
     return {
         "may_approve": may_decide(request, job, now),
         "may_cancel": may_cancel(request, job),
@@ -125,21 +125,21 @@ def action_part(request: Request, job: Job, now: datetime) -> dict[str, Any]:
 
 
 def may_cancel(request: Request, job: Job) -> bool:
-    """Return whether the page offers to cancel the job, also again after a request that had no effect yet."""
+    """Return whether the page offers to cancel the job. It does so again if an earlier request had no effect."""
     is_on_its_way = job.cancel_requested_at is not None and job.cancel_sent_at is None
     is_open = not job.is_finished and not is_on_its_way and not job.is_adopted
     return is_open and can(request.user, "cancel", job.team)
 
 
 def request_context(job: Job) -> dict[str, Any]:
-    """Return what never changes: the body that was requested and where it is sent."""
+    """Return the parts that never change: the requested body and where it is sent."""
     text = json.dumps(job.spec, indent=2, ensure_ascii=False)
     return {"spec_text": text, "collection": COLLECTIONS.get(job.kind, job.kind)}
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def cancel(request: Request, pk: UUID) -> HttpResponse:
-    """Show a confirmation; on POST cancel the job."""
+    """Show a confirmation. On POST, cancel the job."""
     job = _check_ours(job_for(request, pk, "cancel", joined=JOINED))
     now = display_now()
     if request.method != "POST" and not may_cancel(request, job):
@@ -156,14 +156,14 @@ def cancel(request: Request, pk: UUID) -> HttpResponse:
 
 
 def _not_cancelled(request: Request, job: Job) -> HttpResponse:
-    """Lead back to a job that cannot be cancelled any more, with the reason."""
+    """Redirect to a job that can no longer be cancelled, with the reason."""
     messages.warning(request, _("%(name)s has already ended or is being cancelled.") % {"name": job.display_name})
     return redirect("job", job.pk)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: Request, pk: UUID) -> HttpResponse:
-    """Show a confirmation; on POST request that Vertex AI deletes its record of an ended job."""
+    """Show a confirmation. On POST, request that Vertex AI deletes its record of an ended job."""
     job = _check_ours(job_for(request, pk))
     if request.method != "POST":
         if may_delete(job, by=request.user, role=role_in(request.user, job.team)):
@@ -184,7 +184,7 @@ def delete(request: Request, pk: UUID) -> HttpResponse:
 
 
 def _check_ours(job: Job) -> Job:
-    """Return the job; 403 with the reason where it was adopted and is only observed."""
+    """Return the job. Raise PermissionDenied if it was adopted and is therefore only observed."""
     with forbidding():
         requests.check_is_ours(job)
     return job
@@ -192,7 +192,7 @@ def _check_ours(job: Job) -> Job:
 
 @require_safe
 def events(request: Request, pk: UUID) -> HttpResponse:
-    """Show a page of the job's events: the newest, or those before the cursor of the address."""
+    """Show a page of the job's events: the newest, or those before the cursor in the address."""
     job = job_for(request, pk)
     page = entries_of(list_newest_events(job, request.GET.get("before", "")))
     return render(request, "job_events.html", {"job": job, "now": display_now(), "event_page": page})
@@ -200,9 +200,9 @@ def events(request: Request, pk: UUID) -> HttpResponse:
 
 @require_safe
 def events_json(request: Request, pk: UUID) -> JsonResponse:
-    """Return up to 500 events for machines, each with its actor and both of its times, oldest first.
+    """Return up to 500 events as JSON, oldest first, each with its actor and both of its times.
 
-    They are the newest, or those before `?before=`; `older` is its value for the ones before these, null for none.
+    The events are the newest, or the newest before `?before=`. `older` is the cursor of the preceding page, or null.
     """
     job = job_for(request, pk)
     page = list_newest_events(job, request.GET.get("before", ""))

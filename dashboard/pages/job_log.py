@@ -1,4 +1,4 @@
-"""The log of a job: its newest lines by replica and attempt, the lines that are new, and all kept lines as text."""
+"""The log of a job: the newest lines by replica and attempt, lines added since, and all kept lines as text."""
 
 from typing import Any
 from uuid import UUID
@@ -19,12 +19,12 @@ from dashboard.queries.logs import filter_lines_from, get_line_before
 from jobs.clock import database_now
 
 MAX_LINES = 2 * TAIL_LINES
-"""A page that shows more, because it was followed for long, is drawn again with the newest lines."""
+"""Longest log to extend with new lines. A longer one is replaced by the newest lines."""
 
 
 @require_safe
 def log(request: Request, pk: UUID) -> HttpResponse:
-    """Return the log's part of the page with its newest lines, and set the page's address to what was chosen."""
+    """Return the log part with its newest lines, and set the page's address to the selection."""
     job, now = job_for(request, pk), database_now()
     context = log_context(request, job, now, list_events(job))
     response = render(request, "job.html#log", context)
@@ -36,10 +36,10 @@ def log(request: Request, pk: UUID) -> HttpResponse:
 
 @require_safe
 def new_lines(request: Request, pk: UUID) -> HttpResponse:
-    """Return only the lines that came since the last answer, each run of them behind the line that it follows.
+    """Return the lines that arrived since the last response, each run of them with the line that it follows.
 
-    The address has what the page shows: `first` is the number of its first line, `after` the largest number of any,
-    `shape` what surrounds them. Where that does not hold any more, the log's whole part is returned instead.
+    The parameters describe what the page shows: `first` is the number of its first line, `after` the largest number of
+    any line, `shape` a hash of the headings and filters. If they no longer match, the whole log part is returned.
     """
     job, now = job_for(request, pk), database_now()
     view, context = load_log(request, job, now, list_events(job))
@@ -58,7 +58,7 @@ def new_lines(request: Request, pk: UUID) -> HttpResponse:
 
 @require_safe
 def text(request: Request, pk: UUID) -> HttpResponse:
-    """Return every kept line that the filters leave, as a text file."""
+    """Return every kept line that matches the filters, as a text file."""
     job = job_for(request, pk)
     view = LogView(job, list_events(job), database_now(), request.GET.dict())
     body = "".join(f"{line}\n" for line in format_text(view.entries(list(view.lines), None)))
@@ -68,7 +68,7 @@ def text(request: Request, pk: UUID) -> HttpResponse:
 
 
 def _render_whole(request: Request, view: LogView, context: dict[str, Any]) -> HttpResponse:
-    """Return the log's whole part; 204 while it is as empty as it was."""
+    """Return the whole log part, or 204 if it was empty and still is."""
     if request.GET.get("shape") == context["shape"] and not request.GET.get("first") and not view.lines.exists():
         return HttpResponse(status=204)
     response = render(request, "job.html#log", context | newest_lines(view, context))

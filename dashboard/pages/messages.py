@@ -1,4 +1,4 @@
-"""A person's messages: the inbox, and which of them they want."""
+"""A user's messages: the inbox, and preferences for which ones to receive."""
 
 from django.conf import settings
 from django.contrib import messages as notices
@@ -19,7 +19,7 @@ from jobs.messages.inbox import mark_read, preference_of, set_preference
 
 @require_safe
 def messages(request: Request) -> HttpResponse:
-    """List the person's messages, newest first."""
+    """List the user's messages, newest first."""
     unread_only = request.GET.get("show") == "unread"
     after = parse_cursor(request.GET.get("after", ""), int)
     page = list_inbox(request.user, after, unread_only=unread_only)
@@ -35,13 +35,13 @@ def messages(request: Request) -> HttpResponse:
 
 @require_safe
 def count(request: Request) -> HttpResponse:
-    """Return the mark beside the person's name, which asks for it again and again."""
+    """Return the badge beside the user's name. The badge polls this view."""
     return render(request, "_/unread.html")
 
 
 @require_safe
 def open_message(request: Request, pk: int) -> HttpResponse:
-    """Lead to what a message is about, and mark it as read."""
+    """Mark a message as read and redirect to its subject."""
     found = get_message(request.user, pk)
     if found is None:
         raise Http404("no such message")
@@ -52,14 +52,14 @@ def open_message(request: Request, pk: int) -> HttpResponse:
 
 @require_POST
 def read_all(request: Request) -> HttpResponse:
-    """Mark all messages of the person as read."""
+    """Mark all messages of the user as read."""
     mark_read(request.user, database_now())
     return redirect("messages")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def preferences(request: Request) -> HttpResponse:
-    """Show which messages the person gets, and keep another choice."""
+    """Show which messages the user receives. On POST, save the choice."""
     kept = preference_of(request.user)
     initial = {"about_others": kept.about_others, "digest": kept.digest}
     data = request.POST if request.method == "POST" else None

@@ -1,8 +1,8 @@
-"""Figures for Prometheus, all read from the database, so that every web process answers with the same ones.
+"""Metrics for Prometheus, read from the database, so that every web process returns the same values.
 
-Gauges are of this moment. Counters and the histogram are what workers counted and added to the database every few
-seconds (`jobs.counts`): no folder that processes share, as prometheus-client's multiprocess mode needs, no port for
-each worker, and no reset when a process starts anew.
+Gauges show the current state. Counters and the histogram are counted by workers and added to the database every few
+seconds (`jobs.counts`). This needs no folder shared by processes (as prometheus-client's multiprocess mode does) and no
+port for each worker, and no counter resets when a process restarts.
 """
 
 from collections.abc import Iterator, Mapping
@@ -34,7 +34,7 @@ REFUSAL = (
 @never_cache
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Return the figures in Prometheus' text format, to whoever knows the token; without one only on loopback."""
+    """Return the metrics in the Prometheus text format to clients with the token. Without a token, only to loopback."""
     if not _may_read(request):
         return HttpResponseForbidden(REFUSAL, content_type="text/plain")
     registry = CollectorRegistry()
@@ -47,19 +47,19 @@ def _may_read(request: HttpRequest) -> bool:
         given = request.headers.get("Authorization", "")
         return compare_digest(given.encode(), f"Bearer {token}".encode())
     if request.headers.get("X-Forwarded-For") or request.headers.get("Forwarded"):
-        return False  # a proxy on this machine asks for somebody elsewhere
+        return False  # the request came through a local proxy, so the client may be remote
     address = client_address(request)
     return address is not None and ip_address(address).is_loopback
 
 
 class _Figures:
-    """Collects one moment's figures."""
+    """Collector of the metrics of one moment."""
 
     def __init__(self, now: datetime) -> None:
         self.now = now
 
     def collect(self) -> Iterator[Metric]:
-        """Yield every metric; labels are states that we know, "other" and quantiles, never names of people or jobs."""
+        """Yield every metric. Labels are known states, "other" and quantiles, never names of people or jobs."""
         figures = get_operations(self.now)
         yield _by_state("trainboard_jobs", "Jobs that have not ended.", figures.active)
         yield _by_state("trainboard_jobs_ended_in_hour", "Jobs that ended in the last hour.", figures.ended)

@@ -1,4 +1,4 @@
-"""A forgotten password: Django's own views, with an answer where the site sends no e-mail or has no passwords."""
+"""Password reset: Django's views, with an explanation if the site sends no e-mail or has no passwords."""
 
 from typing import Any
 
@@ -13,10 +13,10 @@ from django.utils.decorators import method_decorator
 
 @method_decorator(login_not_required, name="dispatch")
 class PasswordReset(PasswordResetView):
-    """Asks for the address and sends the link; the answer is the same whether an account has it or not."""
+    """Asks for the address and sends the link. The response does not reveal whether an account has the address."""
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """Answer as Django does; without e-mail or passwords, with what to do."""
+        """Respond as Django does. Without e-mail or passwords, explain what to do."""
         if not settings.SENDS_EMAIL or not settings.PASSWORD_SIGN_IN:
             return _without_link(request)
         return super().dispatch(request, *args, **kwargs)
@@ -24,10 +24,10 @@ class PasswordReset(PasswordResetView):
 
 @method_decorator(login_not_required, name="dispatch")
 class PasswordResetConfirm(PasswordResetConfirmView):
-    """Takes a new password from whoever has the link; nothing where nobody signs in with one."""
+    """Sets a new password through the link, unless the site has no sign-in by password."""
 
     def dispatch(self, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """Answer as Django does; without passwords, with a page about that."""
+        """Respond as Django does. Without sign-in by password, show a page that explains so."""
         return super().dispatch(*args, **kwargs) if settings.PASSWORD_SIGN_IN else _without_link(self.request)
 
 

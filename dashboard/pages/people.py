@@ -1,4 +1,4 @@
-"""People of the site, for its admins: open and close accounts, make password links, and the rules of first sign-ins."""
+"""People of the site, for its admins: accounts, password links and the rules of first sign-ins."""
 
 from typing import Any
 
@@ -33,14 +33,14 @@ DONE = {
 
 @require_safe
 def people(request: Request) -> HttpResponse:
-    """List accounts by name, and the rules."""
+    """List the accounts by name, and the rules."""
     _check_admin(request)
     return _page(request)
 
 
 @require_POST
 def change_person(request: Request, pk: int) -> HttpResponse:
-    """Change an account, or make a link with which its owner chooses a password; the link is shown once."""
+    """Change an account, or create a link with which its owner sets a password. The link is shown once."""
     _check_admin(request)
     if (user := find_person(pk)) is None:
         raise Http404("no such account")
@@ -60,7 +60,7 @@ def change_person(request: Request, pk: int) -> HttpResponse:
 
 @require_POST
 def change_rules(request: Request) -> HttpResponse:
-    """Add a rule of first sign-ins, or remove one."""
+    """Add or remove a rule of first sign-ins."""
     _check_admin(request)
     if key := request.POST.get("remove"):
         accounts.remove_rule(parse_key(key), by=request.user)

@@ -1,4 +1,4 @@
-"""The page of persistent resources: those of the person's projects, what they have, who uses it and what it costs."""
+"""Persistent resources of the user's projects: their pools, the jobs that use them, and their cost."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -29,21 +29,22 @@ from jobs.timeline import Holding
 
 PAGE_SIZE = 25
 PERIOD = timedelta(hours=24)
-"""Of which the page shows who held what."""
+"""Period for which the page shows the jobs on each resource."""
 GONE_PERIOD = timedelta(days=7)
-"""How long one that is gone is still listed."""
+"""How long a resource that no longer exists stays listed."""
 MAX_AGE = timedelta(minutes=10)
-"""Twice the longest poll interval: what was last seen before that is shown as old."""
+"""Twice the longest poll interval. A resource last seen earlier is shown as old."""
 MAX_SHARES = 8
-"""Jobs whose share of the bill one card lists."""
+"""Maximum jobs on one card with a share of the bill."""
 TRANSIENT = frozenset({"PROVISIONING", "STOPPING", "REBOOTING", "UPDATING"})
 
 
 @dataclass(frozen=True, slots=True)
 class PoolRow:
-    """One resource pool: `size` replicas now, autoscaled from `least` to `most`.
+    """One resource pool with `size` replicas now, autoscaled from `least` to `most`.
 
-    `usd_per_hour` is for all replicas, None where no price is known, by prices of which the oldest is `prices_as_of`.
+    `usd_per_hour` is the price of all replicas, or None if it is not known. `prices_as_of` is the date of the oldest
+    price used.
     """
 
     index: int
@@ -58,9 +59,10 @@ class PoolRow:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One persistent resource. Jobs carry how many replicas they hold; `others` are replicas that no job shown holds.
+    """One persistent resource. Each job has its number of replicas; `others` counts replicas that no shown job holds.
 
-    `hidden_waiting` counts the waiting jobs that the person may not see. `is_old`: it was not seen for a while.
+    `hidden_waiting` counts waiting jobs that the user may not see. `is_old` is set if the resource was not seen
+    recently.
     """
 
     resource: PersistentResource
@@ -76,24 +78,24 @@ class Card:
     is_old: bool
     usage: timeline.Usage
     bill: budgets.ResourceCost | None
-    """What the period cost by the sizes that it had, shared out; None where a price is not known."""
+    """Cost of the period for the sizes that the resource had, divided among jobs; None if a price is not known."""
     shares: tuple[tuple[Job, Decimal], ...]
-    """The most expensive shares of jobs that the person may see."""
+    """The largest shares among jobs that the user may see."""
 
     @property
     def is_drawn(self) -> bool:
-        """Whether its time line shows anything: it was billed, or a job held it."""
+        """Whether the timeline shows anything: the resource was billed, or a job used it."""
         return bool(self.usage.up) or any(lane.holds for lane in self.usage.lanes)
 
     @property
     def rest_usd(self) -> Decimal:
-        """The shares of all other jobs."""
+        """Total share of all other jobs."""
         of_jobs = self.bill.total_usd - self.bill.idle_usd if self.bill is not None else Decimal(0)
         return of_jobs - sum(usd for _, usd in self.shares)
 
 
 class May(NamedTuple):
-    """The projects in which the person may request jobs, and change persistent resources."""
+    """Projects in which the user may request jobs, and in which they may change persistent resources."""
 
     compose: Collection[str]
     change: Collection[str]
@@ -101,9 +103,9 @@ class May(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """Figures of the resources of one page; amounts are None where a price is not known.
+    """Totals of the resources on one page. Amounts are None if a price is not known.
 
-    `resources` are those that are billed now, which `usd_per_hour` sums.
+    `resources` counts those billed now, and `usd_per_hour` is their total price.
     """
 
     resources: int
@@ -116,7 +118,7 @@ class Strip:
 
 @require_safe
 def persistent_resources(request: Request) -> HttpResponse:
-    """Show the page; htmx asks for its live part again and again."""
+    """Show the page. htmx polls its live part."""
     now = display_now()
     scopes = list_resource_scopes(request.user)
     observation.poll_soon(scopes, now=now)
@@ -124,7 +126,7 @@ def persistent_resources(request: Request) -> HttpResponse:
 
 
 def resources_context(request: Request, scopes: list[Scope], now: datetime) -> dict[str, Any]:
-    """Return the cards of one page, what is gone, and the scopes that were polled."""
+    """Return the cards of one page, the resources that no longer exist, and the polled scopes."""
     rows = resources_of(request.user).filter(Q(gone_at=None) | Q(gone_at__gte=now - GONE_PERIOD))
     listed = list_resources(rows, request.GET.get("page", ""), PAGE_SIZE)
     held, counted = get_holdings(request.user, listed.rows, now - PERIOD, now)
@@ -209,14 +211,14 @@ def _pool_row(held: Holding, index: int, book: cost.PriceBook) -> PoolRow:
 
 
 def _sum(amounts: Iterable[Decimal | None]) -> Decimal | None:
-    """Return the sum, or None where one of them is not known."""
+    """Return the sum, or None if any amount is None."""
     listed = list(amounts)
     known = [amount for amount in listed if amount is not None]
     return sum(known, Decimal(0)) if len(known) == len(listed) else None
 
 
 def _error(row: PersistentResource) -> str:
-    """Return the message of its error: a google.rpc.Status, present in STOPPING and ERROR only."""
+    """Return the message of the resource's error, a google.rpc.Status that is present in STOPPING and ERROR only."""
     error = row.body.get("error") if isinstance(row.body, dict) else None
     message = error.get("message") if isinstance(error, dict) else error
     return str(message or "")[:1000]

@@ -1,4 +1,4 @@
-"""The policy of a team: everybody in the team reads it; its leads edit it, test it on past jobs and save versions."""
+"""The policy of a team. Members read it; leads edit it, test it on past jobs and save versions."""
 
 from dataclasses import asdict
 from typing import Any
@@ -30,12 +30,12 @@ from jobs.requests.policy_versions import (
 )
 
 MAX_SHOWN = 50
-"""Jobs that a test lists."""
+"""Maximum jobs in the results of a test."""
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def policy(request: Request) -> HttpResponse:
-    """Show the policy of a team; on POST add a rule to the form, test the draft, or save it."""
+    """Show the policy of a team. On POST, add a rule to the form, test the draft, or save it."""
     team = _team(request)
     if request.method == "POST":
         if not can(request.user, "set_policy", team):
@@ -48,7 +48,7 @@ def policy(request: Request) -> HttpResponse:
 
 
 def _team(request: Request) -> Team:
-    """Return the team that the address names, else the person's first; 404 for one that they do not belong to."""
+    """Return the team in the address, else the user's first one. Raise Http404 if the user is not a member."""
     teams = teams_of(request.user)
     wanted = request.POST.get("team") or request.GET.get("team", "")
     team = next((each for each in teams if str(each.pk) == wanted), None) if wanted else next(iter(teams), None)
@@ -58,7 +58,7 @@ def _team(request: Request) -> Team:
 
 
 def _forms(rules: tuple[Rule, ...], version: PolicyVersion | None, first: Terms) -> tuple[Any, TermsForm]:
-    """Return the forms as they begin: the rules that count now."""
+    """Return the initial forms, filled with the rules in force."""
     initial = [rule.model_dump() | {"ORDER": number} for number, rule in enumerate(rules, 1)]
     terms = asdict(terms_of(version) if version is not None else first)
     return Rules(initial=initial, prefix="rule"), TermsForm(
@@ -104,7 +104,7 @@ def _save(request: Request, team: Team, rules: tuple[Rule, ...], rows: Any, form
 
 
 def _with_row(posted: QueryDict) -> QueryDict:
-    """Return what was posted with an empty rule at its end, as far as there may be one more."""
+    """Return the posted data with an empty rule appended, unless the maximum is reached."""
     data = posted.copy()
     number = _count(data, "rule")
     if number < MAX_RULES:
@@ -114,7 +114,7 @@ def _with_row(posted: QueryDict) -> QueryDict:
 
 
 def _with_approvers(posted: QueryDict, action: str) -> QueryDict:
-    """Return what was posted with one more group of approvers in the rule whose number the action ends with."""
+    """Return the posted data with another group of approvers in the rule whose number ends `action`."""
     data, prefix = posted.copy(), f"rule-{action.removeprefix('approvers-')}-further"
     number = _count(data, prefix)
     if number < MAX_GROUPS - 1:
@@ -123,13 +123,13 @@ def _with_approvers(posted: QueryDict, action: str) -> QueryDict:
 
 
 def _count(data: QueryDict, prefix: str) -> int:
-    """Return how many rows the form has by its own count, 0 where that is no number."""
+    """Return the number of rows that the posted form declares, or 0 if it is not a number."""
     count = data.get(f"{prefix}-TOTAL_FORMS", "0")
     return int(count) if count.isascii() and count.isdecimal() and len(count) < 4 else 0
 
 
 def _version(request: Request, team: Team) -> HttpResponse:
-    """Show a version as it was saved, and what it changed."""
+    """Show a version as it was saved, and its changes."""
     version = get_version(team, request.GET["version"])
     before = get_version(team, str(version.number - 1)) if version.number > 1 else None
     changes = _changes(rules_in(before) if before is not None else (), rules_in(version))
@@ -139,7 +139,7 @@ def _version(request: Request, team: Team) -> HttpResponse:
 
 
 def _changes(before: tuple[Rule, ...], after: tuple[Rule, ...]) -> dict[str, list[str]]:
-    """Return the rules that were taken away and those that were added, as people read them."""
+    """Return the removed and the added rules as text."""
     old, new = sentences(before), sentences(after)
     return {"removed": [each for each in old if each not in new], "added": [each for each in new if each not in old]}
 

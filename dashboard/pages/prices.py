@@ -1,4 +1,4 @@
-"""The price book: every price with its source, day and history; an admin records new ones and accepts imports."""
+"""The price book: every price with its source, date and history. An admin records prices and accepts imports."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ PAGE_SIZE = 50
 
 @require_safe
 def prices(request: Request) -> HttpResponse:
-    """Show the prices of a region, and the history of the one that the address names."""
+    """Show the prices of a region, and the history of the price in the address."""
     asked = request.GET.get("region", "")
     region = asked if asked in REGIONS else default_region(request.user)
     return render(request, "prices.html", _context(request, region, request.GET.get("price", "")))
@@ -34,7 +34,7 @@ def prices(request: Request) -> HttpResponse:
 
 @require_POST
 def record(request: Request) -> HttpResponse:
-    """Record the price of a key; the page shows what is wrong with the form."""
+    """Record the price of a key. Show the form with its errors if it is not valid."""
     region, name = request.POST.get("region", ""), request.POST.get("price", "")
     if region not in REGIONS or (key := key_in(region, name)) is None:
         raise Http404
@@ -54,7 +54,7 @@ def record(request: Request) -> HttpResponse:
 
 @require_POST
 def accept(request: Request) -> HttpResponse:
-    """Record the chosen proposals of the daily import."""
+    """Record the selected proposals of the daily import."""
     names, reason = request.POST.getlist("proposal"), request.POST.get("reason", "")
     try:
         count = recorded.accept(names, reason=reason, by=request.user, now=database_now())

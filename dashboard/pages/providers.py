@@ -1,4 +1,4 @@
-"""Sign-in at an OpenID Connect provider: the way there and back, and links between accounts and providers."""
+"""Sign-in at an OpenID Connect provider, and links between accounts and providers."""
 
 import logging
 
@@ -33,7 +33,7 @@ from jobs.people.provider_links import add_link, remove_link
 
 log = logging.getLogger(__name__)
 NEXT = "provider_next"
-"""Key of the session: the page that the person wanted."""
+"""Session key of the page to open after the sign-in."""
 CANCELLED = _("You did not sign in: %(name)s was told to cancel, or refused.")
 DOWN = _("%(name)s does not answer as it should at the moment. Try again in a minute, or sign in another way.")
 NOT_OURS = _(
@@ -45,7 +45,7 @@ NOT_OURS = _(
 @login_not_required
 @require_GET
 def begin(request: HttpRequest, key: str) -> HttpResponse:
-    """Lead to the provider; whoever is signed in links it to the account."""
+    """Redirect to the provider. A signed-in user links the provider to their account."""
     provider = _provider(key)
     try:
         path = reverse("provider-callback", args=[provider.key])
@@ -59,7 +59,7 @@ def begin(request: HttpRequest, key: str) -> HttpResponse:
 @login_not_required
 @require_GET
 def callback(request: HttpRequest, key: str) -> HttpResponse:
-    """Sign in whom the provider sends back, or ask whether the two accounts belong together."""
+    """Sign in the user whom the provider sends back, or ask whether the two accounts belong together."""
     provider = _provider(key)
     attempt = {"username": f"{provider.key} {request.session.get(openid.VISIT, '-')}", "provider": provider.key}
     if not AxesProxyHandler.is_allowed(request, attempt):
@@ -83,7 +83,7 @@ def callback(request: HttpRequest, key: str) -> HttpResponse:
 @sensitive_post_parameters("password")
 @require_http_methods(["GET", "HEAD", "POST"])
 def confirm(request: HttpRequest) -> HttpResponse:
-    """Ask whether a provider is to be linked: of whoever is signed in, else with the password of the account."""
+    """Ask whether to link a provider. A user who is not signed in enters the password of the account."""
     pending = find_pending(request, now=database_now())
     if pending is None:
         return _refusal(
@@ -98,7 +98,7 @@ def confirm(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def remove(request: Request) -> HttpResponse:
-    """Remove a link of one's own account."""
+    """Remove a provider link from the user's account."""
     providers = {each.issuer for each in settings.SIGN_IN_PROVIDERS}
     has_password = settings.PASSWORD_SIGN_IN and request.user.has_usable_password()
     key = parse_key(request.POST.get("link", ""))
@@ -114,7 +114,7 @@ def remove(request: Request) -> HttpResponse:
 @login_not_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def once(request: HttpRequest, secret: str) -> HttpResponse:
-    """Sign in whom a link from `manage.py sign_in_link` names."""
+    """Sign in the user of a link made by `manage.py sign_in_link`."""
     person = find_person(secret)
     if person is None:
         return _refusal(request, str(_("This link has been used or is too old.")), status=410)
@@ -134,7 +134,7 @@ def _provider(key: str) -> Provider:
 
 
 def _admit(request: HttpRequest, provider: Provider, claims: Claims, attempt: dict[str, str]) -> HttpResponse:
-    """Sign in whose account it is; refuse, or ask for the password of the account that has the address."""
+    """Sign in the user of the claims, refuse, or ask for the password of the account that has their address."""
     try:
         with acting(None, client_address(request)):
             user = find_user(claims, now=database_now())
@@ -153,7 +153,7 @@ def _ask(request: HttpRequest, provider: Provider, claims: Claims, user: User) -
 
 
 def _is_owner(request: HttpRequest, pending: PendingLink, form: LinkForm) -> bool:
-    """Return whether the person may link the account: it is the one signed in, or they know its password."""
+    """Return whether the user may link the account: they are signed in to it, or they enter its password."""
     if request.user.is_authenticated:
         return True
     name, password = pending.user.get_username(), form.cleaned_data["password"]
@@ -181,7 +181,7 @@ def _link(request: HttpRequest, pending: PendingLink) -> HttpResponse:
 
 
 def _let_in(request: HttpRequest, user: User, claims: Claims) -> HttpResponse:
-    """Sign in, in a session with a new key, and lead to the page that was wanted."""
+    """Sign in with a new session key and redirect to the page that was asked for."""
     with acting(user, client_address(request)):
         record_sign_in(claims, now=database_now())
     wanted = safe_path(request, request.session.pop(NEXT, ""))

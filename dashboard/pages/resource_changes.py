@@ -1,4 +1,4 @@
-"""Changes of persistent resources: forms and questions with what each means, before a worker sends them."""
+"""Changes of persistent resources: forms and confirmations with their consequences. A worker sends the change."""
 
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ HOURS_PER_MONTH = 730
 
 
 class Place(NamedTuple):
-    """The team that asks for a change, and the resource."""
+    """The team that requests a change, and the resource."""
 
     team: Team
     project: str
@@ -36,7 +36,7 @@ class Place(NamedTuple):
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def create(request: Request) -> HttpResponse:
-    """Show the form of a new persistent resource, or its cost, and have it created."""
+    """Show the form for a new persistent resource, or its cost. On confirmation, queue the creation."""
     teams = teams_where(request.user, "approve")
     if not teams:
         raise PermissionDenied(NO_TEAM)
@@ -55,7 +55,7 @@ def create(request: Request) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def change(request: Request, pk: int, action: str) -> HttpResponse:
-    """Show what a change of a persistent resource means, and have it made."""
+    """Show the consequences of a change of a persistent resource. On confirmation, queue the change."""
     resource = resource_for(request, pk)
     team = next(iter(teams_by_own_project(request.user, "approve").get(resource.project, ())), None)
     if action not in ACTIONS:
@@ -92,7 +92,7 @@ def _ask(request: Request, action: str, place: Place, body: dict[str, Any]) -> H
 
 
 def _hourly(body: dict[str, Any], region: str) -> Decimal | None:
-    """Return what a resource costs an hour with the replicas of its body, None where no price is known."""
+    """Return the hourly cost of the replicas in the body, or None if no price is known."""
     known, _ = spec.read("persistent_resource", body)
     if known is None:
         return None

@@ -1,4 +1,4 @@
-"""Every rule that assesses a job, with its source; an admin can change its severity here."""
+"""Every rule that assesses a job, with its source. An admin can change severities here."""
 
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -24,13 +24,13 @@ MAX_AGE = timedelta(days=180)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A rule and its severity on this site; `change` is the setting that changed it, if any."""
+    """A rule and its severity on this site. `change` is the setting that changed it, if any."""
 
     rule: Rule
     severity: str
     change: object | None
     is_old: bool
-    """Whether its source was read so long ago that it may have changed."""
+    """Whether the source was read so long ago that it may be out of date."""
 
 
 @require_safe
@@ -55,7 +55,7 @@ def rules(request: Request) -> HttpResponse:
 
 @require_POST
 def set_rule(request: Request, code: str) -> HttpResponse:
-    """Give a rule another severity; the change is kept with who made it."""
+    """Set the severity of a rule. The change is recorded with its author."""
     if code not in RULES:
         raise Http404
     severity, note = request.POST.get("severity", ""), request.POST.get("note", "")
@@ -72,7 +72,7 @@ def set_rule(request: Request, code: str) -> HttpResponse:
 
 
 def _matches(rule: Rule, search: str) -> bool:
-    """Return whether every word that is searched for stands in the rule, its code or its source."""
+    """Return whether the rule, its code or its source contains every search word."""
     text = f"{rule.code} {rule.message} {translated(rule.message)} {rule.severity} {rule.source.title}".lower()
     return all(word in text for word in search.lower().split())
 

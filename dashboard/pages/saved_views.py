@@ -1,4 +1,4 @@
-"""Keeping and forgetting views of the board."""
+"""Saving and deleting views of the board."""
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect, QueryDict
@@ -17,7 +17,7 @@ MAX_QUERY_LENGTH = 500
 
 @require_POST
 def save(request: Request) -> HttpResponse:
-    """Keep the posted `query` of the board under `name`, shared with `team` where that is one of the person's."""
+    """Save the posted board `query` under `name`, shared with `team` if the user is a member of it."""
     query = QueryDict(request.POST.get("query", "")[:MAX_QUERY_LENGTH], mutable=True)
     query.pop("page", None)
     text = query.urlencode()
@@ -34,6 +34,6 @@ def save(request: Request) -> HttpResponse:
 
 @require_POST
 def delete(request: Request, pk: int) -> HttpResponse:
-    """Forget a view of the person's own."""
+    """Delete one of the user's own views."""
     requests.delete_view(request.user, pk)
     return redirect("board")

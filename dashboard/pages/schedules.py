@@ -1,4 +1,4 @@
-"""The schedules of a team: list them, make one of a template or a job, change, pause, resume, run and delete them."""
+"""The schedules of a team: list, create from a template or a job, edit, pause, resume, run and delete."""
 
 from datetime import date, datetime, timedelta
 from itertools import islice
@@ -47,14 +47,14 @@ MAX_KEY_LENGTH = 36
 
 @require_safe
 def schedules(request: Request) -> HttpResponse:
-    """List the schedules of the person's teams."""
+    """List the schedules of the user's teams."""
     page = Paginator(schedules_of(request), PAGE_SIZE).get_page(request.GET.get("page"))
     return render(request, "schedules.html", {"now": database_now(), "page": page, "rows": list(page.object_list)})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def create(request: Request) -> HttpResponse:
-    """Ask when jobs of a template or like a job are requested; on POST keep it, or show when it would run."""
+    """Show the form for a schedule of a template or a job. On POST, save it or preview its times."""
     start, now = start_for(request), database_now()
     if start is None:
         messages.info(request, NOT_HERE)
@@ -89,7 +89,7 @@ def _create(request: Request, start: Start, form: ScheduleForm, now: datetime) -
 
 
 def _form_page(request: Request, form: ScheduleForm, now: datetime, context: dict[str, Any]) -> HttpResponse:
-    """Show the form with the next moments of what was typed."""
+    """Show the form with the next times of the typed schedule."""
     times = form.times if form.is_bound and not form.errors else None
     problem = cron.problem_of(times.cron, times.time_zone, now) if times is not None else ""
     if times is not None and problem:
@@ -100,7 +100,7 @@ def _form_page(request: Request, form: ScheduleForm, now: datetime, context: dic
 
 
 def _upcoming(expression: str, zone: str, now: datetime, last_day: date | None = None) -> list[str]:
-    """Return the next moments in words, by the clock of the time zone."""
+    """Return the next times as text in the given time zone."""
     found = islice(cron.moments(expression, zone, now), PREVIEWED)
     local = (moment.astimezone(ZoneInfo(zone)) for moment in found)
     return [
@@ -110,7 +110,7 @@ def _upcoming(expression: str, zone: str, now: datetime, last_day: date | None =
 
 @require_safe
 def schedule(request: Request, pk: UUID) -> HttpResponse:
-    """Show a schedule, when it runs next, and what became of its runs."""
+    """Show a schedule, its next run and the results of its runs."""
     row, now = schedule_for(request, pk), database_now()
     context = {
         "row": row,
@@ -124,7 +124,7 @@ def schedule(request: Request, pk: UUID) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: Request, pk: UUID) -> HttpResponse:
-    """Change a schedule's name and times; on POST keep them, or show when it would run."""
+    """Edit the name and times of a schedule. On POST, save them or preview the times."""
     row, now = schedule_for(request, pk, to_change=True), database_now()
     initial = {name: getattr(row, name) for name in ScheduleForm.base_fields}
     form = ScheduleForm(request.POST or None, initial=initial)
@@ -141,7 +141,7 @@ def edit(request: Request, pk: UUID) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def act(request: Request, pk: UUID, action: str) -> HttpResponse:
-    """Pause, resume, run or delete a schedule; a GET asks for a confirmation."""
+    """Pause, resume, run or delete a schedule. A GET asks for confirmation."""
     row = schedule_for(request, pk, to_change=True)
     if action not in ACTIONS:
         raise Http404("no such action")
@@ -172,7 +172,7 @@ def _act(request: Request, row: Schedule, action: str) -> None:
     elif action == "resume":
         verbs.resume_schedule(row, by=request.user, now=database_now())
     elif action == "run":
-        # The key of the page that asked, so that a second click finds the job of the first.
+        # The request key of the page makes a second click find the job of the first.
         key = f"run-{clean(request.POST.get('key', ''))[:MAX_KEY_LENGTH] or uuid4()}"
         job = run_now(row, by=request.user, now=database_now(), request_key=key)
         if job.state == JobState.APPROVED:

@@ -1,4 +1,4 @@
-"""Cancelling, approving or running again several jobs at once: what each of them means first, then the doing."""
+"""Bulk actions: cancel, approve or rerun several jobs, after a page that shows the effect on each."""
 
 import uuid
 from collections.abc import Callable, Sequence
@@ -34,18 +34,18 @@ MAX_KEY_LENGTH = 36
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A chosen job: `refusal` is why the action cannot be done to it, "" where it can."""
+    """A selected job. `refusal` is why the action is not possible for it, or "" if it is."""
 
     job: Job
     row: Row
     refusal: str
     usd: Decimal | None
-    """The most that the action lets be spent; None where no price is known."""
+    """Maximum cost that the action permits, or None if no price is known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Something that can be done to several jobs."""
+    """An action on several jobs."""
 
     title: "StrOrPromise"
     button: "StrOrPromise"
@@ -82,7 +82,7 @@ def _cancel(request: Request, job: Job, _key: str, _now: datetime) -> bool:
 
 
 def _approve(request: Request, job: Job, amount: str, now: datetime) -> bool:
-    if amount != amount_of(job):  # its estimate has changed since the page was shown
+    if amount != amount_of(job):  # the estimate changed since the page was shown
         return False
     digest = request.POST.get(f"digest-{job.pk}")
     try:
@@ -146,7 +146,7 @@ ACTIONS = {
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def several(request: Request) -> HttpResponse:
-    """Show what the `action` means for each chosen `job`; on POST do it."""
+    """Show the effect of `action` on each selected `job`. On POST, apply it."""
     query = request.POST if request.method == "POST" else request.GET
     action = ACTIONS.get(query.get("action", ""))
     if action is None:
@@ -169,7 +169,7 @@ def several(request: Request) -> HttpResponse:
 
 
 def _choices(request: Request, action: Action, keys: Sequence[str], now: datetime) -> list[Choice]:
-    """Return the chosen jobs that the person may see, at most MAX_JOBS; others are as if they did not exist."""
+    """Return the selected jobs that the user may see, at most MAX_JOBS. Other keys are ignored."""
     wanted = [parse_uuid(key) for key in dict.fromkeys(keys[:MAX_JOBS])]
     jobs = jobs_of(request.user).select_related("approval__decided_by", "attempt__fallback").filter(pk__in=wanted)
     choices = []
@@ -182,7 +182,7 @@ def _choices(request: Request, action: Action, keys: Sequence[str], now: datetim
 
 
 def _do(request: Request, action: Action, jobs: Sequence[Job]) -> None:
-    """Do the action to each job; one that cannot be done keeps no other from it, and the page names those."""
+    """Apply the action to each job. A failure does not stop the others, and the page names the jobs that failed."""
     key = request.POST.get("key", "")[:MAX_KEY_LENGTH]
     done: list[str] = []
     for job in jobs:

@@ -1,4 +1,4 @@
-"""Sign-in with a password, and the answer when sign-ins come too fast."""
+"""Sign-in with a password, and the response when sign-ins come too fast."""
 
 from typing import Any
 
@@ -31,31 +31,31 @@ ROLES = {
     "stranger": gettext_lazy("works in another team and sees nothing of vision"),
     "admin": gettext_lazy("sees every team and the administration"),
 }
-"""What each of the demo's people does."""
+"""Description of each demo account."""
 
 
 @method_decorator(login_not_required, name="dispatch")
 class SignIn(LoginView):
-    """Django's sign-in; a live part whose session has ended reloads the page instead of showing a form inside it."""
+    """Django's sign-in. A live part whose session has ended reloads the page instead of showing a form inside it."""
 
     redirect_authenticated_user = True
     authentication_form = SignInForm
 
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
-        """Answer as Django does, and have htmx load the whole page."""
+        """Respond as Django does, and make htmx load the whole page."""
         if request.method == "POST" and not settings.PASSWORD_SIGN_IN:
             return redirect("login")
         response = super().dispatch(request, *args, **kwargs)
         return reload_instead(request, response) if isinstance(response, HttpResponse) else response
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        """Add the demo's people whose password everybody knows, where it opens the site to this request."""
+        """Add the demo accounts and their shared password if it is accepted from this request."""
         people = [] if rehearsal.refusal(self.request) else known_password.people()
         demo = {name: role for name, role in ROLES.items() if name in people}
         return super().get_context_data(**kwargs, demo=demo, demo_password=rehearsal.PASSWORD)
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
-        """Sign in, and record it."""
+        """Sign in and record it."""
         response = super().form_valid(form)
         user, address = form.get_user(), client_address(self.request)
         record_sign_in_event("with a password", user, by=user, address=address)
@@ -64,12 +64,12 @@ class SignIn(LoginView):
 
 @method_decorator(login_not_required, name="dispatch")
 class AdminSignIn(SignIn):
-    """The site's sign-in in place of that of Django's admin, so that passwords are asked for in one way only."""
+    """The site's sign-in for Django's admin, so that all sign-ins by password use one form."""
 
     next_page = "admin:index"
 
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
-        """Answer as the site's; whoever is signed in and no admin gets a message about that."""
+        """Respond as the site's sign-in does. A signed-in user who is not an admin gets a message that explains so."""
         if request.user.is_authenticated and not admin.site.has_permission(request):
             messages.error(request, _("Those pages are for admins of the site."))
             return redirect("board")
@@ -77,8 +77,8 @@ class AdminSignIn(SignIn):
 
 
 class BusyMiddleware(MiddlewareMixin):
-    """Answers 429 to a sign-in that came while others were being checked."""
+    """Returns 429 for a sign-in that arrived while others were being checked."""
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        """Answer what sign-ins by password and by provider raise; anything else goes on."""
+        """Handle the errors that sign-ins by password and by provider raise. Return None for any other."""
         return busy(request) if isinstance(error, TooManySignIns) else None

@@ -1,4 +1,4 @@
-"""The spend page: what a month has cost against its budgets, what burns now, by what it was spent; and as CSV."""
+"""The spend page: a month's cost against budgets, current hourly cost, cost by dimension; and the same as CSV."""
 
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
@@ -26,7 +26,7 @@ HEAD = ("month", "grouped_by", "value", "usd", "jobs", "usd_month_before")
 
 @require_safe
 def spend(request: Request) -> HttpResponse:
-    """Show a month of the person's teams, or of the one that the address names."""
+    """Show a month of the user's teams, or of the team in the address."""
     now, teams, chosen = _asked(request)
     of, month = _dimension(request, teams, chosen), _month(request.GET.get("month", ""), now)
     shown = [chosen] if chosen else teams
@@ -53,7 +53,7 @@ def spend(request: Request) -> HttpResponse:
 
 @require_safe
 def spend_csv(request: Request) -> HttpResponse:
-    """Send the month as a table: a row for each group of every dimension, in US dollars."""
+    """Return the month as CSV, with one row for each group of every dimension, in USD."""
     now, teams, chosen = _asked(request)
     month = _month(request.GET.get("month", ""), now)
     shown = [chosen] if chosen else teams
@@ -67,7 +67,7 @@ def _records(teams: list[Team], month: date) -> Iterator[tuple[Any, ...]]:
 
 
 def _asked(request: Request) -> tuple[datetime, list[Team], Team | None]:
-    """Return the time, the person's teams and the one that is asked for; the only one where there is no other."""
+    """Return the time, the user's teams, and the selected one. A single team is always selected."""
     teams, name = teams_of(request.user), request.GET.get("team", "")
     if not teams:
         raise Http404("no team")
@@ -85,7 +85,7 @@ def _dimension(request: Request, teams: list[Team], chosen: Team | None) -> str:
 
 
 def _month(text: str, now: datetime) -> date:
-    """Return the month that an address names as 2026-11; this one for anything else and for what is to come."""
+    """Return the month that `text` names, such as 2026-11. Invalid and future values give the current month."""
     try:
         asked = datetime.strptime(text, "%Y-%m").date()  # noqa: DTZ007 - a month has no time zone
     except ValueError:

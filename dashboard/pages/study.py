@@ -25,7 +25,7 @@ PAGE_SIZE = 50
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A head by which the table can be sorted: the link's value, and "ascending" or "descending" where it is."""
+    """A column head that sorts the table: the link's value, and the current order as "ascending" or "descending"."""
 
     title: str
     sort: str
@@ -57,9 +57,9 @@ def study(request: Request, pk: UUID) -> HttpResponse:
 
 
 def _parameter_part(study: timeline.Study, metric: timeline.Metric | None, asked: str) -> dict[str, Any]:
-    """Return the parameter that is drawn against the metric: the one asked for, else the one most closely with it.
+    """Return the parameter to plot against the metric: the requested one, else the most influential.
 
-    {} where no parameter has two trials with a result.
+    Return {} if no parameter has two trials with a result.
     """
     found = {name: points_of(study, metric, name) for name in study.parameters} if metric is not None else {}
     drawn = {name: points for name, points in found.items() if len(points) > 1}
@@ -72,7 +72,7 @@ def _parameter_part(study: timeline.Study, metric: timeline.Metric | None, asked
 
 @require_safe
 def trials_csv(request: Request, pk: UUID) -> HttpResponse:
-    """Return every trial that was seen as CSV, in the order of their numbers."""
+    """Return every observed trial as CSV, sorted by number."""
     job, study = _load(request, pk)
     head = ["trial", "state", "best", *(f"parameter {name}" for name in study.parameters)]
     head += [*(f"metric {metric.id}" for metric in study.metrics), "step"]
@@ -83,7 +83,7 @@ def trials_csv(request: Request, pk: UUID) -> HttpResponse:
 
 
 def _load(request: Request, pk: UUID) -> tuple[Job, timeline.Study]:
-    """Return a tuning job and its study; 404 for people outside its team and for a job without a study."""
+    """Return a tuning job and its study. Raise Http404 outside its team and for a job without a study."""
     job = job_for(request, pk)
     study = get_study(job)
     if study is None:
@@ -92,9 +92,9 @@ def _load(request: Request, pk: UUID) -> tuple[Job, timeline.Study]:
 
 
 def sort_trials(study: timeline.Study, sort: str) -> list[Trial]:
-    """Return the trials in the order of the address: `trial` or `metric:ID` (best first), with a minus reversed.
+    """Sort trials by `trial` or `metric:ID` (best first). A leading minus reverses the order.
 
-    Those without a value come last in both. An unknown order is that of the numbers.
+    Trials without a value come last in both directions. An unknown order sorts by number.
     """
     name = sort.removeprefix("-")
     metric = next((each for each in study.metrics if f"metric:{each.id}" == name), None)
@@ -108,7 +108,7 @@ def sort_trials(study: timeline.Study, sort: str) -> list[Trial]:
 
 
 def list_columns(study: timeline.Study, sort: str) -> dict[str, Any]:
-    """Return the heads of the table: those that sort, and the parameters."""
+    """Return the heads of the table: the sortable ones and the parameters."""
     known = {"trial", *(f"metric:{metric.id}" for metric in study.metrics)}
     now = sort if sort.removeprefix("-") in known else "trial"
 

@@ -1,4 +1,4 @@
-"""Teams and their settings: members and roles, where jobs run and write, and what of Google Cloud a team may use."""
+"""Teams and their settings: members, roles, where jobs run and write, and which Google Cloud resources they may use."""
 
 from collections.abc import Callable
 from typing import Any
@@ -22,7 +22,7 @@ from jobs.people.members import NotChanged
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def teams(request: Request) -> HttpResponse:
-    """List the teams of the person; an admin sees all and creates one."""
+    """List the user's teams. An admin sees all teams and can create one."""
     form = TeamForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and not request.user.is_superuser:
         raise PermissionDenied(_("Only an admin of this site creates teams."))
@@ -42,13 +42,13 @@ def teams(request: Request) -> HttpResponse:
 
 @require_safe
 def team(request: Request, pk: int) -> HttpResponse:
-    """Show the settings of a team; members who may not change them see them, too."""
+    """Show the settings of a team, also to members who may not change them."""
     return _page(request, team_for(request, pk))
 
 
 @require_POST
 def change_members(request: Request, pk: int) -> HttpResponse:
-    """Add a member, give one another role, or remove one; everybody may leave."""
+    """Add or remove a member, or change a role. Every member may leave."""
     found, do = team_for(request, pk), request.POST.get("do")
     if do == "add":
         form = MemberForm(request.POST)
@@ -68,7 +68,7 @@ def change_members(request: Request, pk: int) -> HttpResponse:
 
 
 def _change_member(request: Request, team: Team, key: int, *, removes: bool) -> bool:
-    """Do what was asked; return whether the person has left and cannot see the team any more."""
+    """Apply the change. Return True if the user left and can no longer see the team."""
     if not removes:
         member = members.set_role(team, key, request.POST.get("role", ""), by=request.user)
         messages.success(
@@ -98,7 +98,7 @@ def change_places(request: Request, pk: int) -> HttpResponse:
 
 @require_POST
 def change_project(request: Request, pk: int) -> HttpResponse:
-    """Set the default project and the account that its calls are made as; site admins only."""
+    """Set the default project and the service account for its calls; site admins only."""
     found = team_for(request, pk, "manage")
     if not request.user.is_superuser:
         raise PermissionDenied(_("Only a site admin sets the project of a team."))
@@ -110,7 +110,7 @@ def change_project(request: Request, pk: int) -> HttpResponse:
 
 @require_POST
 def change_allowed(request: Request, pk: int) -> HttpResponse:
-    """Allow the team one more project, bucket or service account, or take one away."""
+    """Add or remove a project, bucket or service account that the team may use."""
     found = team_for(request, pk, "manage")
     if key := request.POST.get("remove"):
         if (row := find_allowed(found, parse_key(key))) is None:
@@ -126,7 +126,7 @@ def change_allowed(request: Request, pk: int) -> HttpResponse:
 
 
 def _apply(request: Request, team: Team, name: str, form: Any, act: Callable[[dict[str, Any]], Any]) -> HttpResponse:
-    """Do what a form asks and show the settings anew; where it cannot be done, the form as it was typed."""
+    """Apply a form and show the settings again. If it fails, show the form as typed with the error."""
     if form.is_valid():
         try:
             with forbidding():

@@ -1,4 +1,4 @@
-"""The templates of a team: list them, save one from a job, rename, replace and delete."""
+"""The templates of a team: list, save from a job, rename, replace and delete."""
 
 import json
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from jobs.spec.secrets import mask_secrets
 
 PAGE_SIZE = 50
 DEFAULT_RUN_TIME = timedelta(hours=1)
-"""The run time of a template whose job has none, such as one that was adopted before it ran."""
+"""Run time of a template whose job has none, such as a job adopted before it ran."""
 MAY_NOT_SAVE = _("Your role in this team lets you look at jobs; an engineer may save them as templates.")
 
 
@@ -42,7 +42,7 @@ class Row:
 
 @require_safe
 def templates(request: Request) -> HttpResponse:
-    """List the templates of the person's teams."""
+    """List the templates of the user's teams."""
     page = Paginator(templates_of(request.user), PAGE_SIZE).get_page(request.GET.get("page"))
     rows = [_row(template) for template in page.object_list]
     return render(request, "templates.html", {"now": database_now(), "page": page, "rows": rows})
@@ -50,7 +50,7 @@ def templates(request: Request) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def template(request: Request, pk: int) -> HttpResponse:
-    """Show a template; on POST give it another name and note."""
+    """Show a template. On POST, change its name and note."""
     kept = template_for(request, pk, "request" if request.method == "POST" else "see")
     form = TemplateForm(_posted(request), initial={"name": kept.name, "note": kept.note})
     if request.method == "POST" and form.is_valid():
@@ -73,7 +73,7 @@ def template(request: Request, pk: int) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: Request, pk: int) -> HttpResponse:
-    """Ask whether to delete a template, then delete it."""
+    """Show a confirmation. On POST, delete the template."""
     kept = template_for(request, pk, "request")
     if request.method != "POST":
         return render(request, "template_delete.html", {"row": _row(kept, may_change=True)})
@@ -84,7 +84,7 @@ def delete(request: Request, pk: int) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def save(request: Request, pk: UUID) -> HttpResponse:
-    """Save a job's spec as a template of its team; `do=replace` replaces the one that has the name."""
+    """Save a job's spec as a template of its team. `do=replace` replaces the template with that name."""
     job = job_for(request, pk)
     if not can(request.user, "request", job.team):
         raise PermissionDenied(MAY_NOT_SAVE)
@@ -111,7 +111,7 @@ def _posted(request: Request) -> QueryDict | None:
 
 
 def _save(request: Request, job: Job, data: dict[str, Any]) -> Template:
-    """Save the job's spec under the name that was typed. Raises NameNotUsable."""
+    """Save the job's spec under the typed name. Raise NameNotUsable."""
     content: dict[str, Any] = {
         "submission": requests.submission_of(job),
         "expected": expected_of(job) or DEFAULT_RUN_TIME,

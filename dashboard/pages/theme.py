@@ -1,4 +1,4 @@
-"""The theme that a browser keeps: light, dark, or that of its system."""
+"""The theme saved in a browser: light, dark, or that of the system."""
 
 from django.http import HttpResponse, HttpResponseRedirect
 from django.views.decorators.http import require_POST
@@ -12,7 +12,7 @@ YEAR = 365 * 24 * 3600
 
 @require_POST
 def theme(request: Request) -> HttpResponse:
-    """Keep the posted `theme` ("light", "dark", or "" for the system's) and go back to the page in `next`."""
+    """Save the posted `theme` ("light", "dark", or "" for the system's) and redirect to the page in `next`."""
     response = HttpResponseRedirect(safe_path(request, request.POST.get("next", "")))
     chosen = request.POST.get("theme", "")
     if chosen in THEMES:

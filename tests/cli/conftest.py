@@ -1,4 +1,4 @@
-"""The command line against a live server: each test has its own home folder and a token of the owner."""
+"""Fixtures for the command line against a live server. Each test has its own home folder and a token of the owner."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The client alone, against a real server on loopback that breaks off, is busy, or is no Trainboard."""
+"""Tests of the client against a real server on loopback that breaks off, is busy, or is not Trainboard."""
 
 import argparse
 import json

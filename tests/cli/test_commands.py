@@ -1,4 +1,4 @@
-"""Every command against a live server: what it prints, as JSON too, and its exit code."""
+"""Tests of every command against a live server: its output, also as JSON, and its exit code."""
 
 import json
 import stat

@@ -1,4 +1,4 @@
-"""`--project` of the command line: the job runs there, and a project that the team may not use is refused."""
+"""Tests of `--project`: the job runs in that project, and a project that the team may not use is refused."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""`trainboard schedule` against a live server: every verb, as JSON too, and its exit codes."""
+"""Tests of `trainboard schedule` against a live server: every subcommand, output as JSON, and exit codes."""
 
 import json
 from collections.abc import Callable

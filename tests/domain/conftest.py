@@ -1,4 +1,4 @@
-"""What these tests share: requests in the making, and a cloud whose clock moves with theirs."""
+"""Fixtures for domain tests: requests, and an emulator whose clock moves with theirs."""
 
 import itertools
 from collections.abc import Callable, Iterator

@@ -1,6 +1,6 @@
-"""What jobs of all strategies and kinds have cost at the emulator, and their estimates' ranges, held against the truth.
+"""Tests of actual costs and estimate ranges for jobs of all strategies and kinds, against the emulator's record.
 
-The jobs and the emulator's truth of them are in tests/support/scripted_jobs.py.
+The jobs and the record are in tests/support/scripted_jobs.py.
 """
 
 import random

@@ -1,4 +1,4 @@
-"""Adoption: a job that somebody made elsewhere is followed to its end, its past is told as far as it is known."""
+"""Tests of adoption: an external job is followed to its end, and its known past is recorded."""
 
 from typing import Any
 

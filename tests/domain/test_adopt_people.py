@@ -1,4 +1,4 @@
-"""Who may adopt, once, and that nobody can change what is adopted."""
+"""Tests of who may adopt a job, that it is adopted once, and that nobody can change an adopted job."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Reminders of open requests, and their end when nobody answers."""
+"""Tests of reminders for open requests, and of their expiry without an answer."""
 
 import pytest
 from django.contrib.auth.models import User

@@ -1,4 +1,4 @@
-"""One approval for all attempts of a request: what it covers begins without another; whatever is beyond asks again."""
+"""Tests of one approval for all attempts: attempts that it covers start without another, others need a new one."""
 
 from collections.abc import Callable
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Groups of approvers that one rule asks: each approves with its own number, and a vote counts for every group."""
+"""Tests of rules with several groups of approvers: each needs its own number, and a vote counts for every group."""
 
 from datetime import timedelta
 from typing import Any

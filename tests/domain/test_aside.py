@@ -1,4 +1,4 @@
-"""Items that cannot be stored are set aside, whatever fits is made to fit, and unforeseen errors leave a trace."""
+"""Tests that items which cannot be stored are set aside, others are made to fit, and unexpected errors are recorded."""
 
 import io
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""A limit that is lowered before a job is sent, amounts that a person approved, and jobs that cost more than that."""
+"""Tests of limits lowered before a job is sent, of approved amounts, and of jobs that cost more than approved."""
 
 from datetime import datetime, timedelta
 from decimal import Decimal

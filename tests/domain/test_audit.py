@@ -1,4 +1,4 @@
-"""The audit finds every invariant that is broken, and nothing in healthy rows."""
+"""Tests that the audit finds every broken invariant, and nothing in healthy rows."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Hints over real Redis servers, the embedded one and Debian's: they arrive, and nothing fails when they cannot."""
+"""Tests of hints over real Redis servers, embedded and Debian's: they arrive, and nothing fails if they cannot."""
 
 import time
 import uuid

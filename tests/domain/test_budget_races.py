@@ -1,4 +1,4 @@
-"""Requests and approvals that arrive together never pass a budget that stops jobs."""
+"""Tests that concurrent requests and approvals never exceed a budget that stops jobs."""
 
 from collections import Counter
 from datetime import datetime

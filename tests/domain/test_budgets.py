@@ -1,4 +1,4 @@
-"""Budgets: the sums that are kept, what is left, and who sets them."""
+"""Tests of budgets: the stored sums, what is left, and who may set them."""
 
 from collections import Counter
 from datetime import UTC, date, datetime, timedelta

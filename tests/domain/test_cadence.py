@@ -1,4 +1,4 @@
-"""How often a scope is looked at, what a silent region may hold up, and what a look costs."""
+"""Tests of how often a scope is polled, what an unresponsive region may delay, and what a poll costs."""
 
 from datetime import timedelta
 from itertools import pairwise

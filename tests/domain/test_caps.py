@@ -1,4 +1,4 @@
-"""A cap on the cost of a job: what it changes before the job runs, and what happens when it is reached."""
+"""Tests of a cap on the cost of a job: what it changes before the job runs, and what happens when it is reached."""
 
 from datetime import timedelta
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""Checkpoints are listed in a real bucket of the emulator, and what goes wrong there changes nothing of the job."""
+"""Tests of listing checkpoints in a real bucket of the emulator. Failures there change nothing about the job."""
 
 import os
 from datetime import UTC, datetime, timedelta

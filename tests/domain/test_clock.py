@@ -1,4 +1,4 @@
-"""The time that decides is the database's, on both databases, whatever the clock of this process shows."""
+"""Tests that the database's time decides, on both databases, whatever the clock of this process shows."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Several workers at once, each with a database connection of its own: nothing is done twice."""
+"""Tests of several workers at once, each with its own database connection: nothing is done twice."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

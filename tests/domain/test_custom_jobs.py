@@ -1,4 +1,4 @@
-"""A training pipeline whose machine is preempted: it stays RUNNING, and only its custom job tells that it waits."""
+"""Tests of a training pipeline with a preempted machine: it stays RUNNING, and only its custom job shows the wait."""
 
 from datetime import timedelta
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""The database under the domain tests is the one that was asked for, and behaves as the site needs it."""
+"""Tests that the domain tests use the requested database, and that it behaves as the site needs."""
 
 import os
 import threading

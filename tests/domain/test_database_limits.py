@@ -1,4 +1,4 @@
-"""Every wait for PostgreSQL has an end, except where long work needs none; indexes are built without blocking."""
+"""Tests that every wait for PostgreSQL is limited, except for long work, and that building indexes blocks nobody."""
 
 from contextlib import suppress
 from typing import Any

@@ -1,4 +1,4 @@
-"""Deletion at Vertex AI: only of what ended there, repeatable, and nothing of ours goes with it."""
+"""Tests of deletion at Vertex AI: only of ended resources, repeatable, and without deleting anything of the site."""
 
 from datetime import timedelta
 from typing import Any

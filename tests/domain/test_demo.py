@@ -1,4 +1,4 @@
-"""The demo's people: who they are, and where they may not be."""
+"""Tests of the demo users: who they are, and where they may not exist."""
 
 from typing import Any
 

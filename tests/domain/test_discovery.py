@@ -1,4 +1,4 @@
-"""Surveys find every job of a region that nobody follows, lose nothing to failures, and tell strangers nothing."""
+"""Tests of discovery: it finds every untracked job of a region, loses none to failures, and shows strangers nothing."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""The doctor against a real emulator: each fault is found, named with what repairs it, and hides no other."""
+"""Tests of the doctor against a real emulator: each fault is found with its remedy, and hides no other."""
 
 import json
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Drafts of imports: kept for their owner for a week, at most fifty."""
+"""Tests of drafts of imports: kept for their owner for a week, at most fifty."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""What must not double or lose a job: slow databases, lost claims, second jobs, older copies, faults of our own."""
+"""Tests that no job is doubled or lost with slow databases, lost claims, second jobs, older backups and bugs."""
 
 from datetime import timedelta
 from io import StringIO

@@ -1,4 +1,4 @@
-"""Races of workers: of several that see an attempt end at once, one makes the next."""
+"""Tests of races between workers: if several see an attempt end at once, one of them makes the next."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""Further attempts: after a stockout, a preemption, a wait or a fault of Vertex AI, and never two at once."""
+"""Tests of further attempts: after a stockout, preemption, wait or Vertex AI error, and never two at once."""
 
 from collections.abc import Callable
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""What is kept of a log: lines that Cloud Logging took in late too, the newest of many, and the truth about others."""
+"""Tests of the kept log: lines that Cloud Logging receives late, the newest of many, and what is known of others."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta

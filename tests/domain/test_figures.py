@@ -1,4 +1,4 @@
-"""The figures of ended jobs equal a count of the jobs themselves, whatever happens in whatever order."""
+"""Tests that the figures of ended jobs equal a count of the jobs, whatever happens in whatever order."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What a job has cost in the end: the emulator's own record of its runs, at the prices of the moment it was sent."""
+"""Tests of the final cost: the emulator's record of the job's runs, at the prices when it was sent."""
 
 from datetime import datetime, timedelta
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""What processes counted: nothing is lost where the database fails, and two processes may add at once."""
+"""Tests of counts made by processes: none is lost if the database fails, and two processes may add at once."""
 
 import threading
 

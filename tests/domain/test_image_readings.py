@@ -1,4 +1,4 @@
-"""Images that forms name: asked by a worker as the team's account, kept for a time, bounded, no reason to refuse."""
+"""Tests of images named in forms: read by a worker as the team's account, cached, bounded, never a reason to refuse."""
 
 from datetime import timedelta
 from decimal import Decimal

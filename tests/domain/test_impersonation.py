@@ -1,4 +1,4 @@
-"""Calls as a team's service account: an IAM Credentials API of the test's own says as whom each call is made."""
+"""Tests of calls as a team's service account. The test's own IAM Credentials API shows the identity of each call."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Whatever Vertex AI and its logs say about one item, its neighbours are stored, on both databases."""
+"""Tests that whatever Vertex AI and its logs return for one item, its neighbours are stored, on both databases."""
 
 import json
 from collections.abc import Callable, Iterator

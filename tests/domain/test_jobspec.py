@@ -1,4 +1,4 @@
-"""`manage.py jobspec`: exit codes, what is printed, and the one verb that writes rows."""
+"""Tests of `manage.py jobspec`: exit codes, output, and the one subcommand that writes rows."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Training pipelines and tuning jobs live the same life: submitted once, followed to their end, their logs read."""
+"""Tests of training pipelines and tuning jobs: submitted once, followed to their end, logs read."""
 
 import pytest
 from django.db import connection

@@ -1,4 +1,4 @@
-"""What is known of persistent resources judges jobs: when they are requested, and once more before they are sent."""
+"""Tests that jobs are assessed with known persistent resources, when requested and again before they are sent."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""Five hundred jobs with known waits, run times and preemptions: what they cost, and what estimates learned of them."""
+"""Tests with 500 jobs of known waits, run times and preemptions: their costs, and what estimates learned from them."""
 
 from collections import Counter
 from datetime import timedelta

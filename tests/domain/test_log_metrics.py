@@ -1,4 +1,4 @@
-"""Metrics are read when lines are kept: each line once, in order of time, without secrets, whatever is killed."""
+"""Tests of metrics read from kept lines: each line once, in order of time, without secrets, even after kills."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Logs at which nobody looks are read in turns, a few at a time, so that the board knows how far every job is."""
+"""Tests that logs without readers are read in turns, a few at a time, so that the board shows every job's progress."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Races around teams: two leads who leave at once, and a link that two people use at once."""
+"""Tests of races in teams: two leads who leave at once, and a link that two people use at once."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

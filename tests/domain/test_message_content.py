@@ -1,4 +1,4 @@
-"""What messages say: what happened, why, the cost, what to do, links; and no secret."""
+"""Tests of the content of messages: event, reason, cost, remedy, links, and no secret."""
 
 from collections.abc import Callable
 from typing import Any

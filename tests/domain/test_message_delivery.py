@@ -1,4 +1,4 @@
-"""Deliveries over real servers: at least once, normally once, in order, again after failures, given up at the end."""
+"""Tests of deliveries to real servers: at least once, normally once, in order, retried, given up in the end."""
 
 import json
 from collections.abc import Callable, Iterator

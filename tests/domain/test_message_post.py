@@ -1,4 +1,4 @@
-"""Requests to receivers that behave badly, on real sockets."""
+"""Tests of requests to misbehaving receivers, on real sockets."""
 
 import datetime as dt
 import time

@@ -1,4 +1,4 @@
-"""What writes messages besides states: caps, budgets, reminders of approvals and their expiry."""
+"""Tests of what creates messages besides states: caps, budgets, and reminders and expiry of approvals."""
 
 from datetime import timedelta
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""From an event to deliveries: what is told, to whom, once, and in the same transaction."""
+"""Tests from an event to its deliveries: content, recipients, once, and in the same transaction."""
 
 from collections.abc import Callable
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""A site that is brought up to date keeps what it knew, and can go back."""
+"""Tests that an upgraded site keeps its data and can be downgraded."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Observation: every state that could be seen, none invented, and no fault of the world changes a job."""
+"""Tests of observation: every observable state is recorded, none is invented, and no failure changes a job."""
 
 import pytest
 from django.contrib.auth.models import User

@@ -1,4 +1,4 @@
-"""Approving a job under another strategy: judged anew, bound to the changed job, and accepted by its requester."""
+"""Tests of approving under another strategy: assessed again, bound to the changed job, accepted by its requester."""
 
 from decimal import Decimal
 from typing import Any

@@ -1,4 +1,4 @@
-"""Races about another strategy: an approval, a change of strategy and the requester's answer at the same moment."""
+"""Tests of races between an approval, a change of strategy and the requester's answer."""
 
 import os
 import random

@@ -1,4 +1,4 @@
-"""Persistent resources are observed: what the list says, what is gone, and no fault of the world changes a row."""
+"""Tests of observed persistent resources: what the list returns, what is gone, and that no failure changes a row."""
 
 from collections.abc import Callable
 from datetime import timedelta

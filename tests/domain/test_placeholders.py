@@ -1,4 +1,4 @@
-"""No door takes a job with a placeholder: each value is filled in or confirmed, and what is confirmed is recorded."""
+"""Tests that no entry point accepts placeholders: each is filled in or confirmed, and confirmations are recorded."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What policy sets in a request: in the job's body, its digest and its budgets; and never after the request."""
+"""Tests of values that policy sets in a request: in body, digest and budgets, and never after the request."""
 
 from decimal import Decimal
 from typing import Any

@@ -1,4 +1,4 @@
-"""What `manage.py up` does before it starts anything: only what is missing."""
+"""Tests of what `manage.py up` prepares before it starts: only what is missing."""
 
 import os
 from pathlib import Path

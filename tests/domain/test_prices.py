@@ -1,4 +1,4 @@
-"""Recorded prices: a person's and an import's, the book with them, the command and the daily task."""
+"""Tests of recorded prices, by a person and by an import: the price book, the command and the daily task."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Several projects of a team: a job runs in the one that was chosen, as long as the team may use it."""
+"""Tests of several projects per team: a job runs in the selected one, as long as the team may use it."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Several projects of a team beside its jobs: quotas, persistent resources, jobs made elsewhere, accounts and bills."""
+"""Tests of several projects per team outside jobs: quotas, persistent resources, external jobs, accounts and bills."""
 
 import io
 

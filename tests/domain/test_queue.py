@@ -1,4 +1,4 @@
-"""The database is the queue: what is due is found, also after everything else was lost."""
+"""Tests of the database as queue: due rows are found, even after everything else was lost."""
 
 from datetime import timedelta
 from typing import Any

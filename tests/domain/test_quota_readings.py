@@ -1,4 +1,4 @@
-"""Limits and use of quotas: read from the emulator, kept, shown while one composes, and never a reason to refuse."""
+"""Tests of quota limits and usage: read from the emulator, stored, shown on the form, never a reason to refuse."""
 
 from datetime import timedelta
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""The budget of calls: exact over all workers, safe without Redis, fair between teams."""
+"""Tests of the rate limit: exact across all workers, safe without Redis, fair between teams."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""What a process keeps of settings: read once in ten seconds, at once after a change of its own."""
+"""Tests of settings cached by a process: read once in ten seconds, and at once after its own change."""
 
 from collections.abc import Callable
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""What is done again after it failed: cancellations, look-ups, creates, and steps with a fault of our own."""
+"""Tests of retries after failures: cancellations, look-ups, creates, and steps with a bug."""
 
 from datetime import timedelta
 from typing import Any

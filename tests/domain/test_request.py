@@ -1,4 +1,4 @@
-"""A request becomes a job, or a refusal that loses nothing."""
+"""Tests that a request becomes a job, or is refused without losing anything."""
 
 from decimal import Decimal
 

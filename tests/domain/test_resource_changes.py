@@ -1,4 +1,4 @@
-"""Persistent resources are changed through the worker: once, with a trace, and by those who may."""
+"""Tests of changes of persistent resources by a worker: once, recorded, and only by those who may."""
 
 from typing import Any
 

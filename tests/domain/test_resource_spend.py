@@ -1,4 +1,4 @@
-"""What persistent resources cost: rows of their sizes, the bill of each day, and the sums that budgets rest on."""
+"""Tests of the cost of persistent resources: rows of sizes, daily bills, and the sums that budgets use."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal

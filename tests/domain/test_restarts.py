@@ -1,4 +1,4 @@
-"""Every restart is found, counted once and explained, whichever of states and log told it."""
+"""Tests that every restart is found, counted once and explained, whether states or the log show it."""
 
 from collections import Counter
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""Old rows go in small portions; jobs that have not ended, costs and what the audit needs never do."""
+"""Tests that old rows are deleted in small batches, but never unfinished jobs, costs or what the audit needs."""
 
 import io
 from collections import Counter

@@ -1,4 +1,4 @@
-"""A site's own weights of the rules: who may set them, what they change, and that every change is kept."""
+"""Tests of a site's own severities of rules: who may set them, their effect, and that every change is recorded."""
 
 import pytest
 from django.contrib.auth.models import User

@@ -1,4 +1,4 @@
-"""Schedules: each moment leads to one request at most, and to a row that says what became of it."""
+"""Tests of schedules: each scheduled time makes one request at most, and one row with the result."""
 
 import os
 from collections.abc import Callable

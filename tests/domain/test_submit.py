@@ -1,4 +1,4 @@
-"""Submitted once: whatever fails between us and Vertex AI, there is one remote job, or none and a reason."""
+"""Tests that a job is submitted once: whatever fails, there is one remote job, or none and a reason."""
 
 from datetime import timedelta
 

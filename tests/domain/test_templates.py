@@ -1,4 +1,4 @@
-"""Templates that a team keeps: each verb works, is refused to others, and loses its races in good order."""
+"""Tests of a team's templates: each action works, is refused to others, and handles races."""
 
 from datetime import timedelta
 from unittest.mock import patch

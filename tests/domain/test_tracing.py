@@ -1,4 +1,4 @@
-"""Traces: from a click through a real broker and worker to the call of Vertex AI; nothing that is secret."""
+"""Tests of traces from a click through a real broker and worker to the call of Vertex AI, without secrets."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is written with a change of state."""
+"""Tests of what is written with a change of state."""
 
 from datetime import timedelta
 

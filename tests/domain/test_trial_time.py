@@ -1,4 +1,4 @@
-"""A tuning job costs what its trials' machines ran: waiting trials cost nothing, whatever the outside world does."""
+"""Tests that a tuning job costs the machine time of its trials. Waiting trials cost nothing, whatever fails."""
 
 from datetime import datetime, timedelta
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""The trials of tuning jobs are kept as Vertex AI tells them: each once, none invented, none brought back to life."""
+"""Tests that trials of tuning jobs are stored as Vertex AI returns them: once, none invented, none revived."""
 
 from collections.abc import Callable
 from dataclasses import replace

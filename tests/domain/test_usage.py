@@ -1,4 +1,4 @@
-"""What machines use: real processes of the emulator, its Cloud Monitoring, the reader, and the page's record."""
+"""Tests of machine utilization: real processes in the emulator, its Cloud Monitoring, the reader, the page's record."""
 
 import json
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Races of approvers: no person votes twice, and no job goes on with fewer votes than policy asks for."""
+"""Tests of races between approvers: nobody votes twice, and no job proceeds with fewer votes than policy requires."""
 
 import os
 import random

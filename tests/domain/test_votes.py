@@ -1,4 +1,4 @@
-"""Votes: how many policy asks for, who may give them, and that none is changed or counted twice."""
+"""Tests of votes: how many policy requires, who may vote, and that none is changed or counted twice."""
 
 from datetime import timedelta
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""The running site for journeys, one per module, and its log when a test fails."""
+"""Fixtures for journeys: one running site per module, and its log if a test fails."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

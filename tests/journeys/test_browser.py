@@ -1,4 +1,4 @@
-"""The way of a job as people see it, in Chromium."""
+"""Tests of the life of a job as users see it in Chromium."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Everything is killed at random and a fifth of all calls fails: no job is lost, none is doubled, no state invented."""
+"""Tests with random kills and a fifth of all calls failing: no job is lost or doubled, and no state is invented."""
 
 from collections import Counter
 from pathlib import Path

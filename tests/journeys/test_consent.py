@@ -1,4 +1,4 @@
-"""How a team agrees on money, in Chromium: a lead sets budget and policy, an approver away leaves it to a deputy."""
+"""Tests of budgets and approvals in Chromium: a lead sets budget and policy, and a deputy decides for an approver."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What docs/cli.md says, done word by word: installed by pip, a token made, a job trained; and the workflow of CI."""
+"""Tests of every step in docs/cli.md: install with pip, create a token, train a job, and the CI workflow."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""What the image holds and starts, without a container engine: its files and commands, as a user who owns nothing."""
+"""Tests of the container image without a container engine: its files and commands, run as an unprivileged user."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What kill -9 may not break: no process left, no job lost, none doubled."""
+"""Tests that kill -9 leaves no process behind and neither loses nor doubles a job."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""A worker whose task, database or broker hangs recovers by itself, in bounded time, with shortened limits."""
+"""Tests that a worker with a hanging task, database or broker recovers by itself in bounded time.
+
+The limits are shortened.
+"""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The way of a real training job through the whole running site."""
+"""Tests of the life of a real training job through the whole running site."""
 
 import os
 import re

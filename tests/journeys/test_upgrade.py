@@ -1,4 +1,4 @@
-"""A site is brought up to date while it works: workers of the version before go on beside the new ones."""
+"""Tests of an upgrade during operation: workers of the previous version run beside the new ones."""
 
 import re
 import subprocess

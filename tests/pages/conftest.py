@@ -1,4 +1,4 @@
-"""What page tests share: the pages' clock, jobs in any state, and browsers of people."""
+"""Fixtures for page tests: the pages' clock, jobs in any state, and users' browsers."""
 
 import html
 import itertools

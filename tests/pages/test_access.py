@@ -1,4 +1,4 @@
-"""Roles and what they allow."""
+"""Tests of roles and their permissions."""
 
 import pytest
 from django.contrib.auth.models import AnonymousUser, User

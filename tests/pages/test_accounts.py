@@ -1,4 +1,4 @@
-"""Invitations, forgotten passwords, one's own account and its browsers, and the people of the site."""
+"""Tests of invitations, forgotten passwords, the user's account and browsers, and the site's accounts."""
 
 import re
 from datetime import timedelta

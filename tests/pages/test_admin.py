@@ -1,4 +1,4 @@
-"""Django's admin: teams, people and policies are edited there; jobs and events are only looked at."""
+"""Tests of Django's admin: teams, people and policies can be edited; jobs and events are read-only."""
 
 import pytest
 from django.contrib.auth.models import User

@@ -1,4 +1,4 @@
-"""Jobs made elsewhere: asking for a look, choosing from what was found, and the stranger; then how they are marked."""
+"""Tests of external jobs: requesting a discovery, adopting its results, strangers, and the mark of adopted jobs."""
 
 from collections.abc import Callable
 from datetime import timedelta

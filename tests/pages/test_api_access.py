@@ -1,4 +1,4 @@
-"""Every address of the API, for every role, scope and kind of token: who is answered what."""
+"""Tests of access to every address of the API for every role, scope and kind of token."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""The pages of tokens and of the API in Chromium: axe finds nothing, a phone fits them, no script is needed."""
+"""Tests of the token and API pages in Chromium: axe finds nothing, they fit a phone, and need no script."""
 
 import pytest
 from django.contrib.auth.models import User

@@ -1,6 +1,6 @@
-"""Schemathesis sends what the OpenAPI document allows, and what it does not: no 500, no undocumented answer.
+"""Tests of the API with Schemathesis: allowed and forbidden requests get neither a 500 nor an undocumented response.
 
-Hypothesis draws the same examples in every run (see `tests/conftest.py`); there are EXAMPLES for each operation.
+Hypothesis draws the same examples in every run (see `tests/conftest.py`), EXAMPLES for each operation.
 """
 
 from collections.abc import Iterator

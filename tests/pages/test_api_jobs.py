@@ -1,4 +1,4 @@
-"""The API's jobs: the list with cursors and filters, one in full, events by long polling, logs; secrets stay hidden."""
+"""Tests of jobs in the API: lists with cursors and filters, one job, events by long polling, logs, hidden secrets."""
 
 from typing import Any
 from uuid import uuid4

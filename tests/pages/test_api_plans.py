@@ -1,4 +1,4 @@
-"""The queries of the API as PostgreSQL runs them: bounded, through an index; and few for each answer."""
+"""Tests of the API's query plans on PostgreSQL: bounded, through an index, and few per response."""
 
 from typing import Any
 

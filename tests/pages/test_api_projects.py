@@ -1,4 +1,4 @@
-"""Several projects of a team in the API: chosen by the request or its text, returned, and refused at the field."""
+"""Tests of several projects per team in the API: selected by request or text, returned, refused at the field."""
 
 from typing import Any
 

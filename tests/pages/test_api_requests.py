@@ -1,4 +1,4 @@
-"""Jobs requested through the API: assessed as on the pages, once for each key, findings at their line."""
+"""Tests of requesting jobs through the API: assessed as on the pages, once for each key, findings at their lines."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Schedules by the API: made once for each key, run in the caller's name, changed by owner and leads."""
+"""Tests of schedules in the API: created once for each key, run as the caller, changed by owner and leads."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""The page of one's API tokens: made once, shown once, revoked; nobody sees another's."""
+"""Tests of the page of API tokens: create, show once, revoke; nobody sees another user's tokens."""
 
 import re
 from datetime import timedelta

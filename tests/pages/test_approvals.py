@@ -1,4 +1,4 @@
-"""The approvals inbox: what asks and why, who may answer, and what an answer does."""
+"""Tests of the approvals inbox: what needs approval and why, who may decide, and the effect of a decision."""
 
 import re
 from datetime import date

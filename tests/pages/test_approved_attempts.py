@@ -1,4 +1,4 @@
-"""One approval for all attempts on the pages: what the form says, what the approver sees, what a stranger does not."""
+"""Tests of one approval for all attempts on the pages: the form, the approver's view, and strangers."""
 
 from decimal import Decimal
 

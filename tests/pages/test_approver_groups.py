@@ -1,4 +1,4 @@
-"""Several groups of approvers in the rule editor, the approvals inbox, the badge and the API."""
+"""Tests of several groups of approvers in the rule editor, the inbox, the badge and the API."""
 
 import itertools
 import random

@@ -1,4 +1,4 @@
-"""The audit log: who changed what, from what to what; searched, paged, exported; and what never stands in it."""
+"""Tests of the audit log: who changed what, values before and after, search, pages, export, and omitted values."""
 
 from datetime import timedelta
 

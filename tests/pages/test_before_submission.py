@@ -1,4 +1,4 @@
-"""What the compose page and `jobspec check` tell before a job runs: permissions, quotas, the console, images."""
+"""Tests of what the compose page and `jobspec check` show in advance: permissions, quotas, the console, images."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""The Cloud Billing export: reading it, comparing it with a team's jobs, and the page that a lead sees."""
+"""Tests of the Cloud Billing export: parsing it, comparing it with a team's jobs, and the page for leads."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""The board: what a row tells, whose jobs are on it, what it costs to draw."""
+"""Tests of the board: the content of a row, whose jobs it shows, and its live part."""
 
 import re
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""How much time the board's axis covers: as long as its jobs take, unless the address says otherwise."""
+"""Tests of the length of the board's axis: it fits the jobs, unless the address sets it."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The board in Chromium: dense, worked by keyboard alone, and not disturbed by its own updates."""
+"""Tests of the board in Chromium: dense, usable by keyboard alone, and undisturbed by its updates."""
 
 import re
 

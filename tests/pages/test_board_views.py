@@ -1,4 +1,4 @@
-"""The board's views: what needs me, groups, sorts, columns, saved views, and parts that have not changed."""
+"""Tests of the board's views: needs me, groups, sorting, columns, saved views, and unchanged parts."""
 
 import re
 from datetime import timedelta

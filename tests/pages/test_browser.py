@@ -1,4 +1,4 @@
-"""The pages in Chromium: axe finds nothing, a phone needs no sideways scrolling, and live parts come alive."""
+"""Tests of pages in Chromium: axe finds nothing, no sideways scrolling on a phone, live parts update."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""What a cancellation means, by what the job has done: before the question, and after it."""
+"""Tests of what the page shows before and after a cancellation, by what the job has done."""
 
 import pytest
 from django.contrib.auth.models import User

@@ -1,4 +1,4 @@
-"""The catalogue page: what it shows of every part, what filters leave, what is told where no price is known."""
+"""Tests of the catalogue page: every part, filters, and missing prices."""
 
 import re
 from collections.abc import Callable

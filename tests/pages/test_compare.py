@@ -1,4 +1,4 @@
-"""Two jobs side by side, and what a job changed against its baseline."""
+"""Tests of two jobs side by side, and of a job's changes against its baseline."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The compose page: what it offers, what it says while one types, what it refuses, and that one click is one job."""
+"""Tests of the compose page: choices, live preview, refusals, and that one click makes one job."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The compose page in Chromium: strategies, the bar at the bottom, the text that is edited, the keyboard."""
+"""Tests of the compose page in Chromium: strategies, the bar at the bottom, text editing, the keyboard."""
 
 import re
 

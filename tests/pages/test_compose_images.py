@@ -1,4 +1,4 @@
-"""What the compose page says of images: their size, that they are missing, and nothing where nobody could be asked."""
+"""Tests of images on the compose page: their size, missing images, and nothing if the registry could not be asked."""
 
 from django.contrib.auth.models import User
 from django.test import Client

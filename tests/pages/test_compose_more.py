@@ -1,4 +1,4 @@
-"""The compose page beyond one pool: where it begins, rows, kinds, strategies, lists that fit, the written request."""
+"""Tests of the compose page beyond one worker pool: initial values, rows, kinds, strategies, lists, request text."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The compose and import pages and `jobspec check` know the persistent resources that were seen."""
+"""Tests that the compose and import pages and `jobspec check` know the observed persistent resources."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the compose page says of quotas: how much was free beside the strategy, and what is short, with the command."""
+"""Tests of quotas on the compose page: free amounts beside the strategy, and shortages with the command."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Conditional parameters: a tree in the body, rows in the form, the same study either way."""
+"""Tests of conditional parameters: a tree in the body, rows in the form, and the same study either way."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A text that asks for two strategies at once: the form chooses none of them by itself."""
+"""Tests of a text that asks for two strategies at once: the form selects neither."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Waits that end by themselves: Flex-start counts down, and what was put off before submission counts as waiting."""
+"""Tests of waits with a limit: Flex-start counts down, and a delay before submission counts as waiting."""
 
 from datetime import datetime, timedelta
 from typing import Any

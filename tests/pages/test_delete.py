@@ -1,4 +1,4 @@
-"""Deletion at Vertex AI from the job's page: offered to those who may, after a question; an adopted job refuses."""
+"""Tests of deletion at Vertex AI from the job's page: permission, confirmation, and refusal for adopted jobs."""
 
 import pytest
 from django.contrib.auth.models import User

@@ -1,4 +1,4 @@
-"""The page of deputies, and what deputies may not do."""
+"""Tests of the page of deputies, and of what deputies may not do."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""What a failed job's page says of its cause, from error, log and the job itself, and the copy that it offers."""
+"""Tests of the cause on a failed job's page, from error, log and job, and of the suggested copy."""
 
 import re
 from datetime import timedelta

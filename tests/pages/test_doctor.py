@@ -1,4 +1,4 @@
-"""The doctor's page: what fails first, with its command; for administrators of the site and nobody else."""
+"""Tests of the doctor's page: failures first, with commands, for site admins only."""
 
 from django.contrib.auth.models import User
 from django.test import Client

@@ -1,4 +1,4 @@
-"""The doctor's page in Chromium: axe finds nothing, a phone fits it, and its button works without JavaScript."""
+"""Tests of the doctor's page in Chromium: axe finds nothing, it fits a phone, and works without JavaScript."""
 
 import pytest
 from django.contrib.auth.models import User

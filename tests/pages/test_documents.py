@@ -1,4 +1,4 @@
-"""The jobs of Google's documents are composed by typing: what is requested is exactly the documented body."""
+"""Tests that jobs from Google's documentation, typed into the form, give exactly the documented body."""
 
 import pytest
 from django.contrib.auth.models import User

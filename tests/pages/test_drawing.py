@@ -1,4 +1,4 @@
-"""What the template tags draw: figures, marks and the timeline."""
+"""Tests of the template tags for figures, marks and the timeline."""
 
 import re
 from datetime import UTC, datetime, timedelta

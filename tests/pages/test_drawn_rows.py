@@ -1,4 +1,4 @@
-"""Rows of the board that are kept for others who watch: each viewer reads what a row drawn anew would say."""
+"""Tests of cached rows of the board: each viewer sees what a newly rendered row would show."""
 
 import re
 

@@ -1,7 +1,7 @@
-"""Every address of the site, by who asks: nobody, a stranger, each role and an admin; with GET and with POST.
+"""Tests of every address of the site for anonymous users, strangers, each role and admins, with GET and POST.
 
-The addresses come from the resolver, so that a new one without a row in the table fails. A team's object is asked for
-by its key: whoever is not in the team gets 404. An answer to who may ask is never 403, 404, 405 or an error of ours.
+The addresses come from the resolver, so that a new one without a row in the table fails. Objects of a team are
+requested by key, and users outside the team get 404. A user with access never gets 403, 404, 405 or a server error.
 """
 
 from collections.abc import Iterator

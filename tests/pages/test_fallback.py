@@ -1,4 +1,4 @@
-"""Further attempts on the pages: composed, approved, shown on the board and on the job, hidden from strangers."""
+"""Tests of further attempts on the pages: composed, approved, shown on board and job page, hidden from strangers."""
 
 from decimal import Decimal
 

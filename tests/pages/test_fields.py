@@ -1,4 +1,4 @@
-"""What people write in the form's fields, and where findings go."""
+"""Tests of what people type into the form's fields, and where findings appear."""
 
 from datetime import timedelta
 from typing import Any

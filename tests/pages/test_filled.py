@@ -1,4 +1,4 @@
-"""A spec becomes fields and the fields a spec: nothing is lost on the way, whatever the spec holds."""
+"""Tests that a spec becomes fields and fields become the same spec, whatever it contains."""
 
 from copy import deepcopy
 from datetime import timedelta

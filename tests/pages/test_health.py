@@ -1,4 +1,4 @@
-"""The two addresses for load balancers and supervisors."""
+"""Tests of the two health checks for load balancers and supervisors."""
 
 from collections.abc import Callable
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""The history: filters that live in the address, pages, and who sees what."""
+"""Tests of the history: filters in the address, pages, and who sees what."""
 
 import re
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""The figures of the history: facets with counts, charts with tables, and the files of what is filtered."""
+"""Tests of the history's figures: facets with counts, charts with tables, and exports of filtered jobs."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Sign-in behind Google Identity-Aware Proxy: only its signed header counts, and what a first sign-in leads to."""
+"""Tests of sign-in behind Google Identity-Aware Proxy: only its signed header counts; effects of a first sign-in."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""The import page: any text becomes findings at its lines and a draft, or says why not; never an error of ours."""
+"""Tests of the import page: any text gives findings at its lines and a draft, or a reason; never a server error."""
 
 import json
 import re

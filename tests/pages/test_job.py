@@ -1,4 +1,4 @@
-"""One job's page: what it tells in each state, its live parts, its files for machines, cancelling, and the stranger."""
+"""Tests of a job's page: each state, live parts, JSON files, cancelling, and strangers."""
 
 import re
 from datetime import timedelta

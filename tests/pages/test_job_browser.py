@@ -1,4 +1,4 @@
-"""The page of a job that trains, in Chromium: accessible, still under live updates, and whole without JavaScript."""
+"""Tests of a training job's page in Chromium: accessible, stable during live updates, complete without JavaScript."""
 
 import re
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""The log on a job's page: attempts and replicas as filters, lines that come late, text, and what is not kept."""
+"""Tests of the log on a job's page: filters by attempt and replica, late lines, text, and lines that are not kept."""
 
 import re
 import shlex

@@ -1,4 +1,4 @@
-"""The strip of a job's page in each state, its expected end, and what the timeline shows of a young job."""
+"""Tests of the figures on a job's page in each state, its expected end, and the timeline of a young job."""
 
 import html
 import re

@@ -1,4 +1,4 @@
-"""What the job's page tells of the training: metrics, progress, attempts, what restarts lost, waits, and the zooms."""
+"""Tests of training on a job's page: metrics, progress, attempts, work lost to restarts, waits and zooms."""
 
 import re
 from datetime import timedelta

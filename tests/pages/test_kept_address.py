@@ -1,4 +1,4 @@
-"""Links of a job's page keep what the rest of the page shows: a zoom the log's filters, a filter the zoom."""
+"""Tests that links on a job's page keep its other parameters: a zoom keeps log filters, a filter keeps the zoom."""
 
 from urllib.parse import parse_qs, urlsplit
 

@@ -1,4 +1,4 @@
-"""The demo's password opens a site only for who sits at this machine, with nothing in between."""
+"""Tests that the demo password is accepted only from this machine, without a proxy in between."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""The lanes of replicas on a job's page, drawn from what the kept log says of each."""
+"""Tests of the lanes of replicas on a job's page, drawn from the kept log."""
 
 from django.contrib.auth.models import User
 

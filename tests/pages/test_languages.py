@@ -1,4 +1,4 @@
-"""Pages in the language of whoever reads them: which one that is, and that no text of a page stays English."""
+"""Tests of pages in the reader's language: which one is chosen, and that no text stays English."""
 
 import re
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Values that look like placeholders: the form and the import page refuse them until each is filled in or confirmed."""
+"""Tests of values that look like placeholders: form and import page refuse them until filled in or confirmed."""
 
 import re
 from collections.abc import Callable

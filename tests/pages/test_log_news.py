@@ -1,4 +1,4 @@
-"""Following a log: only new lines are sent, each behind the one that it follows, or all when that is not enough."""
+"""Tests of following a log: only new lines are sent, each after its predecessor, or all lines if needed."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The log as a page shows it: search, level, line links, look; and text that would like to be more than text."""
+"""Tests of the log on a page: search, level, links to lines, look, and text that contains markup."""
 
 import pytest
 from django.contrib.auth.models import User

@@ -1,4 +1,4 @@
-"""A job with very many events: its page stays small, and every event can be reached."""
+"""Tests of a job with very many events: its page stays small, and every event can be reached."""
 
 import html
 import re

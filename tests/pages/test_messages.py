@@ -1,4 +1,4 @@
-"""The inbox, what a person is told, the channels of teams, and what could not be delivered."""
+"""Tests of the inbox, message preferences, channels of teams, and undelivered messages."""
 
 from collections.abc import Callable
 from typing import Any

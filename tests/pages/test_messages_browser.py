@@ -1,4 +1,4 @@
-"""The pages of messages in Chromium: axe finds nothing, a phone needs no sideways scrolling."""
+"""Tests of the message pages in Chromium: axe finds nothing, and no sideways scrolling on a phone."""
 
 import pytest
 from django.contrib.auth.models import User

@@ -1,4 +1,4 @@
-"""Figures for Prometheus: what they say, who may read them, and that their labels stay few."""
+"""Tests of the Prometheus metrics: values, access, and few labels."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Compare, templates, import, catalogue and adoption in Chromium: axe finds nothing, and a phone fits each page."""
+"""Tests of compare, templates, import, catalogue and adoption in Chromium: axe finds nothing, each fits a phone."""
 
 import json
 from datetime import timedelta

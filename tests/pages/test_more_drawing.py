@@ -1,4 +1,4 @@
-"""Differences and sources of imports as they are drawn: pure functions."""
+"""Tests of the pure functions that draw differences and sources of imports."""
 
 import html
 import re

@@ -1,4 +1,4 @@
-"""What holds for compare, templates, import and catalogue as for every page: nothing inline, a light first load."""
+"""Tests of compare, templates, import and catalogue: nothing inline, and a light first load."""
 
 import re
 from datetime import timedelta

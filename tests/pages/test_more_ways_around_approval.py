@@ -1,4 +1,4 @@
-"""Further ways around an approval: by people, by votes, by copies, and by what changes afterwards."""
+"""Tests of further ways to bypass an approval: through people, votes, copies and later changes."""
 
 import re
 from collections.abc import Callable

@@ -1,6 +1,6 @@
-"""Every address of the site 320 pixels wide, light and dark: axe finds nothing, and nothing needs sideways scrolling.
+"""Tests of every address at a width of 320 pixels, light and dark: axe finds nothing, no sideways scrolling.
 
-The addresses are those of the table in test_every_address.py, so that a new page is looked at without another line.
+The addresses come from the table in test_every_address.py, so that a new page is tested automatically.
 """
 
 from typing import Any

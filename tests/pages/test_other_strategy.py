@@ -1,4 +1,4 @@
-"""Approving under another strategy on the pages: offered to who may decide, accepted by the requester."""
+"""Tests of approving under another strategy on the pages: offered to approvers, accepted by the requester."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""A job that costs more than was approved says so on its page and on the board; an admin decides what happens then."""
+"""Tests of a job that costs more than approved: shown on its page and the board; an admin sets the consequence."""
 
 import pytest
 from django.contrib.auth.models import User

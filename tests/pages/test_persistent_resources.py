@@ -1,4 +1,4 @@
-"""The pools page: what each persistent resource has, who uses it, what it costs; and nothing of other projects."""
+"""Tests of the page of persistent resources: contents, users, cost, and nothing of other projects."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""Persistent resources in Chromium: axe finds nothing, a phone needs no sideways scrolling, and the page is live."""
+"""Tests of persistent resources in Chromium: axe finds nothing, no sideways scrolling on a phone, live updates."""
 
 from datetime import timedelta
 

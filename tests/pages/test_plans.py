@@ -1,8 +1,8 @@
-"""Every query of every page, sweep and poll, as the database runs it: none may read a large table as a whole.
+"""Tests of the query plans of every page, sweep and poll: none may read a large table sequentially.
 
-Three thousand jobs stand for a million. PostgreSQL is told not to read a table in order, so it walks an index wherever
-one serves a query; what it still reads in order, no index serves. And no step of a plan may read many more rows than a
-page shows, or it would read more with every job that there ever was.
+Three thousand jobs represent a million. PostgreSQL is configured to avoid sequential scans, so it uses an index
+wherever one serves a query, and a remaining sequential scan means that none does. No step of a plan may read many more
+rows than a page shows, because its cost would grow with the number of jobs.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The policy page: leads edit, test and save; members read; strangers see nothing."""
+"""Tests of the policy page: leads edit, test and save; members read; strangers see nothing."""
 
 from decimal import Decimal
 from typing import Any

@@ -1,4 +1,4 @@
-"""The prices page: what it shows of each price, its history, and what only an admin may do there."""
+"""Tests of the prices page: each price, its history, and what only an admin may do."""
 
 from datetime import date, timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""The prices page in Chromium: axe finds nothing, a phone fits it, and an admin records a price without JavaScript."""
+"""Tests of the prices page in Chromium: axe finds nothing, it fits a phone, and works for admins without JavaScript."""
 
 from typing import Any
 

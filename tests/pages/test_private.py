@@ -1,4 +1,4 @@
-"""No answer to a person who is signed in may be kept by a browser or a proxy; static files may."""
+"""Tests that browsers and proxies may not cache responses to signed-in users, but may cache static files."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Several projects of a team: the choice in the form, and everything that a job is begun with keeps it."""
+"""Tests of several projects per team: the choice in the form, kept by everything that a job starts from."""
 
 import pytest
 from django.contrib.auth.models import User

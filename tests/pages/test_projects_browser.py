@@ -1,4 +1,4 @@
-"""The choice of a project in Chromium: it comes with a team of several, keeps the focus and goes with the job."""
+"""Tests of the project choice in Chromium: shown for a team with several, keeps the focus, sent with the job."""
 
 import pytest
 from django.contrib.auth.models import User

@@ -1,4 +1,4 @@
-"""Several projects of a team on the pages of persistent resources and of jobs made elsewhere."""
+"""Tests of several projects per team on the pages of persistent resources and external jobs."""
 
 import pytest
 from django.contrib.auth.models import User

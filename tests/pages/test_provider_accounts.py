@@ -1,4 +1,4 @@
-"""What a sign-in at a provider leads to: accounts, take-overs, teams of groups, and links."""
+"""Tests of sign-in at a provider: accounts, take-overs, teams from groups, and links."""
 
 from typing import Any
 

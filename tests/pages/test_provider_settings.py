@@ -1,4 +1,4 @@
-"""A site whose people sign in without passwords, and the settings of its providers."""
+"""Tests of a site without passwords, and of the settings of providers."""
 
 from io import StringIO
 from typing import Any

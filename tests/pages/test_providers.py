@@ -1,4 +1,4 @@
-"""Sign-in at OpenID Connect providers: what a provider's answer has to be like, and what people see when it is not."""
+"""Tests of sign-in at OpenID Connect providers: valid and invalid responses, and what users see."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""Sign-in at a provider in Chromium: from the sign-in page to the board, links, and how the pages look."""
+"""Tests of sign-in at a provider in Chromium: from the sign-in page to the board, links, and layout."""
 
 import pytest
 from django.contrib.auth.models import User

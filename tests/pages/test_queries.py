@@ -1,4 +1,4 @@
-"""How many queries each page asks, with thousands of jobs of every kind and state."""
+"""Tests of the number of queries of each page, with thousands of jobs of every kind and state."""
 
 import pytest
 from django.contrib.auth.models import User

@@ -1,4 +1,4 @@
-"""The text of the request beside the compose form: each follows the other, and nothing that was typed is lost."""
+"""Tests of the request text beside the form: each updates the other, and nothing typed is lost."""
 
 import json
 from typing import Any

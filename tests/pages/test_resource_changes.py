@@ -1,4 +1,4 @@
-"""The pages that change persistent resources: what each change means and costs, and who may ask for it."""
+"""Tests of the pages that change persistent resources: consequences, costs and permissions."""
 
 import pytest
 from django.contrib.auth.models import User

@@ -1,4 +1,4 @@
-"""What a persistent resource costs whom: its page, the spend page, the CSV and budgets say the same to the cent."""
+"""Tests that the page, the spend page, the CSV and budgets show the same cost of a persistent resource, to the cent."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Who held what of a persistent resource, and what stood idle."""
+"""Tests of which jobs used a persistent resource, and of idle time."""
 
 import re
 from datetime import timedelta

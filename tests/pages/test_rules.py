@@ -1,4 +1,4 @@
-"""The rules page: every rule with its source, and an admin's changes."""
+"""Tests of the rules page: every rule with its source, and changes by an admin."""
 
 from django.contrib.auth.models import User
 from django.test import Client

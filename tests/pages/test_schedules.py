@@ -1,4 +1,4 @@
-"""The pages of schedules: made from a template or a job, changed by their owner and leads, unseen by strangers."""
+"""Tests of the schedule pages: created from a template or job, changed by owner and leads, hidden from strangers."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""The words of the board's search box."""
+"""Tests of the words in the board's search box."""
 
 import pytest
 from django.contrib.auth.models import User

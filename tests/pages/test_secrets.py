@@ -1,4 +1,4 @@
-"""A job that carries secrets: no page, export, event, copy or administration shows one to anybody but its owner."""
+"""Tests of a job with secrets: no page, export, event, copy or admin page shows them except to the owner."""
 
 import html
 import json

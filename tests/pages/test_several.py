@@ -1,4 +1,4 @@
-"""Several jobs at once: what the action means for each, who may, and that nothing happens twice."""
+"""Tests of bulk actions: the effect on each job, permissions, and that nothing happens twice."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""The interactive shell of a running job: the address that Vertex AI reports, for those who may act for the job."""
+"""Tests of the interactive shell of a running job: the address from Vertex AI, for users who may act for the job."""
 
 from django.contrib.auth.models import User
 

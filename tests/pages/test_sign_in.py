@@ -1,4 +1,4 @@
-"""Signing in and out, and what a browser without a session gets."""
+"""Tests of signing in and out, and of browsers without a session."""
 
 from http.cookies import SimpleCookie
 

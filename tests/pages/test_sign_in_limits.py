@@ -1,4 +1,4 @@
-"""Failed sign-ins: how many are checked, from where, at what cost, and what the page says when no more are."""
+"""Tests of failed sign-ins: how many are checked, by address, their cost, and the page shown at the limit."""
 
 import threading
 from typing import Any

@@ -1,4 +1,4 @@
-"""Sign-ins in the audit log: who, from where and how; never a name that no account has, never a password."""
+"""Tests of sign-ins in the audit log: user, address and method; never an unknown name or a password."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""The spend page and the pages of budgets: what they show to whom, and what a lead can set without the admin."""
+"""Tests of the spend page and the budget pages: what each user sees, and what a lead can set without the admin."""
 
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta

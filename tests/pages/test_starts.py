@@ -1,4 +1,4 @@
-"""What the compose form begins with: templates, jobs and drafts, each only for whom it is."""
+"""Tests of the compose form's initial values: templates, jobs and drafts, each only for users with access."""
 
 from collections.abc import Callable
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""The table of strategies on the compose page: what it calls cheapest, fastest and safest, waits, old prices."""
+"""Tests of the strategies table on the compose page: cheapest, fastest and safest, waits, and old prices."""
 
 import html
 import re

@@ -1,4 +1,4 @@
-"""What holds for every page: nothing inline, a strict policy, a light first load, no page for strangers' eyes."""
+"""Tests that hold for every page: nothing inline, a strict policy, a light first load, nothing for strangers."""
 
 import gzip
 import re

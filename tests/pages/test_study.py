@@ -1,4 +1,4 @@
-"""A study's page: its figures, table, chart and CSV; the summary on the job's page; and the stranger."""
+"""Tests of a study's page: figures, table, chart and CSV; the summary on the job's page; and strangers."""
 
 import csv
 import io

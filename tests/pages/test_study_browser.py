@@ -1,4 +1,4 @@
-"""Studies and followed logs in a real browser: accessible, fitting, and new lines in their place without a reload."""
+"""Tests of studies and followed logs in a real browser: accessible, fitting, new lines inserted without a reload."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""The charts of a study's page: one parameter against the metric, curves of trials; and a trial run again as a job."""
+"""Tests of a study's charts: a parameter against the metric, curves of trials, and a trial rerun as a job."""
 
 from datetime import timedelta
 from typing import Any

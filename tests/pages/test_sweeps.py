@@ -1,4 +1,4 @@
-"""A sweep: one form, several jobs, judged, priced and approved together, each requested exactly once."""
+"""Tests of a sweep: one form, several jobs, assessed, priced and approved together, each requested exactly once."""
 
 from decimal import Decimal
 

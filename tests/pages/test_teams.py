@@ -1,4 +1,4 @@
-"""The settings of a team: who may change what, what is refused, and that strangers see nothing."""
+"""Tests of team settings: who may change what, refusals, and that strangers see nothing."""
 
 import pytest
 from django.contrib.auth.models import User

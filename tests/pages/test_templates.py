@@ -1,4 +1,4 @@
-"""Templates: the list, a template's page, saving one from a job, replacing, deleting; and who may."""
+"""Tests of templates: the list, a template's page, saving from a job, replacing, deleting, and permissions."""
 
 from datetime import timedelta
 

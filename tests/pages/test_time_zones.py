@@ -1,4 +1,4 @@
-"""Times in the zone of whoever reads them: two people in two zones, a change to summer time, and what stays in UTC."""
+"""Tests of times in the reader's zone: two users in two zones, a change to summer time, and what stays in UTC."""
 
 import itertools
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""A time zone chosen in Chromium: the board shows it, and so do the parts of the page that renew themselves."""
+"""Tests of a time zone chosen in Chromium: the board and its live parts show it."""
 
 import re
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""The trials of a tuning job as lanes: what runs, what waits and why; what came of them; and the stranger."""
+"""Tests of the trials of a tuning job as lanes: running and waiting trials, reasons, results, and strangers."""
 
 from datetime import timedelta
 from typing import Any

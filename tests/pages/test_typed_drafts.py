@@ -1,4 +1,4 @@
-"""Drafts of the compose form: saved by themselves, opened again as they were typed, gone with the submission."""
+"""Tests of drafts of the compose form: saved automatically, reopened as typed, deleted with the submission."""
 
 from datetime import timedelta
 from urllib.parse import unquote

@@ -1,4 +1,4 @@
-"""Why a job waits: told on the board and on its page, without naming what one may not see."""
+"""Tests of the reason for a wait on the board and the job's page, without names that the user may not see."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""Ways in which somebody might have a dear job sent without an approval; each has to end at an approver, or refused."""
+"""Tests of ways to send an expensive job without an approval: each has to end at an approver or be refused."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Google's own clients against an emulator; whatever the emulator answers is judged by the discovery documents."""
+"""Fixtures for Google's clients against an emulator. Its responses are checked with the discovery documents."""
 
 import re
 import urllib.parse

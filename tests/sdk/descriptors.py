@@ -1,8 +1,9 @@
-"""Build emulator/data/grpc.binpb.gz from Google's SDK; a test compares, `python -m tests.sdk.descriptors` writes.
+"""Build emulator/data/grpc.binpb.gz from Google's SDK. A test compares, `python -m tests.sdk.descriptors` writes.
 
-The file is a FileDescriptorSet: for each version of the API one file with the gRPC methods that the emulator's REST
-routes serve, their `google.api.http` rules, and every message that they need. The SDK has no descriptors of services,
-so methods are taken from its gRPC transports (path, request, response) and rules from its REST transports.
+The file is a FileDescriptorSet. For each version of the API, it contains one file with the gRPC methods that the
+emulator's REST routes serve, their `google.api.http` rules, and every message that they need. The SDK has no
+descriptors of services, so methods are taken from its gRPC transports (path, request, response) and rules from its REST
+transports.
 """
 
 import gzip

@@ -1,7 +1,7 @@
-"""A small judge: does a JSON answer fit a schema of Google's discovery documents?
+"""Check JSON responses against the schemas of Google's discovery documents.
 
-Discovery schemas are JSON Schema draft 3 with `$ref`, `format` and `enum`; unknown properties are what we look for,
-so they are wrong here.
+Discovery schemas are JSON Schema draft 3 with `$ref`, `format` and `enum`. Unknown properties are errors here, because
+the tests look for them.
 """
 
 import re

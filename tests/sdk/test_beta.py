@@ -1,4 +1,4 @@
-"""Google's v1beta1 clients, as Ray on Vertex AI and gcloud beta use that version; shells; locations."""
+"""Tests of Google's v1beta1 clients, as used by Ray on Vertex AI and gcloud beta; shells; locations."""
 
 from collections.abc import Callable
 from typing import Any

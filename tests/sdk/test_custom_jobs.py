@@ -1,4 +1,4 @@
-"""aiplatform.CustomJob, as its users use it."""
+"""Tests of aiplatform.CustomJob as its users use it."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is particular to gRPC: statuses, faults, deadlines, masks, and who may connect; Google's clients judge."""
+"""Tests of what is specific to gRPC: statuses, faults, deadlines, masks and access, with Google's clients."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""aiplatform.PersistentResource and a job on it; operations through the generated client."""
+"""Tests of aiplatform.PersistentResource and a job on it, and of operations with the generated client."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Scripts that the SDK packs and uploads, Python packages, and google-cloud-storage itself."""
+"""Tests of scripts that the SDK packs and uploads, Python packages, and google-cloud-storage itself."""
 
 from pathlib import Path
 from typing import Any

@@ -1,8 +1,8 @@
-"""The blocks of docs/emulator.md under "Point your own tool here".
+"""Tests of the examples in docs/emulator.md under "Point your own tool here".
 
-What is installed runs as it stands. Airflow, Prefect, ZenML and the pipeline components are hundreds of megabytes:
-their requests are made in their place, with the settings of the page. `TRAINBOARD_TEST_TOOLS=FOLDER` runs the real ones
-from environments in FOLDER/airflow, FOLDER/prefect, FOLDER/zenml and FOLDER/pipeline-components.
+Installed tools run as in the examples. Airflow, Prefect, ZenML and the pipeline components take hundreds of megabytes,
+so their requests are made in their place, with the settings of the page. `TRAINBOARD_TEST_TOOLS=FOLDER` runs the real
+ones from environments in FOLDER/airflow, FOLDER/prefect, FOLDER/zenml and FOLDER/pipeline-components.
 """
 
 import os

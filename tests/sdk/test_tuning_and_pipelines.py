@@ -1,4 +1,4 @@
-"""HyperparameterTuningJob with cloudml-hypertune in its trials, and the SDK's three training pipelines."""
+"""Tests of HyperparameterTuningJob with cloudml-hypertune in its trials, and of the SDK's three training pipelines."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The emulator's data files are what Google publishes."""
+"""Tests that the emulator's data files match what Google publishes."""
 
 import gzip
 import json

@@ -1,7 +1,7 @@
-"""Build the emulator's data files from what Google publishes; tests compare, `python -m tests.sdk.vocabulary` writes.
+"""Build the emulator's data files from what Google publishes. Tests compare, `python -m tests.sdk.vocabulary` writes.
 
-Messages, field types and enum numbers come from the generated types of google-cloud-aiplatform; which fields
-are output only and which methods exist come from the discovery document in google-api-python-client.
+Messages, field types and enum numbers come from the generated types of google-cloud-aiplatform. Output-only fields and
+methods come from the discovery document in google-api-python-client.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Run many seeds and print how many a minute, or one and tell it; exit code 1 on a violation."""
+"""Run many seeds and print the rate, or run one and describe it. The exit code is 1 on a violation."""
 
 import argparse
 import gc

@@ -1,4 +1,4 @@
-"""A database of job rows that stalls, loses commits, answers late, and can be replaced by an older copy of itself."""
+"""A database of job rows that stalls, loses commits, responds late, and can be replaced by its own older backup."""
 
 import copy
 import uuid

@@ -1,4 +1,4 @@
-"""Virtual time: greenlets that sleep, wake in the order of time, and can be killed while they sleep."""
+"""Virtual time: greenlets that sleep, wake in order of time, and can be killed while they sleep."""
 
 import heapq
 import itertools

@@ -1,4 +1,4 @@
-"""One seed: people request and cancel jobs while everything fails; then all is quiet, and what is left is judged."""
+"""One seed: users request and cancel jobs while everything fails; then failures stop and the result is checked."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""The protocol holds on many seeds, and the simulation finds each fault that was mended when the mend is taken out."""
+"""Tests that the protocol holds on many seeds, and that the simulation finds each fixed fault without its fix."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""A Vertex AI whose calls are slow, lost or late, whose lists lag, and which cancels when it likes."""
+"""A Vertex AI whose calls are slow, lost or late, whose lists lag, and which cancels at any time."""
 
 from dataclasses import dataclass, field
 from datetime import timedelta

@@ -1,1 +1,1 @@
-"""What tests stand on: servers of their own, closed sockets, people and a clock that moves by hand."""
+"""Shared helpers of tests: local servers, blocked network access, users, and a clock that tests move."""

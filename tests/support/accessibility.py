@@ -1,7 +1,7 @@
-"""What is wrong with a page in Chromium: what axe finds, and parts that are wider than the window.
+"""Faults of a page in Chromium: violations found by axe, and content wider than the window.
 
-A page is loaded once and looked at in every width and colour scheme. A scheme changes colours only, which
-`tests/unit/test_style_sheets.py` holds: in dark, only axe's rule about colours is asked again.
+A page is loaded once and checked at every width and in every colour scheme. A scheme changes only colours, which
+`tests/unit/test_style_sheets.py` ensures, so in dark only axe's rule about colours runs again.
 """
 
 from collections.abc import Iterable
@@ -13,9 +13,9 @@ from playwright.sync_api import Page
 from tests.support.browser import Window
 
 WIDTHS = (1280, 390)
-"""CSS pixels of a desk and of a phone."""
+"""Widths of a desktop and of a phone, in CSS pixels."""
 OF_COLOURS = ("color-contrast",)
-"""Of axe's category `cat.color`, what it asks by default; the others are experimental or stricter than level AA."""
+"""Rules of axe's category `cat.color` that run by default. Its others are experimental or stricter than level AA."""
 
 END_TRANSITIONS = (
     "document.getAnimations().filter(each => each instanceof CSSTransition).forEach(each => each.finish())"
@@ -23,8 +23,8 @@ END_TRANSITIONS = (
 
 
 def violations(page: Page, rules: Iterable[str] = ()) -> list[str]:
-    """Return what axe finds wrong by `rules`, all of its usual ones if there are none, each with the elements."""
-    options: dict[str, object] = {"resultTypes": ["violations"]}  # of what is right, one element a rule
+    """Return the violations of `rules`, or of axe's default rules if empty, each with its elements."""
+    options: dict[str, object] = {"resultTypes": ["violations"]}  # at most one element per passed rule
     if rules:
         options["runOnly"] = list(rules)
     return [
@@ -35,7 +35,7 @@ def violations(page: Page, rules: Iterable[str] = ()) -> list[str]:
 
 
 def faults(view: Window, widths: Iterable[int] = WIDTHS) -> list[str]:
-    """Return what is wrong with the loaded page, light and dark; leave it dark in the last of the widths."""
+    """Return the faults of the loaded page, light and dark. Leave it dark at the last width."""
     found: list[str] = []
     for width in widths:
         view.page.set_viewport_size({"width": width, "height": 800})
@@ -49,13 +49,13 @@ def faults(view: Window, widths: Iterable[int] = WIDTHS) -> list[str]:
 
 
 def show_in(page: Page, scheme: Literal["light", "dark"]) -> None:
-    """Show a page in a colour scheme, without the moment in which colours pass from one to the other."""
+    """Show a page in a colour scheme, without the transition between colours."""
     page.emulate_media(color_scheme=scheme)
     page.evaluate(END_TRANSITIONS)
 
 
 def faulty(view: Window, addresses: Iterable[str], widths: Iterable[int] = WIDTHS) -> dict[str, list[str]]:
-    """Load each address; return those that have faults, with these."""
+    """Load each address. Return the faults of those that have any."""
     wrong: dict[str, list[str]] = {}
     for address in addresses:
         view.page.goto(address)

@@ -1,4 +1,4 @@
-"""A program that uses the API with a token of a person."""
+"""An API client that uses a user's token."""
 
 import json
 from datetime import timedelta
@@ -12,7 +12,7 @@ from jobs.requests.api_tokens import SCOPES, create_token
 
 
 class Caller:
-    """Sends requests with one token, without cookies."""
+    """Sends requests with one token and without cookies."""
 
     def __init__(self, token: str) -> None:
         self.token = token
@@ -23,7 +23,7 @@ class Caller:
         return self.client.get(f"/api/v1{path}", parameters, headers=self.headers())
 
     def post(self, path: str, body: Any = None, key: str = "") -> Any:
-        """Send POST /api/v1<path> with a JSON body, and an Idempotency-Key where one is given."""
+        """Send POST /api/v1<path> with a JSON body, and with an Idempotency-Key if `key` is set."""
         headers = self.headers() | ({"Idempotency-Key": key} if key else {})
         content = json.dumps({} if body is None else body)
         return self.client.post(f"/api/v1{path}", content, content_type="application/json", headers=headers)
@@ -38,12 +38,12 @@ class Caller:
         return self.client.delete(f"/api/v1{path}", headers=self.headers())
 
     def headers(self) -> dict[str, str]:
-        """Return the header that opens the API."""
+        """Return the header with the token."""
         return {"Authorization": f"Bearer {self.token}"}
 
 
 def token_of(user: User, *scopes: str) -> str:
-    """Return the text of a new token of a person, by default with every scope."""
+    """Return the text of a new token of a user, with every scope by default."""
     made, text = create_token(
         user, name="test", scopes=scopes or tuple(SCOPES), lifetime=timedelta(days=7), now=database_now()
     )
@@ -52,5 +52,5 @@ def token_of(user: User, *scopes: str) -> str:
 
 
 def caller(user: User, *scopes: str) -> Caller:
-    """Return a program with a new token of a person."""
+    """Return a client with a new token of a user."""
     return Caller(token_of(user, *scopes))

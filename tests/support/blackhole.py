@@ -1,6 +1,6 @@
-"""A TCP proxy before a Unix socket that can fall silent, as a network does whose firewall forgot a connection.
+"""A TCP proxy for a Unix socket that can go silent, like a network whose firewall has forgotten a connection.
 
-What it has accepted stays open and is acknowledged, and nothing ever comes back: no error, no end.
+Accepted connections stay open and data is acknowledged, but nothing is returned: no error, no end of stream.
 """
 
 import contextlib
@@ -11,10 +11,10 @@ from pathlib import Path
 
 
 class Blackhole:
-    """`address` is (host, port); use as a context manager."""
+    """The proxy, a context manager. `address` is (host, port)."""
 
     def __init__(self, target: Path) -> None:
-        """`target`: the Unix socket to forward to."""
+        """Forward to the Unix socket `target`."""
         self._target = target
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.address: tuple[str, int] = self._listener.getsockname()
@@ -36,11 +36,11 @@ class Blackhole:
                 each.close()
 
     def silence(self) -> None:
-        """From now on forward nothing, on open connections and on new ones."""
+        """Stop forwarding, on open connections and on new ones."""
         self._is_silent.set()
 
     def resume(self) -> None:
-        """Forward new connections again; those that were open stay silent for ever."""
+        """Forward new connections again. Those opened before stay silent."""
         with self._lock:
             self._dead += self._live
             self._live = set()
@@ -81,7 +81,7 @@ class Blackhole:
                 pass
 
     def _pump(self, ready: selectors.BaseSelector, client: socket.socket) -> bool:
-        """Forward what has come; False when the connection has ended or fell silent."""
+        """Forward the received data. Return False if the connection has ended or gone silent."""
         for key, _ in ready.select(0.1):
             if self._is_silent.is_set():
                 return False

@@ -1,4 +1,4 @@
-"""A real Chromium, driven by Playwright, and a page that remembers everything that went wrong in it."""
+"""A real Chromium, driven by Playwright, and a page that records every error in it."""
 
 import shutil
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ PASSWORD = "trainboard"
 
 @contextmanager
 def running() -> Iterator[Browser]:
-    """Run the Chromium that is installed; raise when there is none."""
+    """Run the installed Chromium. Raise if there is none."""
     program = next(filter(None, map(shutil.which, NAMES)), None)
     if program is None:
         raise FileNotFoundError("Chromium is not installed: run `make machine`.")
@@ -36,15 +36,18 @@ def running() -> Iterator[Browser]:
 
 
 EXPECTED_ON_CONSOLE = ("Failed to load resource", "htmx:afterRequest", "htmx:sendAbort")
-"""Chromium repeats a failed answer without saying which status was expected. htmx tells of a request that a newer one
-of the same form replaced; one that fails for another reason has another event as well, such as htmx:sendError."""
+"""Errors on the console that are expected.
+
+Chromium reports every failed response, whatever status the test expects. htmx reports a request replaced by a newer one
+of the same form. A request that fails for another reason has another event as well, such as htmx:sendError.
+"""
 
 
 class Window:
-    """A page in a context of its own. `troubles`: console errors, uncaught exceptions, failed answers and requests."""
+    """A page in its own context. `troubles` are console errors, uncaught exceptions, failed responses and requests."""
 
     def __init__(self, browser: Browser, address: str, *, password: str = PASSWORD, **options: Any) -> None:
-        """Open an empty page; options are those of Playwright's `new_context`."""
+        """Open an empty page. `options` are those of Playwright's `new_context`."""
         self.password = password
         self.context = browser.new_context(base_url=address, **options)
         self.page: Page = self.context.new_page()
@@ -56,22 +59,22 @@ class Window:
         self.page.on("response", self._on_response)
 
     def sign_in(self, name: str) -> "Window":
-        """Sign in as somebody of the demo, or of the tests where the window was given their password."""
+        """Sign in as a demo user, or as a test user if `password` is theirs."""
         self.page.goto("/accounts/login/")
         self.page.get_by_label("User name").fill(name)
         self.page.get_by_label("Password").fill(self.password)
         self.page.get_by_role("button", name="Sign in").click()
         self.page.locator(".menu.account").wait_for()
-        self.page.wait_for_load_state()  # what is typed before the scripts have run is not seen by them
+        self.page.wait_for_load_state()  # the scripts miss what is typed before they run
         return self
 
     def sign_out(self) -> None:
-        """Sign out through the button in the frame."""
+        """Sign out with the button in the page's frame."""
         self.page.get_by_role("button", name="Sign out").click()
         self.page.get_by_label("Password").wait_for()
 
     def overflow(self) -> int:
-        """Return by how many CSS pixels the page is wider than the window."""
+        """Return by how many CSS pixels the content is wider than the window."""
         return int(self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Everything is killed with -9 by a seeded plan and started again, until people want nothing more and all is done."""
+"""Kills parts of the site with -9 by a seeded plan and restarts them, until all jobs are requested and finished."""
 
 import contextlib
 import json
@@ -29,12 +29,12 @@ WHERE ended_at IS NULL OR (remote_name <> '' AND NOT log_complete)
 
 STALL_SECONDS = 90
 AUDITS = 5
-"""At most, a second or more apart: the last kill may have left a claim that the next sweep frees."""
+"""Maximum audits, a second or more apart. The last kill may leave a claim that the next sweep releases."""
 
 
 @dataclass
 class Chaos(House):
-    """The house under test."""
+    """The site under test."""
 
     parts: dict[str, Part] = field(default_factory=dict)
     kills: Counter[str] = field(default_factory=Counter)
@@ -48,13 +48,13 @@ class Chaos(House):
     database: "subprocess.Popen[bytes] | None" = None
 
     def __post_init__(self) -> None:
-        """Choose addresses, and let people come."""
+        """Choose addresses and create the users."""
         super().__post_init__()
         site, plan = f"http://127.0.0.1:{self.web_port}", self.plan
         self.public = Public(site, jobs=plan.jobs, seed=plan.seed, scripts=plan.scripts, clock=self.clock)
 
     def prepare(self) -> None:
-        """Make the tables and the people, then start everything; notice how long a program takes to begin here."""
+        """Create the tables and users, start everything, and measure how long a program takes to start."""
         self.run("-c", "import django; django.setup()\n"
                  "from dashboard.management.supervisor import prepare; prepare.database(print)\n"
                  "prepare.static_files(print)\n"
@@ -79,18 +79,18 @@ class Chaos(House):
 
     # ------------------------------------------------------------ the run
     def count_calls(self) -> None:
-        """Remember what an emulator counted before it is killed."""
+        """Record the emulator's counts before it is killed."""
         if told := self.control("GET", "truth"):
             self.calls.update({name: count for name, count in told["calls"].items() if "_emulator" not in name})
             for fault in told["faults"]:
                 self.struck[fault["kind"]] += fault["struck"]
 
     def step(self) -> bool:
-        """Push the clock on, start what is due again, kill what is due to die; True when everything is done."""
+        """Advance the clock, start due parts, and kill one if due. Return True if everything is done."""
         wall = time.time()
         self.control("POST", "clock", {"now": self.clock().timestamp()})
         for part in self.parts.values():
-            if not part.is_alive and wall >= part.due:  # also one that died by itself, as a supervisor would
+            if not part.is_alive and wall >= part.due:  # also one that ended by itself, as a supervisor would
                 part.begin()
         if self.kills.total() < self.plan.kills * (0.2 + self.public.progress) and wall >= self.next_kill:
             self.strike(wall)
@@ -101,11 +101,11 @@ class Chaos(House):
         return self.public.is_done and self.kills.total() >= self.plan.kills and self.undone() == 0
 
     def strike(self, wall: float) -> None:
-        """Kill one part, each as often as its weight says; some stay away for a while. Half-way, Redis is wiped."""
+        """Kill one part, chosen by severity. Some stay down for a while. At half of the kills, flush Redis once."""
         if self.kills.total() >= self.plan.kills // 2 and not self.wipes:
             with contextlib.suppress(RedisError), Redis(unix_socket_path=str(self.home / "redis")) as server:
                 self.wipes += bool(server.flushall())
-        warm = time.time() - self.warm_seconds  # on a busy machine nothing else than starting would ever happen
+        warm = time.time() - self.warm_seconds  # on a busy machine, parts would only ever start
         alive = [name for name, part in self.parts.items() if part.is_alive and part.since < warm]
         if not alive:
             return
@@ -122,7 +122,7 @@ class Chaos(House):
         self.next_kill = wall + self.dice.uniform(*self.plan.pause)
 
     def stall(self) -> None:
-        """Let PostgreSQL stand still for ninety seconds of the hurried clock."""
+        """Suspend PostgreSQL for ninety seconds of the accelerated clock."""
         part = self.parts["postgres"]
         if part.process is None or not part.is_alive:
             return
@@ -138,7 +138,7 @@ class Chaos(House):
         self.stalls += 1
 
     def undone(self) -> int:
-        """Return how many jobs have not ended or whose logs have not been read; -1 while the database is away."""
+        """Return the number of jobs that are unfinished or whose logs are not read; -1 while the database is down."""
         try:
             if self.plan.on_postgres:
                 with psycopg.connect(postgres.url(self.home), connect_timeout=2) as database:
@@ -152,7 +152,7 @@ class Chaos(House):
         return int(count)
 
     def go(self) -> None:
-        """Run until everything is done; fail after the plan's time with what is still open."""
+        """Run until everything is done. Fail after the plan's time and report what is not done."""
         self.next_kill = time.time() + self.plan.pause[1]
         try:
             waiting.until(self.step, seconds=self.plan.seconds, every=0.03, what="all jobs have ended")
@@ -167,7 +167,7 @@ class Chaos(House):
         return [json.loads(line) for line in self.run("-m", "tests.support.hurry", "tell").splitlines()]
 
     def truth(self) -> dict[str, dict[str, Any]]:
-        """Return {name: life} of all that was created, as only the emulator knows it; `child` is a pipeline's job."""
+        """Return {name: life} of everything created, as the emulator recorded it. `child` is the job of a pipeline."""
         told = self.control("GET", "truth")
         lives = {life["name"]: life for part in ("jobs", "studies", "pipelines") for life in told[part]}
         for life in told["jobs"]:
@@ -176,7 +176,7 @@ class Chaos(House):
         return lives
 
     def audit(self) -> str:
-        """Return what the audit says; fail when something stays broken that the sweep should have repaired."""
+        """Return the output of the audit. Fail if a fault remains that the sweep should have repaired."""
         for part in self.parts.values():
             if not part.is_alive:
                 part.begin()
@@ -188,7 +188,7 @@ class Chaos(House):
 
 @contextmanager
 def house(plan: Plan, state: Path) -> Iterator[Chaos]:
-    """Make a house, and leave nothing running."""
+    """Set up a site, and leave no process running."""
     chaos = Chaos(plan, state)
     with ExitStack() as stack:
         stack.callback(shutil.rmtree, chaos.home, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""A clock that moves only when a test says so."""
+"""A clock that only tests move."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,24 +7,24 @@ from datetime import UTC, datetime, timedelta
 
 @dataclass
 class Clock:
-    """`clock.now` is an aware moment; `clock.forward(minutes=5)` moves it and returns it."""
+    """A clock. `clock.now` is an aware datetime. `clock.forward(minutes=5)` advances and returns it."""
 
     now: datetime = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
     def forward(self, **span: float) -> datetime:
-        """Move by a span given as for `timedelta`."""
+        """Advance by the arguments of a `timedelta`."""
         self.now += timedelta(**span)
         return self.now
 
     @property
     def clock(self) -> "DatabaseTime":
-        """The same time as a step of a worker is given it."""
+        """The same clock as passed to a step of a worker."""
         return DatabaseTime(lambda: self.now)
 
 
 @dataclass
 class DatabaseTime:
-    """`jobs.clock.Clock` of a test: the database and the worker agree, and only the test moves the time."""
+    """A `jobs.clock.Clock` for tests. Database and worker agree, and only the test moves the time."""
 
     moment: Callable[[], datetime]
 
@@ -33,5 +33,5 @@ class DatabaseTime:
         return self.moment()
 
     def monotonic(self) -> float:
-        """Return seconds that only grow."""
+        """Return monotonic seconds."""
         return self.moment().timestamp()

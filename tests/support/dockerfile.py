@@ -1,4 +1,4 @@
-"""Reads the instructions of a Dockerfile, as far as ours has them."""
+"""Parse a Dockerfile, as far as this project's needs it."""
 
 import json
 import re
@@ -9,18 +9,18 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Instruction:
-    """One instruction of a stage: its keyword and what follows it, lines joined."""
+    """One instruction of a stage: keyword and arguments, with continued lines joined."""
 
     keyword: str
     rest: str
 
     def words(self) -> list[str]:
-        """Return the JSON array or the words of a shell line."""
+        """Return the words of a JSON array or of a shell line."""
         return list(json.loads(self.rest)) if self.rest.startswith("[") else shlex.split(self.rest)
 
 
 def stages(path: Path) -> list[list[Instruction]]:
-    """Return the instructions of each stage; the first of each is FROM."""
+    """Return the instructions of each stage. The first one of each is FROM."""
     text = re.sub(r"^\s*#.*\n", "", path.read_text(), flags=re.MULTILINE).replace("\\\n", " ")
     found: list[list[Instruction]] = []
     for line in filter(None, map(str.strip, text.splitlines())):
@@ -32,7 +32,7 @@ def stages(path: Path) -> list[list[Instruction]]:
 
 
 def environment(stage: list[Instruction]) -> dict[str, str]:
-    """Return what ENV sets."""
+    """Return the variables set by ENV."""
     pairs = [word.partition("=") for each in stage if each.keyword == "ENV" for word in each.words()]
     return {name: value for name, _, value in pairs}
 

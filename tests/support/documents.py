@@ -1,8 +1,8 @@
-"""One job in each shape that Google's documents show, written in every way that people write it.
+"""One job in each shape shown in Google's documentation, written in every usual format.
 
-The shapes are those of Vertex AI's pages about Spot VMs, Flex-start, reservations and persistent resources and of the
-protos of CustomJobSpec, read 2026-11-21; names and values are ours. A body is proto JSON, where a 64-bit count is text;
-the texts have it as a number, as people do.
+The shapes are those of Vertex AI's pages on Spot VMs, Flex-start, reservations and persistent resources, and of the
+CustomJobSpec protos, read 2026-11-21. Names and values are our own. A body is proto JSON, in which a 64-bit count is a
+string; the texts have a number instead, as people write it.
 """
 
 from dataclasses import dataclass, field
@@ -24,9 +24,9 @@ aiplatform.init(project="{PROJECT}", location="{REGION}")
 
 @dataclass(frozen=True)
 class Document:
-    """A job: its REST body, the same in four formats, the files that its command names, and what one types for it.
+    """A job: its REST body, the same job in four formats, the files that its command names, and values for the form.
 
-    `typed` are fields of the compose page; those of the first pool begin with `pool-0-`.
+    `typed` are fields of the compose page. Those of the first worker pool start with `pool-0-`.
     """
 
     body: dict[str, Any]
@@ -36,13 +36,13 @@ class Document:
 
 
 def body(pool: dict[str, Any], **spec: Any) -> dict[str, Any]:
-    """Return a CustomJob with one pool of one machine."""
+    """Return a CustomJob with one worker pool of one machine."""
     pool = {**pool, "replicaCount": "1", "containerSpec": {"imageUri": IMAGE}}
     return {"displayName": "penguins", "jobSpec": {"workerPoolSpecs": [pool], **spec}}
 
 
 def rest(pool: str, spec: str) -> str:
-    """Return the request as the pages lay it out."""
+    """Return the request in the layout of the documentation."""
     return f"""{{
   "displayName": "penguins",
   "jobSpec": {{
@@ -59,7 +59,7 @@ def rest(pool: str, spec: str) -> str:
 
 
 def scheduled(machine: dict[str, Any], strategy: str, wait: str, typed: dict[str, str]) -> Document:
-    """Return the document of a strategy that `scheduling` chooses; `wait` is its maxWaitDuration in seconds or ""."""
+    """Return the document of a strategy set by `scheduling`. `wait` is its maxWaitDuration in seconds, or ""."""
     name, gpu, count = machine.values()
     limit = {"maxWaitDuration": f"{wait}s"} if wait else {}
     line = f"\n  maxWaitDuration: {wait}s" if wait else ""

@@ -1,4 +1,4 @@
-"""Values that nobody sends and that must stop nothing, put into every place of a real document."""
+"""Invalid and extreme values, put into every place of a real document. None may stop the client."""
 
 import copy
 import json
@@ -13,7 +13,7 @@ Path = tuple[str | int, ...]
 
 
 def deep(levels: int) -> Any:
-    """Lists inside lists."""
+    """Return nested lists."""
     value: Any = "x"
     for _ in range(levels):
         value = [value]
@@ -28,11 +28,11 @@ VALUES: tuple[Any, ...] = (
     [], {}, [None], {"": None}, {"\x00\udfff": "\x00"}, deep(150), deep(400), ["x" * 1000] * 3000,
     {"message": "m" * 400_000},
 )  # fmt: skip
-"""Of every type that JSON has, at and beyond the limits of columns, clocks and time zones."""
+"""Values of every JSON type, at and beyond the limits of columns, clocks and time zones."""
 
 
 def paths(document: Any, at: Path = ()) -> Iterator[Path]:
-    """Yield the way to every value of a document, containers included, the document itself not."""
+    """Yield the path of every value in a document, including containers but not the document itself."""
     items: Any = ()
     if isinstance(document, dict):
         items = document.items()
@@ -44,21 +44,21 @@ def paths(document: Any, at: Path = ()) -> Iterator[Path]:
 
 
 def changed(document: Any, changes: dict[Path, Any]) -> Any:
-    """Return the document as the client reads it, with other values at some places."""
+    """Return the document as the client decodes it, with some values replaced."""
     made = copy.deepcopy(document)
     for path, value in changes.items():
         place = made
         try:
             for key in path[:-1]:
                 place = place[key]
-            place[path[-1]] = copy.deepcopy(value)  # another change may go into it
-        except (TypeError, KeyError, IndexError):  # another change has replaced what was above
+            place[path[-1]] = copy.deepcopy(value)  # a copy, because another change may modify it
+        except (TypeError, KeyError, IndexError):  # another change replaced a parent
             continue
     return wire.decode(json.dumps(made).encode())
 
 
 def documents(document: Any, *, keep: tuple[Path, ...] = ()) -> st.SearchStrategy[Any]:
-    """Draw versions of a document with up to six values replaced; those at `keep` stay."""
+    """Draw versions of a document with one to six values replaced, except those at `keep`."""
     places = [path for path in paths(document) if path not in keep]
     return st.dictionaries(st.sampled_from(places), st.sampled_from(VALUES), min_size=1, max_size=6).map(
         lambda changes: changed(document, changes)
@@ -68,7 +68,7 @@ def documents(document: Any, *, keep: tuple[Path, ...] = ()) -> st.SearchStrateg
 def each(document: Any, *, keep: tuple[Path, ...] = ()) -> Iterator[Any]:
     """Yield, for every value, the document with that value in all of its fields at once.
 
-    Text and numbers go to the innermost places, lists and objects to the outermost.
+    Text and numbers replace the innermost values, lists and objects the outermost.
     """
     places = [path for path in paths(document) if path not in keep]
     tops = [path for path in places if len(path) == 1]

@@ -1,9 +1,9 @@
-"""A program for tests: a part of the site whose clock runs many times faster than the wall's.
+"""A program for tests: a part of the site whose clock runs many times faster than real time.
 
-`python -m tests.support.hurry worker|sender|tell|audit`, and `web` for Granian. The domain is told the time, so only
-the edges are changed here: what the database answers, and the limits that are measured with a stopwatch. HURRY_FROM is
-the wall's time (seconds since 1970) at which both clocks showed the same, HURRY_BY how many times faster ours runs, and
-HURRY_SKEW by how many seconds this process's own clock is wrong.
+`python -m tests.support.hurry worker|sender|tell|audit`, and `web` for Granian. The domain takes the time as an
+argument, so only the edges are changed: the database's clock, and limits measured with a stopwatch. HURRY_FROM is the
+real time (seconds since 1970) at which both clocks agreed, HURRY_BY the factor, and HURRY_SKEW the error of this
+process's own clock in seconds.
 """
 
 import json
@@ -21,17 +21,17 @@ FROM, BY = float(os.environ.get("HURRY_FROM", "0")), float(os.environ.get("HURRY
 
 
 def moment(wall: float, *, since: float = FROM, by: float = BY) -> float:
-    """Return the hurried time, in seconds since 1970, at a moment of the wall's clock."""
+    """Return the accelerated time for a real time, both in seconds since 1970."""
     return since + (wall - since) * by
 
 
 def now(*_: Any) -> datetime:
-    """Return the hurried time."""
+    """Return the accelerated time."""
     return datetime.fromtimestamp(moment(time.time()), UTC)
 
 
 def hurry() -> None:
-    """Let everything below read the hurried clock."""
+    """Make everything below read the accelerated clock."""
     import django
     from django.utils import timezone
 
@@ -49,8 +49,8 @@ def hurry() -> None:
     clients._client = lambda **addresses: one.setdefault(  # type: ignore[assignment]
         addresses["endpoint"], VertexClient(timeout=timeout, **addresses | {"token_file": ""})
     )
-    tasks.MAX_HINT_AGE = tasks.MAX_HINT_AGE * BY  # hints travel on the wall's clock
-    submit.MAX_START_SECONDS = 20.0  # hurried seconds are short beside a commit
+    tasks.MAX_HINT_AGE = tasks.MAX_HINT_AGE * BY  # hints are sent in real time
+    submit.MAX_START_SECONDS = 20.0  # accelerated seconds are short compared with a commit
     for name in ("PATIENCE_SECONDS", "PROBE_SECONDS", "MAX_POLL_SECONDS", "SLOWEST_PAGE_SECONDS"):
         setattr(cadence, name, getattr(cadence, name) / BY)
     cadence.Stopwatch.now = property(  # type: ignore[assignment,method-assign]
@@ -68,7 +68,7 @@ def web() -> Any:
 
 
 def tell() -> None:
-    """Print every job with its events, as JSON lines."""
+    """Print every job with its events as JSON lines."""
     from jobs.models import Job
 
     for job in Job.objects.order_by("requested_at", "pk").defer("estimate").iterator(chunk_size=200):
@@ -105,7 +105,7 @@ def tell() -> None:
 
 
 def main() -> None:
-    """Be the part that the command line names."""
+    """Run the part named on the command line."""
     (part,) = sys.argv[1:]
     hurry()
     if part in QUEUES:

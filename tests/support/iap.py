@@ -1,4 +1,4 @@
-"""Google Identity-Aware Proxy for tests: keys made here, tokens signed with them, and a server that publishes them."""
+"""A Google Identity-Aware Proxy for tests: its own keys, signed tokens, and a server that publishes the keys."""
 
 import base64
 import hashlib
@@ -26,25 +26,25 @@ def b64(data: bytes) -> str:
 
 
 class SigningKey:
-    """A key pair of ES256."""
+    """An ES256 key pair."""
 
     def __init__(self) -> None:
         self.private = ec.generate_private_key(ec.SECP256R1())
 
     @property
     def pem(self) -> str:
-        """The public key as the proxy publishes it."""
+        """The public key in the form that the proxy publishes."""
         encoding, shape = serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
         return self.private.public_key().public_bytes(encoding, shape).decode()
 
     def sign(self, section: str) -> bytes:
-        """Return the signature of RFC 7518, 3.4: R and S, 32 bytes each."""
+        """Return the signature as in RFC 7518, 3.4: R and S, 32 bytes each."""
         parts = decode_dss_signature(self.private.sign(section.encode(), ec.ECDSA(hashes.SHA256())))
         return b"".join(part.to_bytes(32, "big") for part in parts)
 
 
 def payload(**changes: Any) -> dict[str, Any]:
-    """Return what the proxy signs about a person, now; a change to None leaves a claim out."""
+    """Return the claims that the proxy signs about a user now. A change to None removes a claim."""
     now = int(time.time())
     claims = {
         "iss": ISSUER,
@@ -53,7 +53,7 @@ def payload(**changes: Any) -> dict[str, Any]:
         "email": "ada@example.com",
         "hd": "example.com",
         "iat": now,
-        "exp": now + 36_000,  # longer than the tests take, which may make it when they are imported
+        "exp": now + 36_000,  # longer than the tests run, because tokens may be made at import
     }
     return {name: value for name, value in (claims | changes).items() if value is not None}
 
@@ -65,20 +65,20 @@ def token(key: SigningKey, claims: dict[str, Any], *, kid: str = "one", algorith
 
 
 def symmetric(secret: str, claims: dict[str, Any]) -> str:
-    """Return a token signed with HS256, with the text of a public key as its secret."""
+    """Return a token signed with HS256 with the text of a public key as its secret."""
     section = ".".join(b64(json.dumps(part).encode()) for part in ({"alg": "HS256", "kid": "one"}, claims))
     return f"{section}.{b64(hmac.new(secret.encode(), section.encode(), hashlib.sha256).digest())}"
 
 
 class KeyServer(ThreadingHTTPServer):
-    """Publishes keys; `status` and `body` may be changed while it runs, `asked` counts."""
+    """Publishes keys. `status` and `body` may be changed while it runs; `asked` counts requests."""
 
     daemon_threads = True
     status, body, asked = 200, b"{}", 0
 
     @property
     def url(self) -> str:
-        """Where the keys are."""
+        """Address of the keys."""
         return f"http://127.0.0.1:{self.server_port}/keys"
 
     def publish(self, **keys: SigningKey) -> None:
@@ -97,7 +97,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(self.server.body)
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
 
 @contextmanager

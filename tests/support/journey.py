@@ -1,4 +1,4 @@
-"""The steps of a job's journey over HTTP, shared by the journeys."""
+"""Steps in the life of a job over HTTP, shared by the journeys."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,7 @@ SLOW = {"pool-0-args": "--epochs 16 --seconds-per-epoch 0.5"}
 
 
 def run_example(person: Callable[[str], Person], **changes: str) -> tuple[Person, str]:
-    """Request the example as the engineer and approve it as the approver; return the engineer and the job."""
+    """Request the example as the engineer and approve it as the approver. Return the engineer and the job."""
     engineer = person("engineer")
     job = engineer.request_example(**changes)
     person("approver").decide(job)
@@ -20,7 +20,7 @@ def run_example(person: Callable[[str], Person], **changes: str) -> tuple[Person
 
 
 def finished(person: Person, job: str) -> dict[str, Any]:
-    """Wait for the end of a job and return its timeline."""
+    """Wait until a job has ended and return its timeline."""
     ends = ("succeeded", "failed", "cancelled", "rejected", "submit_failed", "expired", "withdrawn")
 
     def ended() -> dict[str, Any] | None:
@@ -33,5 +33,5 @@ def finished(person: Person, job: str) -> dict[str, Any]:
 
 
 def states(timeline: dict[str, Any]) -> list[str]:
-    """Return the states in which the job was, in the order of its events."""
+    """Return the states of the job in the order of its events."""
     return [event["to_state"] for event in timeline["events"] if event["kind"] == "state"]

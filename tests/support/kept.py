@@ -1,4 +1,7 @@
-"""A program for tests: keeps one part that has a child of its own. With a number, it ends when that parent does."""
+"""A program for tests: supervises one part that has a child.
+
+With a process id as argument, it ends with that process.
+"""
 
 import os
 import sys

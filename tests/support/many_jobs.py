@@ -1,7 +1,7 @@
-"""A database like that of a large organization after two years: written in bulk, the same for the same numbers.
+"""A database like that of a large organization after two years, written in bulk and deterministic.
 
-`fill` writes ten thousand jobs with Django and `multiply` copies those that have ended inside the database, each copy
-with other names, ids and times, so that a million jobs with twelve million events take some minutes.
+`fill` writes ten thousand jobs with Django. `multiply` copies the ended ones inside the database with new names, ids
+and times, so that a million jobs with twelve million events take some minutes.
 """
 
 import random
@@ -38,7 +38,7 @@ TEAMS, PEOPLE = 20, 200
 DAYS = 730
 REGIONS = ("us-central1", "us-east1", "europe-west4", "asia-southeast1")
 REPEATED = ("nightly-eval", "resnet", "retrain", "bert-distil", "tabular-churn")
-"""Names that jobs share; every other name is used once."""
+"""Names shared by several jobs. Every other name is used once."""
 STRATEGIES = {"spot": 50, "flex_start": 20, "standard": 20, "persistent": 10}
 ENDS = {"succeeded": 830, "failed": 110, "cancelled": 40, "rejected": 10, "expired": 5, "submit_failed": 4, "lost": 1}
 OPEN = {"running": 60, "pending": 15, "queued": 12, "awaiting_approval": 8, "approved": 5}
@@ -50,7 +50,7 @@ Event = JobEvent.Kind
 
 @dataclass
 class World:
-    """The people and teams, and the job that has LONG_EVENTS events."""
+    """The users and teams, and the job with LONG_EVENTS events."""
 
     teams: list[Team]
     people: list[User]
@@ -59,7 +59,7 @@ class World:
 
 
 def fill(now: datetime, *, jobs: int = 10_000, unfinished: int = 500, long_events: int = LONG_EVENTS) -> World:
-    """Write so many jobs, `unfinished` of them without an end, with all that belongs to them."""
+    """Write `jobs` jobs, `unfinished` of them not ended, with all related rows."""
     world, chance = _world(now), random.Random(7)  # the same rows in every run
     rows: dict[type[models.Model], list[Any]] = {model: [] for model in (Job, JobEvent, Approval, Trial, LogLine)}
     for number in range(jobs):
@@ -76,7 +76,7 @@ def fill(now: datetime, *, jobs: int = 10_000, unfinished: int = 500, long_event
 
 
 def _world(now: datetime) -> World:
-    """Write teams of ten people; the first ten people are in five teams each."""
+    """Write teams of ten users. The first ten users are members of five teams each."""
     teams = [Team(name=f"team {number:02d}", project=f"project-{number:02d}") for number in range(TEAMS)]
     teams = Team.objects.bulk_create(teams)
     Policy.objects.bulk_create([Policy(team=team, ask_over_usd=500) for team in teams])
@@ -143,7 +143,7 @@ def _add_job(rows: Any, world: World, number: int, chance: random.Random, now: d
 
 
 def _story(job: Job, state: str, chance: random.Random) -> Iterator[JobEvent]:
-    """Yield the events of a job on its way to `state`: about twelve."""
+    """Yield about twelve events of a job on its way to `state`."""
     at = job.requested_at
     asks = state in {"awaiting_approval", "rejected"}
     ways = {"submit_failed": WAY[:2], "expired": WAY[:3]}
@@ -218,7 +218,7 @@ def _long_story(job: Job, now: datetime, count: int) -> Iterator[JobEvent]:
 
 
 def _add_targets(jobs: list[Job], now: datetime) -> None:
-    """Write the scopes and feeds that are polled; one more job of each team's is due."""
+    """Write the polled scopes and feeds, and make one more job of each team due."""
     open_jobs = [job for job in jobs if job.ended_at is None]
     places = sorted({(job.project, job.region, job.kind) for job in open_jobs if job.state not in LOCAL})
     due = now + timedelta(seconds=20)

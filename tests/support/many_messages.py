@@ -1,4 +1,4 @@
-"""Messages and deliveries of very many jobs, written directly: most are old and sent, some wait, some were given up."""
+"""Messages and deliveries of very many jobs, written directly: most old and sent, some waiting, some failed."""
 
 from datetime import datetime, timedelta
 
@@ -11,7 +11,7 @@ WAITING_EVERY, DEAD_EVERY = 40, 60
 
 
 def fill(world: World, now: datetime) -> None:
-    """Tell every job's owner and one channel of its team of its end."""
+    """Write a message about the end of every job to its owner and to one channel of its team."""
     person = User.objects.order_by("pk").first()
     assert person is not None
     channels = Channel.objects.bulk_create(

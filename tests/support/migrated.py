@@ -1,7 +1,7 @@
-"""Databases to which every migration was applied once: tests, and sites under test, begin with a copy.
+"""Databases with every migration applied, which tests and sites under test copy at their start.
 
-Applying them takes about eight seconds of a processor. What they make is kept in `.pytest_cache` under a digest of all
-migrations. Who begins with a copy still runs `migrate`, which then finds nothing to do.
+Applying the migrations takes about eight seconds of CPU time. The result is stored in `.pytest_cache` under a digest of
+all migrations. A site that starts with a copy still runs `migrate`, which then finds nothing to do.
 """
 
 import fcntl
@@ -23,18 +23,18 @@ from tests.support.environments import ROOT, environment
 
 FOLDER = ROOT / ".pytest_cache" / "migrated"
 DATABASE = "trainboard.sqlite3"
-"""The database of a site without DATABASE_URL, in its state folder."""
+"""Name of a site's database in its state folder without DATABASE_URL."""
 
 
 def copy_sqlite(target: Path) -> None:
-    """Write a migrated SQLite database to `target`, readable by its owner only."""
+    """Write a migrated SQLite database to `target`, readable only by its owner."""
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     shutil.copyfile(_kept("sqlite3", _make_sqlite), target)
     target.chmod(0o600)
 
 
 def fill_postgres(state: Path) -> None:
-    """Write a migrated database into the empty `trainboard` of the server that runs in `state`."""
+    """Write a migrated database into the empty `trainboard` of the server running in `state`."""
     dump = _kept("sql", _make_dump)
     quiet = ("-q", "-X", "-o", os.devnull, "-v", "ON_ERROR_STOP=1", "-f", dump)
     subprocess.run([*_client("psql", state), *quiet, "trainboard"], check=True)
@@ -42,10 +42,10 @@ def fill_postgres(state: Path) -> None:
 
 # ---------------------------------------------------------------- making and keeping them
 def _kept(kind: str, make: Callable[[Path, Path], None]) -> Path:
-    """Return the kept database of a kind; `make` it, in a folder for that, if it is not there."""
+    """Return the stored database of a kind. If it is missing, call `make` in a folder to create it."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     kept = FOLDER / f"{_digest()}.{kind}"
-    with (FOLDER / "lock").open("w") as lock:  # workers of pytest-xdist ask at the same time
+    with (FOLDER / "lock").open("w") as lock:  # workers of pytest-xdist run this at the same time
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not kept.exists():
             for old in FOLDER.glob(f"*.{kind}"):
@@ -59,7 +59,7 @@ def _kept(kind: str, make: Callable[[Path, Path], None]) -> Path:
 
 @cache
 def _digest() -> str:
-    """Return a digest of Django's version and of the migrations of every app, with what ours are built from."""
+    """Return a digest of Django's version, the migrations of every app, and jobs/database.py."""
     if not apps.ready:
         django.setup()
     digest = hashlib.sha256(django.__version__.encode())

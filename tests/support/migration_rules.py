@@ -1,4 +1,4 @@
-"""What a migration may do while workers of the version before it still run, and while people use the site."""
+"""What a migration may do while workers of the previous version still run and people use the site."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,9 +9,9 @@ from django.db.migrations.state import ProjectState
 from jobs.database import AddIndexConcurrently, RemoveIndexConcurrently
 
 Field = Any
-"""A field of a model; Django's class takes type arguments in its stubs only."""
+"""A model field. Django's class accepts type arguments only in its stubs."""
 LARGE = {"job", "jobevent", "logline"}
-"""Models whose tables grow: building an index on one of them must not block those who write."""
+"""Models with growing tables. Creating an index on one of them must not block writes."""
 TAKES_AWAY = (
     migrations.RemoveField, migrations.RenameField, migrations.DeleteModel, migrations.RenameModel,
     migrations.AlterModelTable,
@@ -20,7 +20,10 @@ UNREADABLE = (migrations.RunSQL, migrations.RunPython)
 
 
 def faults(migration: migrations.Migration, state: ProjectState) -> Iterator[str]:
-    """Yield in words what a migration does that it may not; `state` is that before it, and is brought up to date."""
+    """Yield descriptions of the forbidden changes in a migration.
+
+    `state` is the one before the migration, and is updated.
+    """
     for operation in migration.operations:
         for each in _parts(operation):
             yield from _faults(migration, each, state)
@@ -74,7 +77,7 @@ def _has_index(field: Field) -> bool:
 
 
 def _holds(before: Field, after: Field) -> bool:
-    """Whether the new column holds all that the old one does without being written anew."""
+    """Return whether the new column can hold all values of the old one without a rewrite of the table."""
     if isinstance(before, models.CharField) and isinstance(after, models.CharField):
         return after.max_length is None or (before.max_length or 0) <= after.max_length
     if isinstance(before, models.ForeignKey) or isinstance(after, models.ForeignKey):

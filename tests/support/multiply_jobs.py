@@ -1,4 +1,4 @@
-"""Copies of the jobs that have ended, made inside the database: how `many_jobs` becomes a million jobs."""
+"""Copies of ended jobs made inside the database, with which `many_jobs` grows to a million jobs."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ FAST = {
     "postgresql": (
         "ALTER SYSTEM SET max_wal_size = '16GB'",
         "SELECT pg_reload_conf()",
-        "SET session_replication_role = replica",  # the copies' references are right
+        "SET session_replication_role = replica",  # the references of the copies are valid
         "SET maintenance_work_mem = '1GB'",
     ),
     "sqlite": ("PRAGMA synchronous = OFF", "PRAGMA cache_size = -1000000", "PRAGMA foreign_keys = OFF"),
@@ -24,11 +24,11 @@ USUAL = {
     "sqlite": ("PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON"),
 }
 STEP_SECONDS = 420
-"""Each copy is so much older than the one before."""
+"""How much older each copy is than the previous one."""
 
 
 def multiply(times: int) -> None:
-    """Copy each job that has ended with all that belongs to it, so that there are `times` of it."""
+    """Copy each ended job with all related rows, so that there are `times` of it."""
     with unlimited(), connection.cursor() as cursor, _without_indexes():
         for model in COPIED:
             table, key = model._meta.db_table, "id" if model is Job else "job_id"
@@ -45,7 +45,7 @@ def multiply(times: int) -> None:
         _sum_months()
     with unlimited(), connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            cursor.execute("CLUSTER jobs_job USING job_newest")  # rows of one time lie together, as if written then
+            cursor.execute("CLUSTER jobs_job USING job_newest")  # stores rows by time, as if written in order
             cursor.execute("CREATE INDEX by_end ON jobs_jobfigures (ended_on)")
             cursor.execute("CLUSTER jobs_jobfigures USING by_end")
             cursor.execute("DROP INDEX by_end")
@@ -53,7 +53,7 @@ def multiply(times: int) -> None:
 
 
 def _sum_months() -> None:
-    """Write the figures of months anew from those of jobs."""
+    """Recompute the figures per month from those per job."""
     MonthFigures.objects.all().delete()
     is_postgres, columns = connection.vendor == "postgresql", ", ".join(f"{name}" for name in _columns(GROUPED))
     month = "date_trunc('month', ended_on)::date" if is_postgres else "date(ended_on, 'start of month')"
@@ -70,7 +70,7 @@ def _columns(fields: Sequence[str]) -> list[str]:
 
 
 def _copy(model: type[models.Model], number: int) -> str:
-    """Return the statement that writes the copy with this number of a table's rows."""
+    """Return the statement that inserts copy `number` of a table's rows."""
     columns = {
         str(each.column): _value(each, number)
         for each in model._meta.local_concrete_fields
@@ -82,9 +82,9 @@ def _copy(model: type[models.Model], number: int) -> str:
 
 
 def _value(column: models.Field, number: int) -> str:  # type: ignore[type-arg]
-    """Return what a column of the copy with this number holds: an expression over the row that is copied."""
+    """Return the value of a column in copy `number`, as an SQL expression over the copied row."""
     name, is_postgres = f'"{column.column}"', connection.vendor == "postgresql"
-    if column.name == "wait_bucket":  # else each copy would belong to the groups of months that there are
+    if column.name == "wait_bucket":  # otherwise all copies would fall into existing groups of months
         return f"CASE WHEN {name} >= 0 THEN ({name} + {number}) % 12 ELSE {name} END"
     if isinstance(column, models.DateTimeField):
         age = number * STEP_SECONDS
@@ -103,7 +103,7 @@ def _value(column: models.Field, number: int) -> str:  # type: ignore[type-arg]
 
 @contextmanager
 def _without_indexes() -> Iterator[None]:
-    """Build the indexes of the copied tables after a block, not row by row in it."""
+    """Drop the indexes of the copied tables in the block and rebuild them afterwards, not row by row."""
     tables = [model._meta.db_table for model in COPIED]
     is_postgres = connection.vendor == "postgresql"
     with connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""Closes the internet to tests: only loopback and Unix sockets can be reached."""
+"""Blocks access to the internet in tests. Only loopback and Unix sockets can be reached."""
 
 import ipaddress
 import sys
@@ -8,16 +8,16 @@ NAMES = {"", "localhost", "ip6-localhost"}
 
 
 class SocketClosed(OSError):
-    """A test tried to leave this machine."""
+    """A test tried to connect to another machine."""
 
 
 def close() -> None:
-    """Refuse, in this process and for good, to connect to or look up anything but loopback."""
+    """Block connections to and look-ups of anything but loopback, permanently in this process."""
     sys.addaudithook(_watch)
 
 
 def is_loopback(host: object) -> bool:
-    """Tell whether `host`, a name or an address as sockets take it, is this machine."""
+    """Return whether `host`, a name or an address as sockets accept it, is this machine."""
     if host is None:
         return True
     name = host.decode() if isinstance(host, bytes) else str(host)

@@ -1,7 +1,7 @@
 """An OpenID Connect provider for tests: a real server on loopback with discovery, authorization, tokens and keys.
 
-It signs in whoever comes as `person` and demands PKCE (RFC 7636) of everybody. What it does wrong is set by its
-attributes; `tokens_of` replaces how the ID token is made.
+It signs in everybody as `person` and requires PKCE (RFC 7636). Its attributes set its faults, and `tokens_of` replaces
+the function that makes the ID token.
 """
 
 import base64
@@ -27,7 +27,7 @@ CLIENT, SECRET = "trainboard", "the client's secret"
 
 
 def make_key(name: str = "one") -> jwk.RSAKey:
-    """Return a new key pair with this `kid`."""
+    """Return a new key pair with `name` as its `kid`."""
     private = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     return jwk.RSAKey.import_key(private, {"kid": name, "use": "sig", "alg": "RS256"})
 
@@ -48,7 +48,10 @@ def symmetric(claims: dict[str, Any], key: jwk.RSAKey) -> str:
 
 
 class OpenIdServer(ThreadingHTTPServer):
-    """The provider. `person` is who signs in, `claims` change the ID token, `replies` replace whole answers by path."""
+    """The provider.
+
+    `person` is the user who signs in, `claims` change the ID token, and `replies` replace whole responses by path.
+    """
 
     daemon_threads = True
     KEY = make_key()
@@ -63,7 +66,7 @@ class OpenIdServer(ThreadingHTTPServer):
         }
         self.claims: dict[str, Any] = {}
         self.told: dict[str, Any] = {}
-        """What only the UserInfo endpoint tells."""
+        """Claims that only the UserInfo endpoint returns."""
         self.key, self.published = self.KEY, self.KEY
         self.tokens_of: Callable[[dict[str, Any], jwk.RSAKey], str] = signed
         self.replies: dict[str, tuple[int, bytes]] = {}
@@ -75,11 +78,11 @@ class OpenIdServer(ThreadingHTTPServer):
 
     @property
     def issuer(self) -> str:
-        """Where it is."""
+        """Address of the provider."""
         return f"http://127.0.0.1:{self.server_port}"
 
     def provider(self, **changes: Any) -> Provider:
-        """Return it as the site's setting names it."""
+        """Return the provider as in the site's setting."""
         known = {"key": "corp", "name": "Corp", "issuer": self.issuer, "client_id": CLIENT, "client_secret": SECRET}
         return Provider(**known | {"domains": frozenset({"*"})} | changes)
 
@@ -95,7 +98,7 @@ class OpenIdServer(ThreadingHTTPServer):
         }
 
     def authorize(self, wanted: dict[str, str]) -> str:
-        """Return where the browser is sent back to, with a code or an error."""
+        """Return the address to redirect the browser to, with a code or an error."""
         answer = {"state": wanted["state"]}
         if self.is_cancelling:
             answer["error"] = "access_denied"
@@ -105,7 +108,10 @@ class OpenIdServer(ThreadingHTTPServer):
         return f"{wanted['redirect_uri']}?{urlencode(answer)}"
 
     def token(self, form: dict[str, str], authorization: str) -> dict[str, Any]:
-        """Return the answer of the token endpoint; each code counts once, with the client's secret and its verifier."""
+        """Return the response of the token endpoint.
+
+        A code is valid once, with the client's secret and its verifier.
+        """
         wanted = self.codes.pop(form.get("code", ""), None)
         expected = "Basic " + base64.b64encode(f"{CLIENT}:{SECRET}".encode()).decode()
         if wanted is None or authorization != expected or form.get("redirect_uri") != wanted["redirect_uri"]:
@@ -123,7 +129,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: OpenIdServer
 
     def do_GET(self) -> None:
-        """Answer discovery, keys, authorization and UserInfo."""
+        """Answer requests for discovery, keys, authorization and UserInfo."""
         path, query = urlsplit(self.path).path, dict(parse_qsl(urlsplit(self.path).query))
         if path == "/authorize":
             self.server.asked.append(path)
@@ -140,7 +146,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(path, answers.get(path, dict))
 
     def do_POST(self) -> None:
-        """Answer the token endpoint."""
+        """Answer requests to the token endpoint."""
         body = self.rfile.read(int(self.headers["Content-Length"])).decode()
         form = {name: values[0] for name, values in parse_qs(body).items()}
         self._answer(self.path, lambda: self.server.token(form, self.headers.get("Authorization", "")))
@@ -158,7 +164,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
 
 @contextmanager

@@ -1,8 +1,8 @@
-"""What is true, from the emulator's own record, and whether the site's rows say the same. Imports nothing of the site.
+"""Compares the site's rows with the emulator's record of what happened. Imports nothing of the site.
 
-The emulator keeps every state of every resource with its moment, and how many whole answers have shown it. A state that
-was shown `SURELY` times must be in the site's history; one that was shown less often may be missing, since the worker
-that heard of it may have been killed. What the site recorded must have been so, in that order and at that moment.
+The emulator records the time of every state of every resource, and how many complete responses showed it. The site's
+history must contain a state shown `SURELY` times. It may miss a state shown less often, because the worker that
+received it may have been killed. Everything that the site recorded must have happened, in that order and at that time.
 """
 
 from collections import Counter
@@ -17,7 +17,7 @@ KNOWN = {"queued", "pending", "running", "updating", "succeeded", "partially_suc
 SURELY = 5
 CLOSE = timedelta(seconds=1)
 CAUSES = {"preempted": "preemptions", "internal": "breakdowns", "job_retry": "retries", "stockout": "stockouts"}
-"""Reason of a restart at the site: what the emulator counted."""
+"""{reason of a restart at the site: count in the emulator's record}"""
 
 Life = dict[str, Any]
 Row = dict[str, Any]
@@ -25,7 +25,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Moment:
-    """A state and when it began; `told`: how many answers showed it."""
+    """A state and its start. `told` is the number of responses that showed it."""
 
     state: str
     at: datetime
@@ -36,26 +36,26 @@ class Moment:
 
 
 def lived(life: Life) -> list[Moment]:
-    """What truly happened."""
+    """Return the states that the resource really had."""
     return [Moment(named(m["state"]), datetime.fromisoformat(m["at"]), m["answers"]) for m in life["history"]]
 
 
 def named(raw: str) -> str:
-    """What the site should call a state: lower case, or as it is where nobody knows it."""
+    """Return the site's name of a state: lower case, or unchanged if it is unknown."""
     name = raw.partition("_STATE_")[2].lower()
     return name if name in KNOWN else raw
 
 
 def seen(row: Row) -> list[Moment]:
-    """What the site recorded of Vertex AI's states."""
+    """Return the states of Vertex AI that the site recorded."""
     told = [event for event in row["events"] if event["kind"] == "state" and event["to"] not in LOCAL]
     return [Moment(event["to"], datetime.fromisoformat(event["at"])) for event in told]
 
 
 def unseen(part: Sequence[Moment], whole: Sequence[Moment]) -> list[Moment] | None:
-    """What of `whole` is missing in `part`; None where `part` holds something else, or in another order.
+    """Return what `part` misses of `whole`; None if `part` has other states or another order.
 
-    Where a state came twice and nobody heard of what lay between, its second time is no news and not missing.
+    If a state occurred twice and nothing in between was observed, its second occurrence is not missing.
     """
     rest, missing, last = list(part), [], ""
     for moment in whole:
@@ -67,26 +67,26 @@ def unseen(part: Sequence[Moment], whole: Sequence[Moment]) -> list[Moment] | No
 
 
 def restarts(life: Life) -> int:
-    """How often the whole job was truly restarted. A tuning job never is, only its trials."""
+    """Return how often the whole job restarted. A tuning job never does, only its trials do."""
     if "studySpec" in life["document"]:
         return 0
     return int(life.get("child", life)["attempt"]) - 1
 
 
 def reasons(row: Row) -> Counter[str]:
-    """The causes of the restarts of the whole job of which the site is certain in the end."""
+    """Return the causes of restarts of the whole job of which the site is certain at the end."""
     told = [event for event in row["events"] if event["kind"] in ("restarted", "explained") and event["is_certain"]]
     return Counter(event["reason"] for event in told if not event["replica"])
 
 
 def replicas(row: Row) -> Counter[str]:
-    """How often single replicas were started again on their host."""
+    """Return how often single replicas were restarted on their host."""
     return Counter(event["replica"] for event in row["events"] if event["kind"] == "restarted" and event["replica"])
 
 
 # ---------------------------------------------------------------- what must be equal
 def assert_each_exists_once(rows: list[Row], lives: dict[str, Life]) -> None:
-    """One remote job for each job that was not withdrawn before it was sent; none that nobody knows."""
+    """Check that each job has one remote job, unless it was withdrawn unsent, and that no others exist."""
     sent = [row for row in rows if row["remote_name"]]
     unsent = [row for row in rows if not row["remote_name"]]
 
@@ -97,7 +97,7 @@ def assert_each_exists_once(rows: list[Row], lives: dict[str, Life]) -> None:
 
 
 def assert_same(row: Row, life: Life) -> Counter[str]:
-    """Hold a row against the truth; return how many of the states that were told at all were recorded."""
+    """Check a row against the record. Return how many of the states shown at least once were recorded."""
     true, ours = lived(life), seen(row)
     missing = unseen(ours, true)
     where = f"{row['kind']} {row['name']}: recorded {[*map(str, ours)]}, true is {[*map(str, true)]}"
@@ -115,7 +115,7 @@ def assert_same(row: Row, life: Life) -> Counter[str]:
 
 
 def assert_restarts(row: Row, life: Life, where: str) -> None:
-    """Each restart is told once; a cause of which the site is certain truly occurred."""
+    """Check that each restart is recorded once, and that each cause recorded as certain occurred."""
     found = [event for event in row["events"] if event["kind"] in ("restarted", "explained")]
     where = f"{where}, restarts {found}"
     assert row["restarts"] == restarts(life), where
@@ -131,5 +131,5 @@ def assert_restarts(row: Row, life: Life, where: str) -> None:
 
 
 def _moment(stamp: str | None) -> datetime | None:
-    """A moment without its fraction of a millisecond: what was rounded on the way is the same."""
+    """Return a time without its fraction of a second, because fractions are rounded on the way."""
     return None if stamp is None else datetime.fromisoformat(stamp).replace(microsecond=0)

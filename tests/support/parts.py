@@ -1,7 +1,7 @@
-"""The parts of a site under test as processes that can be killed with -9 and started again on what they left.
+"""The parts of a site under test as processes that can be killed with -9 and restarted on the same data.
 
-The emulator plays scripts on a clock that a driver pushes on; workers and web read the same hurried clock
-(`tests.support.hurry`). A fifth of all API calls goes wrong, in every way that the emulator knows.
+The emulator follows scripts on a clock that a driver advances. Workers and web read the same accelerated clock
+(`tests.support.hurry`). A fifth of all API calls fails, in every way that the emulator offers.
 """
 
 import json
@@ -30,20 +30,20 @@ ANYWHERE: tuple[dict[str, Any], ...] = (
     {"kind": "429", "retry_after": 3},
 )
 REFUSALS = ("400", "403", "404", "409")
-"""Only where they may pass: as the answer to a create they are Vertex AI's last word."""
+"""Not in response to a create, where they are final."""
 BEHIND_SECONDS = 20
-"""By the emulator's clock: how far a list lags behind that leaves out the newest jobs."""
+"""Lag of a list that misses the newest jobs, by the emulator's clock."""
 KINDS = {"stale", *REFUSALS, *(fault["kind"] for fault in ANYWHERE)}
 SHARE = 0.2
-"""Of all calls; more of those that only read, and of those that create, which happen and are not answered."""
+"""Share of all calls that fails. Reads fail more often, and so do creates that succeed without a response."""
 
 
 @dataclass
 class Plan:
-    """One run. `by`: how many times faster than the wall's clock; `pause`: seconds between two kills, from and to.
+    """One run. `by` is the factor of the accelerated clock, `pause` the range of seconds between two kills.
 
-    `kills` are spread over the time in which jobs are requested, however long that takes, and a fifth more afterwards.
-    `skew`: seconds between the clocks of the two workers. `stalls`: how often PostgreSQL stands still for 90 seconds.
+    `kills` are spread over the time in which jobs are requested, with a fifth more afterwards. `skew` is the difference
+    between the clocks of the two workers in seconds. `stalls` is how often PostgreSQL is suspended for 90 seconds.
     """
 
     jobs: int
@@ -61,7 +61,7 @@ class Plan:
 
 @dataclass
 class Part:
-    """A process that is started, killed, and started again; `start` returns it ready."""
+    """A process that is started, killed and restarted. `start` returns it when it is ready."""
 
     start: Callable[[], "subprocess.Popen[bytes]"]
     severity: int = 1
@@ -70,16 +70,16 @@ class Part:
     since: float = 0.0
 
     def begin(self) -> None:
-        """Start it."""
+        """Start the process."""
         self.process, self.since = self.start(), time.time()
 
     @property
     def is_alive(self) -> bool:
-        """Whether it runs."""
+        """Whether the process runs."""
         return self.process is not None and self.process.poll() is None
 
     def kill(self) -> None:
-        """End it and all of its children with -9, as a power cut would."""
+        """Kill the process and all of its children with -9, as a power cut would."""
         if self.process is None:
             return
         try:
@@ -98,7 +98,7 @@ class Part:
 
 
 def faults(plan: Plan, dice: random.Random) -> Iterator[dict[str, Any]]:
-    """What goes wrong at the emulator, as its control plane takes it."""
+    """Yield the emulator's faults in the format of its control plane."""
     reads = ({"kind": kind, "method": method} for kind in REFUSALS for method in ("*.get", "*.list"))
     creates = ({"kind": kind, "method": "*.create", "probability": 0.1} for kind in ("lost", "truncated"))
     usual = {"probability": 1 - (1 - SHARE) ** (1 / len(ANYWHERE)), "seconds": 10 / plan.by}
@@ -109,14 +109,14 @@ def faults(plan: Plan, dice: random.Random) -> Iterator[dict[str, Any]]:
 
 @dataclass
 class House:
-    """Where the parts of one run are, and how each is started."""
+    """The addresses of the parts of one run, and how to start each."""
 
     plan: Plan
     state: Path
     began: float = field(default_factory=time.time)
 
     def __post_init__(self) -> None:
-        """Choose addresses and the dice; the environment is that of every part."""
+        """Choose addresses, the random generator, and the environment of all parts."""
         self.dice = random.Random(self.plan.seed)
         self.port, self.web_port = ports.choose("127.0.0.1"), ports.choose("127.0.0.1")
         self.url = f"http://127.0.0.1:{self.port}"
@@ -141,12 +141,12 @@ class House:
             self.environment["DATABASE_URL"] = postgres.url(self.home)
 
     def clock(self) -> datetime:
-        """Return the hurried time of every part."""
+        """Return the accelerated time of every part."""
         return datetime.fromtimestamp(hurry.moment(time.time(), since=self.began, by=self.plan.by), UTC)
 
     # ------------------------------------------------------------ starting
     def popen(self, name: str, *command: str, cwd: Path = ROOT) -> "subprocess.Popen[bytes]":
-        """Start a part; what it says goes to a file."""
+        """Start a part with its output in a file."""
         half = self.plan.skew / 2
         environment = self.environment | {"HURRY_SKEW": str({"worker": half, "sender": -half}.get(name, 0.0))}
         with (self.state / f"{name}.log").open("ab") as log:
@@ -165,7 +165,7 @@ class House:
         return done.stdout
 
     def start_emulator(self) -> "subprocess.Popen[bytes]":
-        """Start it, and let it fail as planned."""
+        """Start the emulator and add the planned faults."""
         where = ["--host", "127.0.0.1", "--port", str(self.port), "--state", str(self.state / "emulator")]
         process = self.python("emulator", "-m", "emulator", *where, "--scripted")
         waiting.until(lambda: self.control("GET", "health"), seconds=30, every=0.05, what="the emulator answers")
@@ -174,7 +174,7 @@ class House:
         return process
 
     def start_redis(self) -> "subprocess.Popen[bytes]":
-        """Start it empty: it never saves."""
+        """Start Redis empty. It never saves."""
         path = self.home / "redis"
         path.unlink(missing_ok=True)
         options = ["--port", "0", "--unixsocket", str(path), "--save", "", "--dir", str(self.home)]
@@ -187,7 +187,7 @@ class House:
         return self.python("web", "-m", "granian", *where, *app)
 
     def start_worker(self) -> "subprocess.Popen[bytes]":
-        """Start the worker that observes."""
+        """Start the worker that polls."""
         return self.python("worker", "-m", "tests.support.hurry", "worker")
 
     def start_sender(self) -> "subprocess.Popen[bytes]":
@@ -195,17 +195,17 @@ class House:
         return self.python("sender", "-m", "tests.support.hurry", "sender")
 
     def start_beat(self) -> "subprocess.Popen[bytes]":
-        """Start Celery's clock."""
+        """Start Celery beat."""
         beat = ["-m", "celery", "-A", "dashboard.celery", "beat", "--loglevel", "WARNING", "--pidfile="]
         return self.python("beat", *beat)
 
     def start_postgres(self) -> "subprocess.Popen[bytes]":
-        """Start it on its data; fsync is off, since the kernel keeps what a killed process has written."""
+        """Start PostgreSQL on its data. fsync is off, because the kernel keeps what a killed process has written."""
         return postgres.start(self.home)
 
     # ------------------------------------------------------------ the emulator's control
     def control(self, verb: str, path: str, body: Any = None) -> Any:
-        """Ask the emulator; None while it does not answer."""
+        """Send a request to the emulator's control plane. Return None while it does not respond."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(f"{self.url}/_emulator/{path}", data=data, method=verb)
         request.add_header("Content-Type", "application/json")

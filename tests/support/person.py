@@ -1,4 +1,4 @@
-"""Somebody who uses the site over HTTP without JavaScript: reads pages, fills in the forms that stand there."""
+"""A user of the site over HTTP without JavaScript, who reads pages and fills in their forms."""
 
 import re
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ TIMEOUT_SECONDS = 20
 
 @dataclass
 class Form:
-    """A form as it stands in a page: where it goes, what it holds, its named buttons as {name: [values]}."""
+    """A form of a page: its address, its values, and its named buttons as {name: [values]}."""
 
     action: str
     method: str
@@ -23,7 +23,7 @@ class Form:
 
 
 class _Reader(HTMLParser):
-    """Collects forms; reads inputs, text areas and selects as a browser would send them."""
+    """Collects forms. Reads inputs, text areas and selects as a browser would send them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -65,14 +65,14 @@ class _Reader(HTMLParser):
 
 
 def forms(html: str) -> list[Form]:
-    """Return the forms of a page in their order."""
+    """Return the forms of a page in order."""
     reader = _Reader()
     reader.feed(html)
     return reader.forms
 
 
 def compose_form(html: str) -> Form:
-    """Return the form of the compose page: the one with a button that says what to do."""
+    """Return the form of the compose page, the one with a button named "do"."""
     return next(form for form in forms(html) if "do" in form.buttons)
 
 
@@ -88,20 +88,20 @@ class Person:
         self.session.close()
 
     def open(self, path: str) -> requests.Response:
-        """Load a page that must be there."""
+        """Load a page that has to exist."""
         page = self.session.get(urljoin(self.address, path), timeout=TIMEOUT_SECONDS)
         page.raise_for_status()
         return page
 
     def sign_in(self, name: str) -> "Person":
-        """Sign in through the form; fail if the site does not let the person in."""
+        """Sign in through the form. Fail if the site refuses."""
         page = self.open("/accounts/login/")
         answer = self.send(page, forms(page.text)[0], username=name, password=PASSWORD)
         assert name in answer.text, f"{name} could not sign in"
         return self
 
     def send(self, page: requests.Response, form: Form, **changes: str) -> requests.Response:
-        """Send a form of `page` with what it holds and `changes`; follow the redirect; fail on an error answer."""
+        """Send a form of `page` with its values and `changes`, and follow the redirect. Fail on an error response."""
         unknown = [name for name in changes if name not in form.values and name not in form.buttons]
         assert unknown == [], f"the form has no {unknown}; it has {sorted(form.values)}"
         answer = self.session.post(
@@ -115,25 +115,25 @@ class Person:
 
     # ------------------------------------------------------------ the journey
     def request_example(self, **changes: str) -> str:
-        """Submit the example through the compose form; return the path of the job's page."""
+        """Submit the example through the compose form. Return the path of the job's page."""
         page = self.open("/jobs/new/?example=1")
         answer = self.send(page, compose_form(page.text), do="submit", **changes)
         assert answer.url.rstrip("/") != urljoin(self.address, "/jobs/new").rstrip("/"), answer.text
         return answer.url.removeprefix(self.address)
 
     def decide(self, job: str, decision: str = "approve", comment: str = "go ahead") -> None:
-        """Answer the question about a job on the approvals page."""
+        """Decide about a job on the approvals page."""
         page = self.open(f"/approvals/?job={job.removeprefix('/jobs/').rstrip('/')}")
         form = next(form for form in forms(page.text) if form.action == f"{job}decide/")
         self.send(page, form, decision=decision, comment=comment)
 
     def timeline(self, job: str) -> dict[str, Any]:
-        """Return the job's events as the site gives them to machines."""
+        """Return the job's events from the site's JSON."""
         timeline: dict[str, Any] = self.open(f"{job}events.json").json()
         return timeline
 
     def cost(self, job: str) -> float:
-        """Return the dollars that the job's page says it has cost so far."""
+        """Return the cost in dollars that the job's page shows."""
         found = re.search(r"(?:So far|Total)</dt>\s*<dd><b>\$([\d.,]+)</b>", self.open(job).text)
         assert found, "the page says no cost"
         return float(found[1].replace(",", ""))

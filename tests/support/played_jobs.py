@@ -1,7 +1,7 @@
-"""Jobs of all strategies and kinds whose wait, run time and preemptions are drawn, written as observation writes them.
+"""Jobs of all strategies and kinds with random waits, run times and preemptions, written as observation writes them.
 
-What the machines of each ran is counted here in whole seconds, by none of the product's code: the truth that its cost
-is compared with. Work is saved after every CHECKPOINT of it, and a preemption undoes what was done since.
+The machine time of each job is counted here in whole seconds, without the product's code, to check its cost. Work is
+saved after every CHECKPOINT of it, and a preemption loses the work done since.
 """
 
 import math
@@ -18,13 +18,13 @@ from jobs.spec import Submission
 from tests.support import samples
 
 CHECKPOINT, STARTUP = 1800, 120
-"""Seconds of work between checkpoints; run time of each attempt before work begins."""
+"""Seconds of work between checkpoints, and run time of each attempt before work begins."""
 RATE = 0.03
 """Preemptions per machine and hour: seven times the documented rate."""
 FACTOR, SPREAD = 1.25, 0.22
-"""Median of the run time over what was expected, and the deviation of its logarithm."""
+"""Median of the ratio of actual to expected run time, and the deviation of its logarithm."""
 WAITS = {"standard": 90, "spot": 600, "flex_start": 5400, "reservation": 60, "persistent": 30}
-"""Median seconds of the wait for machines under each strategy."""
+"""Median wait for machines under each strategy, in seconds."""
 WAIT_SPREAD = 0.7
 L4 = {"machineType": "g2-standard-8", "acceleratorType": "NVIDIA_L4", "acceleratorCount": 1}
 RESERVED = samples.A100 | {
@@ -48,7 +48,7 @@ PLANS: tuple[tuple[str, dict[str, Any]], ...] = (
 
 @dataclass
 class Played:
-    """A job that has ended, and the truth about it: billed seconds of each run, and what preemptions undid."""
+    """An ended job with its true billed seconds per run, and the work lost to preemptions."""
 
     job: Job
     succeeded: bool
@@ -59,7 +59,7 @@ class Played:
 
 @dataclass
 class Player:
-    """Requests jobs for one team and plays them; the same ones for the same seed."""
+    """Requests jobs for one team and writes their lives. The same seed gives the same jobs."""
 
     team: Team
     by: User
@@ -68,7 +68,7 @@ class Player:
     count: int = 0
 
     def play(self) -> Played:
-        """Request the next job at a later time of the day, and write all that happens to it until its end."""
+        """Request the next job at a later time of the day, and write everything until its end."""
         self.now += timedelta(minutes=self.chance.randrange(20, 300))
         self.count += 1
         strategy, changes = self.chance.choice(PLANS)
@@ -95,7 +95,7 @@ class Player:
         )
 
     def _run(self, job: Job, useful: int, wait: int, rate: float) -> Played:
-        """Play the attempts of a job until its work is done or a seventh preemption ends it."""
+        """Write the attempts of a job until its work is done or a seventh preemption ends it."""
         at = self.now + timedelta(seconds=wait)
         events, saved, checkpoints = _sent(job, self.now), 0, []
         played = Played(job, succeeded=True, billed=[])
@@ -129,7 +129,7 @@ class Player:
         return played
 
     def _tune(self, job: Job, useful: int, wait: int) -> Played:
-        """Play the four trials of a tuning job, two at a time; each waits for its own machines."""
+        """Write the four trials of a tuning job, two at a time. Each waits for its own machines."""
         start = self.now + timedelta(seconds=wait)
         places, billed, trials = [start, start], [], []
         for number in range(1, 5):
@@ -192,7 +192,7 @@ def _restart(job: Job, at: datetime, number: int) -> JobEvent:
 
 
 def _write(job: Job, events: list[JobEvent], sent: datetime, **columns: Any) -> None:
-    """Write the events and the columns that follow from them, as `jobs.transitions` does for each event."""
+    """Write the events and the dependent columns, as `jobs.transitions` does for each event."""
     earlier = list(job.events.order_by("id"))
     before = job.state
     for event in events:

@@ -1,6 +1,6 @@
-"""A PostgreSQL server of the tests' own: no TCP port, no passwords, no durability, gone after the run.
+"""A PostgreSQL server for tests: no TCP port, no passwords, no durability, removed after the run.
 
-PostgreSQL refuses to run as root, so root starts it as the user `postgres` that Debian's package creates.
+PostgreSQL refuses to run as root, so root starts it as the user `postgres` created by Debian's package.
 """
 
 import os
@@ -23,12 +23,12 @@ def url(state: Path) -> str:
 
 
 def folder(state: Path) -> Path:
-    """Return the server's folder; short, because the path of a Unix socket may not exceed 107 bytes."""
+    """Return the server's folder. It is short, because the path of a Unix socket may not exceed 107 bytes."""
     return Path(f"{state}-pg")
 
 
 def programs() -> Path:
-    """Return the folder with the newest installed `initdb` and `postgres`; raise when there is none."""
+    """Return the folder with the newest installed `initdb` and `postgres`. Raise if there is none."""
     debian = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: float(path.parent.name))
     found = [path for path in debian if (path / "initdb").exists()]
     if found:
@@ -40,7 +40,7 @@ def programs() -> Path:
 
 @contextmanager
 def running(state: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a server in `folder(state)` with an empty database `trainboard`; remove both afterwards."""
+    """Run a server in `folder(state)` with an empty database `trainboard`. Remove both afterwards."""
     home, bin_dir = folder(state), programs()
     home.mkdir(mode=0o700)
     if os.geteuid() == 0:
@@ -52,14 +52,14 @@ def running(state: Path) -> Iterator[subprocess.Popen[bytes]]:
             _call(bin_dir / "createdb", "-h", home, "-U", "postgres", "trainboard")
             yield server
         finally:
-            server.send_signal(signal.SIGINT)  # "fast": ends open sessions
+            server.send_signal(signal.SIGINT)  # "fast" shutdown, which ends open sessions
             server.wait(timeout=30)
     finally:
         shutil.rmtree(home)
 
 
 def start(state: Path) -> subprocess.Popen[bytes]:
-    """Start the server of `folder(state)`, also after it was killed, and wait until it answers."""
+    """Start the server of `folder(state)`, also after a kill, and wait until it responds."""
     home, bin_dir = folder(state), programs()
     options = ["-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=100"]
     command = [*_as_postgres(), str(bin_dir / "postgres"), "-D", str(home / "data"), "-k", str(home), *options]
@@ -83,7 +83,7 @@ def _call(*command: str | Path) -> None:
 
 
 def _as_postgres() -> list[str]:
-    """Return the prefix that gives up root, and ends the program when the tests are killed."""
+    """Return the command prefix that drops root, and ends the program when the tests are killed."""
     if os.geteuid() != 0:
         return []
     user = pwd.getpwnam("postgres")

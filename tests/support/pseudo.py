@@ -1,7 +1,7 @@
-"""A language for tests in which every text that is marked for translation stands in brackets.
+"""A language for tests in which every text marked for translation is in brackets.
 
-A page drawn in it shows which of its words nobody can translate. The code is that of Esperanto, which Django knows and
-Trainboard does not offer.
+A page rendered in it shows which of its words cannot be translated. Its code is that of Esperanto, which Django knows
+and Trainboard does not offer.
 """
 
 import shutil
@@ -20,9 +20,9 @@ SOURCES = ("dashboard", "jobs", "templates")
 
 
 def extract(folder: Path, code: str = CODE) -> polib.POFile:
-    """Return every text of the project that is marked for translation, written into a folder; runs gettext.
+    """Run gettext and return every text of the project marked for translation, written into `folder`.
 
-    From a copy of the code, for Django writes what it makes of templates beside them, where other tests would find it.
+    Works on a copy of the code, because Django writes files beside the templates, where other tests would find them.
     """
     copy, locale = folder / "source", folder / "locale"
     locale.mkdir(parents=True)
@@ -35,14 +35,14 @@ def extract(folder: Path, code: str = CODE) -> polib.POFile:
 
 
 def bracketed(text: str) -> str:
-    """Return a text as it reads in the language: in brackets, within the spaces and line ends that it has."""
+    """Return a text in the language: in brackets, with its surrounding whitespace outside."""
     inner = text.strip()
     return text.replace(inner, f"⟦{inner}⟧") if inner else text
 
 
 @contextmanager
 def pseudo_language(folder: Path) -> Iterator[list[str]]:
-    """Offer the language as the only one beside English, and write every page in it; return what was marked."""
+    """Offer the language as the only one besides English and render every page in it. Yield the marked texts."""
     texts = extract(folder)
     for entry in texts:
         entry.flags = [flag for flag in entry.flags if flag != "fuzzy"]

@@ -1,7 +1,7 @@
-"""The people of a chaos test: they request jobs through the site's own form and cancel some, whatever the site is at.
+"""The users of a chaos test, who request jobs through the site's form and cancel some, whatever state the site is in.
 
-A person who gets no answer presses the button again, as people do, with the form as it stands in the browser; now and
-then somebody presses it twice although the first press was answered.
+A user who gets no response submits the same form again, as people do. Now and then a user submits a form twice although
+the first response arrived.
 """
 
 import heapq
@@ -21,7 +21,7 @@ from tests.support.person import Form, Person, compose_form
 Answer = TypeVar("Answer")
 
 PATIENCE_SECONDS = 600
-"""How long somebody tries before the test fails."""
+"""Seconds for which a user retries before the test fails."""
 PEOPLE = 4
 KINDS = ("custom_job",) * 8 + ("training_pipeline", "hyperparameter_tuning_job")
 CANCELLED, PRESSED_TWICE = 0.06, 0.05
@@ -38,7 +38,7 @@ TUNING = {
 
 @dataclass(frozen=True)
 class Fate:
-    """What happens to a job: the emulator's script, and after how many seconds somebody cancels it, if ever."""
+    """The fate of a job: the emulator's script, and after how many seconds it is cancelled, or None."""
 
     kind: str
     script: str
@@ -47,7 +47,7 @@ class Fate:
 
 
 def fate(number: int, seed: int, scripts: tuple[str, ...]) -> Fate:
-    """Return what the dice say about a job."""
+    """Return the random fate of a job."""
     dice = random.Random(f"{seed} {number}")
     kind, script = dice.choice(KINDS), dice.choice(scripts)
     cancelled_after = dice.uniform(0, 600) if dice.random() < CANCELLED else None
@@ -55,7 +55,7 @@ def fate(number: int, seed: int, scripts: tuple[str, ...]) -> Fate:
 
 
 class Public(threading.Thread):
-    """Several people; `failure` is what went wrong for them, `is_done` that they want nothing more."""
+    """Several users. `failure` is an error in one of their threads; `is_done` is set when they have finished."""
 
     def __init__(
         self, address: str, *, jobs: int, seed: int, scripts: tuple[str, ...], clock: Callable[[], datetime]
@@ -71,16 +71,16 @@ class Public(threading.Thread):
 
     @property
     def progress(self) -> float:
-        """The share of the jobs that have been requested."""
+        """Share of the jobs that have been requested."""
         return len(self._requested) / len(self._fates)
 
     def stop(self) -> None:
-        """Let them go home."""
+        """Make the users stop."""
         self._is_over.set()
         self.join(timeout=60)
 
     def run(self) -> None:
-        """Let each of them want a share of all that there is to want."""
+        """Run each user with a share of the jobs."""
         try:
             with ThreadPoolExecutor(PEOPLE) as pool:
                 for share in [
@@ -88,11 +88,11 @@ class Public(threading.Thread):
                 ]:
                     share.result()
             self.is_done = True
-        except BaseException as failure:  # noqa: BLE001 - told by the test's own thread
+        except BaseException as failure:  # noqa: BLE001 - raised again by the test's own thread
             self.failure = failure
 
     def _want(self, numbers: range) -> None:
-        """Be one person: sign in, request jobs one after the other, cancel some when their time has come."""
+        """Act as one user: sign in, request jobs one after another, cancel some when they are due."""
         person = self._insist(lambda: Person(self._address).sign_in("engineer"))
         page = self._insist(lambda: person.open("/jobs/new/?example=1"))
         form = compose_form(page.text)
@@ -114,7 +114,7 @@ class Public(threading.Thread):
         person.close()
 
     def _request(self, person: Person, form: Form, number: int) -> str:
-        """Send the form until it is answered with the job's page; return the page's path."""
+        """Send the form until the response is the job's page. Return the path of the page."""
         one = self._fates[number]
         changes = {"name": f"chaos-{number}", "request_key": f"chaos-{number}", "kind": one.kind, "run_time": "1 min"}
         changes |= {"labels": f"emulator_script={one.script}", "do": "submit"}
@@ -125,7 +125,7 @@ class Public(threading.Thread):
         return job
 
     def _post(self, person: Person, path: str, values: dict[str, str]) -> str:
-        """Send a form until it is answered with a redirect; return where to."""
+        """Send a form until the response is a redirect. Return its target."""
 
         def send() -> str:
             url = self._address + path
@@ -138,7 +138,7 @@ class Public(threading.Thread):
         return self._insist(send)
 
     def _insist(self, attempt: Callable[[], Answer]) -> Answer:
-        """Try until the site answers."""
+        """Retry until the site responds."""
 
         def once() -> list[Answer]:
             assert not self._is_over.is_set(), "the test is over"

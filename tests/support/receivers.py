@@ -1,4 +1,4 @@
-"""Receivers of messages as real servers on loopback: webhooks that behave in every bad way, and a mail server."""
+"""Receivers of messages as real servers on loopback: webhooks with every kind of fault, and a mail server."""
 
 import socket
 import ssl
@@ -17,7 +17,7 @@ from tests.support.servers import in_thread
 
 @dataclass
 class Received:
-    """One request as it arrived."""
+    """One received request."""
 
     path: str
     headers: dict[str, str]
@@ -26,7 +26,7 @@ class Received:
 
 @dataclass
 class Receiver:
-    """A web server on loopback. `behaviour` is what it does with the next requests: a status or a word."""
+    """A web server on loopback. `behaviour` decides its next responses: a status or a word."""
 
     port: int = 0
     behaviour: int | str = 200
@@ -37,7 +37,7 @@ class Receiver:
 
     @property
     def url(self) -> str:
-        """Its address."""
+        """Address of the server."""
         return f"http://127.0.0.1:{self.port}/hook/T0KEN"
 
 
@@ -45,7 +45,7 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, *_: Any) -> None:
-        """Say nothing about connections that the other side ended."""
+        """Ignore connections that the other side closed."""
 
 
 def _answer(handler: BaseHTTPRequestHandler, receiver: Receiver) -> None:
@@ -111,7 +111,7 @@ def _handler(receiver: Receiver) -> type[BaseHTTPRequestHandler]:
 
 @contextmanager
 def receiver(*, certificate: tuple[str, str] | None = None) -> Iterator[Receiver]:
-    """Run a receiver; with the files of a certificate and its key it speaks TLS."""
+    """Run a receiver. With `certificate`, the files of a certificate and its key, it uses TLS."""
     found = Receiver()
     server = _Server(("127.0.0.1", 0), _handler(found))
     if certificate is not None:
@@ -128,21 +128,21 @@ def receiver(*, certificate: tuple[str, str] | None = None) -> Iterator[Receiver
 
 @dataclass
 class Mailbox:
-    """A mail server on loopback; `refusal` is an SMTP reply to every recipient, such as "550 unknown"."""
+    """A mail server on loopback. `refusal` is an SMTP reply to every recipient, such as "550 unknown"."""
 
     port: int = 0
     refusal: str = ""
     mails: list[tuple[list[str], str]] = field(default_factory=list)
 
     async def handle_RCPT(self, _server: SMTP, _session: Any, envelope: Any, address: str, _options: Any) -> str:
-        """Take a recipient, or refuse."""
+        """Accept or refuse a recipient."""
         if self.refusal:
             return self.refusal
         envelope.rcpt_tos.append(address)
         return "250 OK"
 
     async def handle_DATA(self, _server: SMTP, _session: Any, envelope: Any) -> str:
-        """Keep a mail."""
+        """Store a mail."""
         self.mails.append((envelope.rcpt_tos, envelope.content.decode()))
         return "250 OK"
 

@@ -1,4 +1,4 @@
-"""Real Redis servers on private Unix sockets: the embedded one that `manage.py up` uses, or Debian's."""
+"""Real Redis servers on private Unix sockets: the embedded one used by `manage.py up`, or Debian's."""
 
 import shutil
 import socket
@@ -15,7 +15,7 @@ START_SECONDS = 10
 
 
 def program(kind: str) -> str:
-    """Return the path of the server program; kind: "embedded" or "system"."""
+    """Return the path of the server program of a kind, "embedded" or "system"."""
     if kind == "embedded":
         return str(_binary.get_binary_path())
     found = shutil.which("redis-server")
@@ -26,7 +26,7 @@ def program(kind: str) -> str:
 
 @contextmanager
 def running(kind: str) -> Iterator[str]:
-    """Run a server without persistence and yield its address as Celery takes it, `redis+socket://...`."""
+    """Run a server without persistence and yield its address for Celery, `redis+socket://...`."""
     home = Path(tempfile.mkdtemp(prefix="tb-redis-", dir="/tmp"))
     path = home / "s"
     options = ["--port", "0", "--unixsocket", str(path), "--save", "", "--dir", str(home), "--loglevel", "warning"]

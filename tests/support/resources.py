@@ -1,4 +1,4 @@
-"""Persistent resources for tests: made at the emulator through its REST API, and jobs that run on them."""
+"""Persistent resources for tests, created through the emulator's REST API, and jobs that run on them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ DISK = {"bootDiskType": "pd-ssd", "bootDiskSizeGb": 100}
 
 @dataclass
 class Resources:
-    """The persistent resources of one project and region; `forward` moves the clocks."""
+    """The persistent resources of one project and region. `forward` advances the clocks."""
 
     emulator: Running
     forward: Callable[..., object]
@@ -30,7 +30,7 @@ class Resources:
         most: int = 0,
         wait: bool = True,
     ) -> None:
-        """Make one of one pool; `most` lets it grow to so many. `wait` moves the clock until it runs."""
+        """Create a resource with one pool. `most` enables autoscaling up to that size. `wait` waits until it runs."""
         pool: dict[str, Any] = {"machineSpec": machine, "diskSpec": DISK, "replicaCount": str(replicas)}
         if most:
             pool["autoscalingSpec"] = {"minReplicaCount": "1", "maxReplicaCount": str(most)}
@@ -39,20 +39,20 @@ class Resources:
             self.forward(minutes=30)
 
     def delete(self, name: str) -> None:
-        """Delete one; it is gone a while later."""
+        """Delete a resource. The deletion completes later."""
         self.emulator.call("DELETE", f"{self.parent}/{name}")
 
     def reboot(self, name: str) -> None:
-        """Restart its machines."""
+        """Reboot the machines of a resource."""
         self.emulator.call("POST", f"{self.parent}/{name}:reboot", {})
 
 
 def seen(
     name: str = "night-shift", *, used: int = 0, replicas: int = 4, now: datetime, **changes: Any
 ) -> PersistentResource:
-    """Write the row of a running resource of `replicas` sample machines, of which `used` are lent, seen at `now`.
+    """Write the row of a running resource with `replicas` machines, `used` of them in use, last seen at `now`.
 
-    `changes` are columns; `pools` replaces the resource pools in its body, `body` adds to it.
+    `changes` are columns. `pools` replaces the resource pools in the body, and `body` adds to it.
     """
     pool = {"machineSpec": samples.A100, "diskSpec": DISK, "replicaCount": str(replicas), "usedReplicaCount": str(used)}
     state = changes.setdefault("state", "RUNNING")
@@ -68,7 +68,7 @@ def seen(
 
 
 def sized(name: str = "night-shift", *, now: datetime, **changes: Any) -> PersistentResource:
-    """Write the row of a resource as `seen`, and the size that it has from then on, as a poll does."""
+    """Write the row of a resource like `seen`, and its size from `now` on, as a poll does."""
     row = seen(name, now=now, **changes)
     scope = Scope(kind="persistent_resource", project=row.project, region=row.region)
     record_sizes(scope, [row], [], now)

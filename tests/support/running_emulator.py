@@ -17,9 +17,10 @@ START_SECONDS = 10.0
 
 
 class Running:
-    """A running emulator. url: the address to call, e.g. `http://127.0.0.1:40123`.
+    """A running emulator.
 
-    grpc: the address for gRPC clients, e.g. `localhost:40124`; "" if it answers none.
+    `url` is its address, such as `http://127.0.0.1:40123`. `grpc` is its address for gRPC, such as `localhost:40124`,
+    or "" without gRPC.
     """
 
     def __init__(self, url: str, state: Path, grpc: str = "") -> None:
@@ -28,7 +29,7 @@ class Running:
         self.grpc = grpc
 
     def call(self, verb: str, path: str, body: Any = None) -> Any:
-        """Send a request and return its JSON; urllib.error.HTTPError for an error status."""
+        """Send a request and return its JSON. Raise urllib.error.HTTPError for an error status."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data=data, method=verb)  # loopback
         request.add_header("Content-Type", "application/json")
@@ -36,15 +37,15 @@ class Running:
             return json.loads(answer.read())
 
     def advance(self, seconds: float) -> str:
-        """Move a scripted emulator's clock; return its new time (RFC 3339)."""
+        """Advance a scripted emulator's clock. Return its new time (RFC 3339)."""
         return str(self.call("POST", "/_emulator/clock", {"advance": seconds})["now"])
 
     def set_clock(self, now: str | float) -> str:
-        """Set a scripted emulator's clock, never back; return its time."""
+        """Set a scripted emulator's clock, never backwards. Return its time."""
         return str(self.call("POST", "/_emulator/clock", {"now": now})["now"])
 
     def script(self, name: str, match: str = "*", **times: float | Sequence[float]) -> None:
-        """Give new jobs that match a script by its name; `times` replace its own, as `run_seconds`."""
+        """Use a named script for new jobs that match. `times` replace its own, such as `run_seconds`."""
         self.call("POST", "/_emulator/script", {"match": match, "script": name, "times": times})
 
     def fault(self, kind: str, method: str = "*", **plan: Any) -> None:
@@ -56,15 +57,15 @@ class Running:
         self.call("DELETE", "/_emulator/faults")
 
     def access(self, *, deny: Sequence[str] = (), disable: Sequence[str] = ()) -> None:
-        """Let callers lack permissions and services be off; everything else is allowed and on."""
+        """Set missing permissions and disabled services. Everything else is allowed and enabled."""
         self.call("POST", "/_emulator/access", {"deny": list(deny), "disable": list(disable)})
 
     def preempt(self, job: str, replica: str = "") -> Any:
-        """Reclaim a Spot job's machines."""
+        """Preempt the machines of a Spot job."""
         return self.call("POST", "/_emulator/preempt", {"job": job, "replica": replica})
 
     def evict(self, job: str, replica: str = "workerpool0-0") -> Any:
-        """Evict a replica, as a machine under pressure does."""
+        """Evict a replica, as happens on a machine under pressure."""
         return self.call("POST", "/_emulator/evict", {"job": job, "replica": replica})
 
     def truth(self, job: str = "") -> Any:
@@ -86,15 +87,16 @@ def running(
     grpc: bool = False,
     **more: Any,
 ) -> Iterator[Running]:
-    """Run an emulator in a thread until the block ends. start: the scripted clock's first moment, else now.
+    """Run an emulator in a thread until the block ends.
 
-    memory_mib: what one replica may use, 0 = no limit.
-    is_waited_for: the block ends when the emulator has ended, which takes the server a fifth of a second; without it a
-    scripted one, which has no process to end, goes on its own, and its state folder must not be used again.
-    demands_credential: as where the system does not name the owner of a connection; the url then holds the credential.
-    grpc: answer gRPC too; its packages have to be installed (requirements/grpc.txt).
-    more: further `Options`, e.g. reclaim_spot, images.
-    speed counts for real jobs only; a scripted emulator's service times are those of speed 1.
+    `start` is the initial time of the scripted clock (default: now). `memory_mib` limits the memory of one replica; 0
+    is no limit. `demands_credential` requires the credential, as on systems that do not report the owner of a
+    connection; the url then contains it. `grpc` also serves gRPC, which needs requirements/grpc.txt. `more` are further
+    `Options`, such as reclaim_spot or images. `speed` applies to real jobs only; a scripted emulator has the service
+    times of speed 1.
+
+    `is_waited_for` waits for the emulator's end, a fifth of a second. Without it, a scripted emulator, which has no
+    processes to end, keeps running in the background, and its state folder must not be used again.
     """
     speed = 1.0 if scripted else speed
     limits = Limits(memory_mib=memory_mib)
@@ -116,8 +118,8 @@ def running(
 
 
 def _add_grpc(server: Server, emulator: Emulator) -> str:
-    """Let a server answer gRPC on a free port too; return the address."""
-    from emulator.grpc.server import GrpcServer  # its packages need not be installed
+    """Serve gRPC on a free port as well. Return the address."""
+    from emulator.grpc.server import GrpcServer  # its packages may be missing
 
     grpc_server = GrpcServer(emulator, server, listen("127.0.0.1", 0))
     server.additional_servers.append(grpc_server)

@@ -1,4 +1,4 @@
-"""Specs for tests: a small valid job, and the ways in which a test may want it different."""
+"""Specs for tests: a small valid job with options for what tests vary."""
 
 from typing import Any
 
@@ -18,9 +18,9 @@ def body(
     labels: dict[str, str] | None = None,
     resource: str = "",
 ) -> dict[str, Any]:
-    """The REST body of a custom job with one pool; by default one Spot machine with an A100.
+    """Return the REST body of a custom job with one worker pool; by default one Spot machine with an A100.
 
-    `extra_replicas` adds a second pool of so many machines of the same kind; `resource` names a persistent resource.
+    `extra_replicas` adds a second worker pool of that many equal machines. `resource` names a persistent resource.
     """
     pool: dict[str, Any] = {
         "machineSpec": machine or A100,
@@ -50,7 +50,7 @@ def body(
 def pipeline(
     *, name: str = "resnet-pipeline", model: dict[str, Any] | None = None, tunes: bool = False, **changes: Any
 ) -> dict[str, Any]:
-    """The REST body of a training pipeline whose task is the sample job, or the sample tuning job where it `tunes`.
+    """Return the REST body of a training pipeline with the sample job as its task, or the sample tuning job if `tunes`.
 
     `model` is uploaded afterwards.
     """
@@ -66,7 +66,10 @@ def pipeline(
 def tuning_job(
     *, name: str = "resnet-sweep", trials: int = 4, parallel: int = 2, failed: int = 0, **changes: Any
 ) -> dict[str, Any]:
-    """The REST body of a tuning job whose trials are the sample job; `failed` of them may fail, 0 = not said."""
+    """Return the REST body of a tuning job whose trials are the sample job.
+
+    `failed` is the number of trials that may fail; 0 leaves it unset.
+    """
     return ({"maxFailedTrialCount": failed} if failed else {}) | {
         "displayName": name,
         "studySpec": {
@@ -83,9 +86,9 @@ def tuning_job(
 
 
 def limited(hours: float, changes: dict[str, Any], *, least: float = 0.0) -> dict[str, Any]:
-    """Return `changes` with a timeout of so many hours, unless they give one: no more may be spent than is expected.
+    """Return `changes` with a timeout of that many hours, unless they contain one.
 
-    A job has at least `least` hours, and a minute.
+    The timeout limits the maximum cost to the expected one. It is at least `least` hours, and at least a minute.
     """
     seconds = max(60, round(max(hours, least) * 3600))
     return changes | {"scheduling": {"timeout": f"{seconds}s"} | (changes.get("scheduling") or {})}
@@ -97,7 +100,7 @@ BODIES = {"custom_job": body, "training_pipeline": pipeline, "hyperparameter_tun
 def submission(
     *, kind: str = "custom_job", project: str = "vision-research", region: str = "us-central1", **changes: Any
 ) -> spec.Submission:
-    """A job of a kind ready to be requested; `changes` as for `body`, `pipeline` and `tuning_job`."""
+    """Return a submission of a kind. `changes` are as for `body`, `pipeline` and `tuning_job`."""
     job, findings = spec.read(kind, BODIES[kind](**changes))
     assert job is not None, findings
     return spec.Submission(kind=kind, project=project, region=region, job=job)

@@ -1,7 +1,7 @@
-"""Jobs of all strategies and kinds that follow drawn scripts in the emulator, and the emulator's truth of them.
+"""Jobs of all strategies and kinds that follow random scripts in the emulator, with the emulator's record of them.
 
-Waits, run times and preemptions are drawn from distributions that no estimate knows, and scripted in the emulator; the
-site knows them by its polling only. What each job cost is counted here by none of the product's code.
+Waits, run times and preemptions come from distributions that no estimate knows, and are scripted in the emulator. The
+site learns of them only by polling. The cost of each job is computed here without the product's code.
 """
 
 import math
@@ -24,7 +24,7 @@ from tests.support.played_jobs import KINDS, PLANS
 
 POLL, INCREMENT = 30, 30
 RATE = 0.25
-"""Preemptions per machine and hour: the jobs are short, and begin anew after each."""
+"""Preemptions per machine and hour. It is high because the jobs are short and start over after each."""
 WAITS = {"standard": 90, "spot": 300, "flex_start": 1200, "reservation": 60, "persistent": 1}
 FEE, DISK = Decimal("0.15"), 100 * Decimal("0.1955") / 730
 ON_DEMAND = {"a2-highgpu-1g": Decimal("3.673385"), "g2-standard-8": Decimal("0.853624271")}
@@ -34,16 +34,16 @@ LISTED = {
     ("a2-highgpu-1g", "flex_start"): Decimal("2.02038"),
     ("a2-highgpu-1g", "reservation"): ON_DEMAND["a2-highgpu-1g"],
 }
-"""Compute Engine's prices in us-central1, which the price book holds too (reference: its data files)."""
+"""Compute Engine prices in us-central1, also in the price book (source: its data files)."""
 NEW_SPOT = Decimal("2.75")
-"""Of an A100 machine, once `Sender.raise_price` was called."""
+"""Spot price of an A100 machine after `Sender.raise_price`."""
 FEW = 20
-"""Unfinished jobs, of which the emulator is asked when something happens to them next."""
+"""With this few unfinished jobs, the emulator is asked for the time of their next event."""
 
 
 @dataclass
 class Sent:
-    """A job that was sent, and what one of its machines cost an hour at that moment."""
+    """A job that was sent, and the hourly price of one of its machines at that time."""
 
     job: Job
     strategy: str
@@ -52,7 +52,7 @@ class Sent:
 
 
 def machine_usd(machine: str, strategy: str, *, is_late: bool) -> Decimal:
-    """Return what an hour of a machine with its boot disk costs, by the rules of docs/cost.md, section 1."""
+    """Return the hourly price of a machine with its boot disk, by the rules of docs/cost.md, section 1."""
     if strategy == "persistent":
         return Decimal(0)
     if strategy == "standard":
@@ -65,7 +65,7 @@ def machine_usd(machine: str, strategy: str, *, is_late: bool) -> Decimal:
 
 @dataclass
 class Sender:
-    """Draws jobs, scripts what happens to them in the emulator, and requests and sends them as the site does."""
+    """Draws random jobs, scripts them in the emulator, and requests and sends them as the site does."""
 
     team: Team
     by: User
@@ -96,7 +96,7 @@ class Sender:
         return Sent(job, strategy, replicas, machine_usd(machine, strategy, is_late=self.is_late))
 
     def raise_price(self) -> None:
-        """Record another price, which counts for the jobs that are sent from now on."""
+        """Record another price, which applies to jobs sent from now on."""
         record_price(
             ("a2-highgpu-1g", "us-central1", "spot", Price.Basis.COMPUTE_ENGINE), NEW_SPOT, source="a bill",
             source_url="", as_of=self.cloud.now.date(), is_official=False, reason="It rose.",
@@ -105,7 +105,7 @@ class Sender:
         self.is_late = True
 
     def _script(self, name: str, strategy: str, preemptible: int, expected: int) -> None:
-        """Draw a wait, a run that is a quarter longer than expected, and when it is preempted and begins anew."""
+        """Draw a wait, a run with a median of 1.25 times the expected time, and its preemptions."""
         wait = math.exp(self.chance.gauss(math.log(WAITS[strategy]), 0.7))
         run = round(expected * math.exp(self.chance.gauss(math.log(1.25), 0.2)))
         cuts: list[int] = []
@@ -116,37 +116,37 @@ class Sender:
 
 
 def watch_all(cloud: Cloud) -> None:
-    """Poll after everything that happens at the emulator, until all jobs have ended; others are left out."""
+    """Poll after every event in the emulator until all jobs have ended."""
     while count := Job.objects.unfinished().count():
         wait = cloud.quiet_seconds() if count <= FEW else 0
         cloud.forward(seconds=(wait // POLL + 1) * POLL)
         look(cloud)
-    for _ in range(4):  # what the log still tells
+    for _ in range(4):  # reads log lines that arrive later
         cloud.forward(minutes=3)
         look(cloud)
 
 
 def truth(cloud: Cloud) -> dict[str, Any]:
-    """What the emulator knows."""
+    """Return the emulator's record."""
     return dict(cloud._emulator.truth())
 
 
 def true_seconds(history: Iterable[dict[str, str]]) -> int:
-    """Return the whole seconds in RUNNING, by the emulator's own record."""
+    """Return the whole seconds in RUNNING, by the emulator's record."""
     moments = [(datetime.fromisoformat(each["at"]), each["state"]) for each in history]
     ran = sum((end - at for (at, state), (end, _) in pairwise(moments) if state == "JOB_STATE_RUNNING"), timedelta())
     return math.ceil(ran.total_seconds())
 
 
 def true_cents(sent: Sent, runs: dict[str, list[int]]) -> int:
-    """Return US cents: each job's or trial's time in whole half minutes, at the price of its submission."""
+    """Return the cost in US cents: whole half minutes of each job or trial, at the price when the job was sent."""
     increments = sum(-(-seconds // INCREMENT) for seconds in runs[sent.job.remote_name])
     usd = sent.machine_usd * sent.replicas * increments * INCREMENT / 3600
     return int((usd * 100).to_integral_value())
 
 
 def true_runs(cloud: Cloud) -> dict[str, list[int]]:
-    """Return the billed seconds of each custom job, of a tuning job those of its trials, of a pipeline its job's."""
+    """Return the billed seconds by job: of a custom job, of a tuning job's trials, of a pipeline's job."""
     runs: dict[str, list[int]] = {}
     for job in truth(cloud)["jobs"]:
         runs.setdefault(job["owner"] or job["name"], []).append(true_seconds(job["history"]))

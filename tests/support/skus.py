@@ -1,6 +1,6 @@
-"""A Cloud Billing Catalog in small: SKUs in the shape that the API gives, with everything that misleads a reader.
+"""A small Cloud Billing Catalog: SKUs in the API's format, including everything that could mislead a parser.
 
-Figures are those of us-central1 in published bills and captures; `jobs/cost/sku_patterns.py` reads the descriptions.
+Prices are those of us-central1 in published bills and captures. `jobs/cost/sku_patterns.py` parses the descriptions.
 """
 
 import json
@@ -20,14 +20,14 @@ _numbers = count(1)
 
 
 def money(usd: str) -> dict[str, Any]:
-    """Return google.type.Money, which leaves out what is zero."""
+    """Return google.type.Money, which omits zero fields."""
     amount = Decimal(usd)
     units, nanos = int(amount), int((amount % 1) * 10**9)
     return {"currencyCode": "USD"} | ({"units": str(units)} if units else {}) | ({"nanos": nanos} if nanos else {})
 
 
 def sku(description: str, *usd: str, unit: str = "h", regions: tuple[str, ...] = ("us-central1",), **more: Any) -> Sku:
-    """Return a SKU with one tier for each of `usd`."""
+    """Return a SKU with one tier for each price in `usd`."""
     number = f"{next(_numbers):04X}-0000-0000"
     tiers = [{"startUsageAmount": float(at), "unitPrice": money(each)} for at, each in enumerate(usd)]
     expression = {"usageUnit": unit, "displayQuantity": 1.0, "baseUnit": "s", "tieredRates": tiers}
@@ -80,7 +80,7 @@ def catalog() -> dict[str, list[Sku]]:
         sku("Storage PD Capacity in Iowa", "0", "0.04", unit=month),
         sku("Regional Storage PD Capacity in Iowa", "0.08", unit=month),
         sku("Regional SSD backed PD Capacity", "0.34", unit=month),
-        # A tier that is free comes first.
+        # The free tier comes first.
         sku("E2 Instance Core running in Americas", "0", "0.02181159"),
         sku("E2 Instance Ram running in Americas", "0.00292353", unit=ram),
     ]
@@ -98,7 +98,7 @@ def catalog() -> dict[str, list[Sku]]:
 
 
 def traps() -> list[Sku]:
-    """Return what looks like the price of a part of a training machine and is none."""
+    """Return SKUs that look like the price of a part of a training machine but are not."""
     broken = sku("Nvidia Tesla T4 GPU running in Americas", "0.35")
     return [
         sku("Reserved A3 Instance Core running in Americas", "0"),
@@ -113,7 +113,7 @@ def traps() -> list[Sku]:
         sku("Nvidia L4 vGPU running in Americas", "0.1"),
         sku("Nvidia L4 GPU running in Americas", "0"),
         sku("N2 Instance Core running in Americas", "0.03", "0.02"),
-        sku("G2 Instance Ram running in Americas", "0.003"),  # by the hour, not by GiB and hour
+        sku("G2 Instance Ram running in Americas", "0.003"),  # per hour, not per GiB and hour
         sku("G2 Instance Core running in Mars", "0.03", regions=("mars-north1",)),
         sku("Nvidia Tesla V100 GPU running in Americas", "2.48"),
         sku("Nvidia Tesla V100 GPU running in Americas", "1.24"),
@@ -122,7 +122,7 @@ def traps() -> list[Sku]:
 
 
 class BillingServer:
-    """The Catalog over HTTP on this machine, half a service a page or less; `asked` keeps every request."""
+    """The Catalog over HTTP on loopback, with at most half of a service per page. `asked` records every request."""
 
     def __init__(self, url: str) -> None:
         self.url = url

@@ -1,4 +1,4 @@
-"""Hypothesis strategies that make REST bodies of every kind from the shapes of the messages themselves."""
+"""Hypothesis strategies that generate REST bodies of every kind from the message definitions."""
 
 from datetime import timedelta
 from typing import Any
@@ -19,7 +19,7 @@ ONE_OF = (
     {"gcsDestination", "bigqueryDestination"},
     {"exec", "httpGet", "grpc", "tcpSocket"},
 )
-"""Of the fields of each set, a message has at most one."""
+"""Sets of fields of which a message has at most one."""
 CARRIED_AS_JSON = {"explanationSpec", "baseModelSource", "modelSourceInfo", "originalModelInfo", "dataStats", "details"}
 CARRIED_AS_JSON |= {"deployedModels", "checkpoints", "supportedExportFormats", "supportedDeploymentResourcesTypes"}
 NEWER = {"satisfiesPzs", "satisfiesPzi"}
@@ -46,7 +46,7 @@ SCALARS: dict[str, st.SearchStrategy[Any]] = {
 
 @st.composite
 def bodies(draw: st.DrawFn, model: type[Message], *, outputs: bool = False, depth: int = 0) -> dict[str, Any]:
-    """Draw a body of a message in the form in which `rest_body` writes it."""
+    """Draw a body of a message in the format of `rest_body`."""
     barred = {name for group in ONE_OF for name in group} - {draw(st.sampled_from(sorted(g))) for g in ONE_OF}
     slots = [slot for slot in fields(model) if slot.alias not in CARRIED_AS_JSON | NEWER | barred]
     slots = [slot for slot in slots if outputs or not slot.output]
@@ -78,7 +78,7 @@ def values(slot: Slot, outputs: bool, depth: int) -> st.SearchStrategy[Any]:
 
 @st.composite
 def jobs(draw: st.DrawFn, *, outputs: bool = False) -> tuple[str, dict[str, Any]]:
-    """Draw a kind and a body of it; a pipeline names the task that its inputs are."""
+    """Draw a kind and a body of it. A pipeline names the task that matches its inputs."""
     kind = draw(st.sampled_from(sorted(KINDS)))
     body = draw(bodies(KINDS[kind], outputs=outputs))
     inputs = body.get("trainingTaskInputs")
@@ -103,7 +103,7 @@ json_values = st.recursive(
 
 @st.composite
 def spoilt(draw: st.DrawFn) -> tuple[str, Any]:
-    """Draw a body with one of its values, anywhere, replaced by any JSON."""
+    """Draw a body with one of its values, anywhere, replaced by arbitrary JSON."""
     kind, body = draw(jobs(outputs=True))
     node: Any = body
     for _ in range(draw(st.integers(0, 6))):

@@ -1,4 +1,4 @@
-"""The whole site as people run it: `make up` or `manage.py up` in a state folder of its own."""
+"""The whole site as users run it: `make up` or `manage.py up` with its own state folder."""
 
 import contextlib
 import os
@@ -22,14 +22,17 @@ MARKS = {
     "messenger": "dashboard.celery --quiet --skip-checks worker --queues messages",
     "beat": "dashboard.celery --quiet --skip-checks beat",
 }
-"""What the command line of each part holds."""
+"""{part: text in its command line}"""
 
 
 class Stack:
-    """One run of the site; `start` again after it ended to run it on the same data."""
+    """One run of the site. Call `start` again after it ended to run it on the same data."""
 
     def __init__(self, state: Path, port: int, *, with_make: bool = False, **more: str) -> None:
-        """Prepare; `more` are environment variables. `make up` begins with nothing, `manage.py up` after migrations."""
+        """Prepare a run. `more` are environment variables.
+
+        `make up` starts with nothing, `manage.py up` after the migrations.
+        """
         if not with_make and "DATABASE_URL" not in more and not (state / migrated.DATABASE).exists():
             migrated.copy_sqlite(state / migrated.DATABASE)
         self.address = f"http://127.0.0.1:{port}"
@@ -40,7 +43,7 @@ class Stack:
         self.orphans: list[psutil.Process] = []
 
     def start(self) -> "Stack":
-        """Start and wait until the site says where it is."""
+        """Start the site and wait until it prints its address."""
         self.log.clear()
         pipe = subprocess.PIPE
         self.top = subprocess.Popen(
@@ -57,29 +60,29 @@ class Stack:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the first process is gone."""
+        """Whether the first process has ended."""
         return self.top is None or self.top.poll() is not None
 
     @property
     def is_up(self) -> bool:
-        """Whether the site has said that it answers."""
+        """Whether the site has printed that it is ready."""
         return any(self.address in line for line in self.log)
 
     def family(self) -> list[psutil.Process]:
-        """Return every process of the site, the first one included."""
+        """Return every process of the site, including the first one."""
         assert self.top is not None
         first = psutil.Process(self.top.pid)
         return [first, *first.children(recursive=True)]
 
     def part(self, name: str) -> psutil.Process | None:
-        """Return the process of a part that the supervisor started, or None while there is none.
+        """Return the process of a part started by the supervisor, or None.
 
-        It leads its group; the processes that it starts itself may look just like it.
+        It leads its process group. Processes that it starts may have the same command line.
         """
         return self.running(MARKS[name], leads=True)
 
     def running(self, mark: str, *, leads: bool = False) -> psutil.Process | None:
-        """Return the first process of the site with `mark` in its command line, jobs' own included, or None."""
+        """Return the first process of the site with `mark` in its command line, including those of jobs, or None."""
         for process in self.family():
             try:
                 if mark in " ".join(process.cmdline()) and not (leads and os.getpgid(process.pid) != process.pid):
@@ -89,7 +92,7 @@ class Stack:
         return None
 
     def replace(self, name: str) -> None:
-        """Kill a part with -9; wait until it and all that it started are gone and another has taken its place."""
+        """Kill a part with -9. Wait until it and its children are gone and a replacement runs."""
         old = self.part(name)
         assert old is not None, f"{name} does not run"
         family = [old, *old.children(recursive=True)]
@@ -98,7 +101,7 @@ class Stack:
         waiting.until(lambda: self.part(name), seconds=30, what=f"a new {name}")
 
     def kill(self) -> list[psutil.Process]:
-        """Kill the first process with -9, nothing else; return all the others as they were."""
+        """Kill only the first process with -9. Return the other processes."""
         family = self.family()
         assert self.top is not None
         self.top.kill()
@@ -107,7 +110,7 @@ class Stack:
         return family
 
     def stop(self) -> int:
-        """Ask it to stop as Ctrl-C does; return the exit code; fail if anything is left or it takes long."""
+        """Stop the site as Ctrl-C does and return the exit code. Fail if a process is left or it takes too long."""
         family = self.family()
         assert self.top is not None
         self.top.terminate()
@@ -117,7 +120,7 @@ class Stack:
         return code
 
     def close(self) -> None:
-        """Leave nothing running, whatever a test did."""
+        """Kill what is still running, whatever a test did."""
         try:
             if not self.has_ended:
                 waiting.until_gone(self.kill(), seconds=10)

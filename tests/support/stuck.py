@@ -1,6 +1,6 @@
 """A program for tests: the site's worker with a task that never ends. `python -m tests.support.stuck [hang]`.
 
-Without an argument it is the worker; `hang` asks for such a task.
+Without an argument it runs the worker; `hang` queues such a task.
 """
 
 import sys
@@ -9,7 +9,7 @@ import threading
 from dashboard.celery import app
 
 BROKER_LIMITS = {"socket_timeout": 2, "health_check_interval": 5}
-"""Seconds after which a silent broker is noticed: a fifth of the site's 10 and of Celery's own 25."""
+"""Seconds until a silent broker is noticed: a fifth of the site's 10 and of Celery's 25."""
 
 
 @app.task(name="tests.hang", ignore_result=True)
@@ -19,7 +19,7 @@ def hang(*, what: str) -> None:
 
 
 def main() -> None:
-    """Be what the command line names."""
+    """Run what the command line names."""
     if sys.argv[1:] == ["hang"]:
         hang.apply_async(kwargs={"what": "for godot"})
     else:

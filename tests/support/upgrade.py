@@ -1,4 +1,4 @@
-"""Two versions of the site's code over one database, broker and emulator, as during a rolling upgrade."""
+"""Two versions of the site's code with one database, broker and emulator, as during a rolling upgrade."""
 
 import io
 import json
@@ -44,7 +44,7 @@ for number in range({count}):
 
 
 def extract(commit: str, folder: Path) -> Path:
-    """Put the code of a commit into `folder`; raise when the history does not hold it."""
+    """Write the code of a commit into `folder`. Raise if the commit is not in the history."""
     made = subprocess.run(["git", "archive", commit], cwd=ROOT, capture_output=True, check=False)
     if made.returncode != 0:
         raise RuntimeError(
@@ -52,14 +52,14 @@ def extract(commit: str, folder: Path) -> Path:
             f"history (git fetch --unshallow). git says: {made.stderr.decode()}"
         )
     with tarfile.open(fileobj=io.BytesIO(made.stdout)) as archive:
-        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python has it from 3.11.4 on
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # available from Python 3.11.4
         archive.extractall(folder)
     return folder
 
 
 @dataclass
 class Version:
-    """One version of the code; its parts say what they do into files of their own."""
+    """One version of the code. Each of its parts logs to its own file."""
 
     name: str
     code: Path
@@ -85,31 +85,31 @@ class Version:
         return made
 
     def start_worker(self) -> "subprocess.Popen[bytes]":
-        """Start a worker that tells of every task."""
+        """Start a worker that logs every task."""
         pool = ["--pool", "threads", "--concurrency", "4", "--without-mingle", "--without-gossip"]
         celery = ["-W", "ignore::UserWarning:celery.platforms", "-m", "celery", "-A", "dashboard.celery"]
         return self.start("worker", *celery, "worker", *pool, "--loglevel", "INFO", "--hostname", self.name)
 
     def request(self, name: str, count: int) -> None:
-        """Request so many jobs whose names begin with `name`."""
+        """Request `count` jobs whose names start with `name`."""
         self.run("-c", REQUEST.format(count=count, name=name))
 
     def log(self, part: str) -> str:
-        """Return what a part said."""
+        """Return the log of a part."""
         return (self.home / f"{self.name}-{part}.log").read_text(errors="replace")
 
     def close(self) -> None:
-        """Leave nothing running."""
+        """Kill what is still running."""
         for process in self.processes:
             process.kill()
             process.wait()
 
 
 class Emulator:
-    """The emulator of the new version, where jobs follow a script on a clock that runs faster than the wall's."""
+    """The emulator of the new version, with scripted jobs on an accelerated clock."""
 
     def __init__(self, version: Version, state: Path) -> None:
-        """Start it."""
+        """Start the emulator."""
         port = ports.choose("127.0.0.1")
         self.url = f"http://127.0.0.1:{port}"
         where = ["--host", "127.0.0.1", "--port", str(port), "--state", str(state), "--speed", "120"]
@@ -123,13 +123,13 @@ class Emulator:
             return False
 
     def control(self, path: str) -> Any:
-        """Ask its control plane."""
+        """Send a request to the control plane."""
         with urllib.request.urlopen(f"{self.url}/_emulator/{path}", timeout=10) as answer:
             return json.loads(answer.read())
 
 
 def site_environment(home: Path, *, broker: str, **more: str) -> dict[str, str]:
-    """What the parts of every version are told; the endpoint comes with the emulator."""
+    """Return the environment of the parts of every version. The endpoint is added with the emulator."""
     return environment(
         home / "state",
         0,

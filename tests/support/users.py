@@ -1,7 +1,7 @@
-"""Other users of this machine: programs that root starts and that then become somebody else.
+"""Other users of this machine: programs that root starts and that then switch to another user.
 
-The interpreter may lie where the other user cannot read, so it is started as root, loads what it needs, and then gives
-up root for good.
+The interpreter may be unreadable for the other user, so it starts as root, loads what it needs, and then drops root
+permanently.
 """
 
 import os
@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 NOBODY, SOMEBODY = 65534, 54321
-"""User ids; the second belongs to no account, which a socket does not care about."""
+"""User ids. The second belongs to no account, which sockets do not require."""
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 
 BECOME = """
@@ -48,13 +48,13 @@ sys.exit(main())
 
 
 def send(request: bytes, *, user: int, port: int, host: str = "127.0.0.1") -> bytes:
-    """Send raw bytes as a user; return all that comes back until the connection is closed."""
+    """Send raw bytes as a user. Return everything received until the connection is closed."""
     command = [sys.executable, "-c", BECOME + CLIENT, str(user), host, str(port)]
     return subprocess.run(command, input=request, capture_output=True, check=True, timeout=60).stdout
 
 
 def start_emulator(*options: str, user: int) -> "subprocess.Popen[str]":
-    """Start `python -m emulator` as a user; the caller ends it."""
+    """Start `python -m emulator` as a user. The caller ends it."""
     command = [sys.executable, "-c", BECOME + EMULATOR, str(user), *options]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
 
@@ -71,7 +71,7 @@ with socket.socket() as client:
 
 @contextmanager
 def connected(*, user: int, port: int) -> Iterator[None]:
-    """Keep a connection of a user open while the block runs."""
+    """Keep a connection of a user open in the block."""
     command, pipe = [sys.executable, "-c", BECOME + CONNECTED, str(user), str(port)], subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
         assert process.stdout is not None

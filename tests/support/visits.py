@@ -1,4 +1,4 @@
-"""Every page of the site with its filters, searches and deep pages, as addresses in a database of `many_jobs`."""
+"""Addresses of every page of the site with its filters, searches and deep pages, in a database of `many_jobs`."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -9,28 +9,28 @@ from jobs.models import Job, Template
 from tests.support.many_jobs import World
 
 MEMBER, MANAGER, ADMIN = "person050", "person000", "admin"
-"""Who visits: a person of one team, one of several teams, and a superuser, who sees every job."""
+"""Visitors: a user in one team, a user in several teams, and a superuser, who sees every job."""
 MAX_QUERIES = 10
-"""Of one page."""
+"""Maximum queries of one page."""
 
 
 @dataclass(frozen=True)
 class Visit:
-    """A request of one of them. A fragment is asked for by htmx."""
+    """A request by one of the visitors. A fragment is requested by htmx."""
 
     name: str
     path: str
     who: str = MEMBER
     is_fragment: bool = False
     form: dict[str, str] = field(default_factory=dict)
-    """What is posted; {} for a GET."""
+    """Posted values; {} for a GET."""
 
     def __str__(self) -> str:
         return f"{self.name}, {'fragment, ' if self.is_fragment else ''}{self.who}"
 
 
 def visits(world: World, now: datetime) -> list[Visit]:
-    """Return what is visited; the first job of the world is the one with very many events."""
+    """Return all visits. The first job of the world is the one with very many events."""
     return [*_lists(now), *_job_pages(world), *_other_pages(world)]
 
 

@@ -1,4 +1,4 @@
-"""Waiting for other processes, always with an end: the only place where tests may sleep."""
+"""Waiting for other processes with a time limit. Only here may tests sleep."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -10,7 +10,10 @@ Answer = TypeVar("Answer")
 
 
 def until(question: Callable[[], Answer], *, seconds: float, every: float = 0.1, what: str = "") -> Answer:
-    """Ask until the answer is truthy and return it; fail after `seconds` with `what` and the last answer."""
+    """Call `question` until the answer is truthy and return it.
+
+    Fail after `seconds` with `what` and the last answer.
+    """
     deadline = time.monotonic() + seconds
     while not (answer := question()):
         if time.monotonic() > deadline:
@@ -20,12 +23,12 @@ def until(question: Callable[[], Answer], *, seconds: float, every: float = 0.1,
 
 
 def pause(seconds: float) -> None:
-    """Let so many seconds pass."""
+    """Sleep for this many seconds."""
     time.sleep(seconds)
 
 
 def is_gone(process: psutil.Process) -> bool:
-    """Tell whether the process has ended; one that nobody reaped (a zombie) has."""
+    """Return whether the process has ended. A zombie, which nobody has reaped, has ended."""
     try:
         return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
@@ -33,7 +36,7 @@ def is_gone(process: psutil.Process) -> bool:
 
 
 def until_gone(processes: Iterable[psutil.Process], *, seconds: float) -> None:
-    """Wait until every one has ended; fail with the names of those that have not."""
+    """Wait until all have ended. Fail with the names of those that have not."""
     rest = list(processes)
 
     def none_left() -> bool:

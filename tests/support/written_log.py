@@ -1,4 +1,4 @@
-"""A job's log that a test writes by hand, and what a page shows of one."""
+"""A job's log written by a test, and the log that a page shows."""
 
 import re
 from datetime import datetime, timedelta
@@ -16,7 +16,7 @@ SPOT = "machine preempted (Spot)"
 
 
 class Log:
-    """Writes a job's log and restarts it, by seconds since the log began."""
+    """Writes a job's log and restarts it, at seconds since the start of the log."""
 
     def __init__(self, job: Job, clock: Clock) -> None:
         self.job, self.clock, self.began, self.count = job, clock, clock.now, 0
@@ -58,7 +58,7 @@ class Log:
 
 
 def at(job: Job, below: str = "log/") -> str:
-    """Return the address of a job's log, or of what else lies below the job."""
+    """Return the address of a job's log, or of another path below the job."""
     return f"/jobs/{job.pk}/{below}"
 
 
@@ -69,7 +69,7 @@ def shown(answer: Any) -> list[str]:
 
 
 def poll(client: Client, page: Any) -> Any:
-    """Ask as the page would for what is new."""
+    """Request new lines as the page does."""
     address = re.search(r'id="log-poll" hx-get="([^"]+)"', page.content.decode())
     assert address, "the page does not follow the log"
     return client.get(address[1].replace("&amp;", "&"), headers={"HX-Request": "true"})

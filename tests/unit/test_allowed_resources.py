@@ -1,4 +1,4 @@
-"""What a team may use of Google Cloud, as findings."""
+"""Tests of findings about what a team may use of Google Cloud."""
 
 from collections.abc import Callable
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""What is known about a submission before it is sent."""
+"""Tests of the assessment of a submission before it is sent."""
 
 from dataclasses import replace
 from datetime import timedelta

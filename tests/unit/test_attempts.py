@@ -1,4 +1,4 @@
-"""Which attempt wrote a line: each exactly one, in order, whatever was restarted when and learned how late."""
+"""Tests of which attempt wrote a line: exactly one, in order, whatever restarted and however late it was observed."""
 
 import itertools
 from collections.abc import Sequence

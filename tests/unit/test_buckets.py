@@ -1,4 +1,4 @@
-"""Bucket names: what a rule lets pass is a name that the emulator takes, and the other way round."""
+"""Tests of bucket names: the rule and the emulator accept the same names."""
 
 import pytest
 from hypothesis import example, given

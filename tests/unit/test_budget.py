@@ -1,4 +1,4 @@
-"""What budgets have against a job."""
+"""Tests of findings of budgets about a job."""
 
 from dataclasses import replace
 from datetime import date, timedelta

@@ -1,4 +1,4 @@
-"""What a status counts as, and that threads lose no count."""
+"""Tests of how a status is counted, and that threads lose no count."""
 
 import threading
 

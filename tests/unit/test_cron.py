@@ -1,4 +1,4 @@
-"""When schedules are due: any expression, both nights in which the clock changes, and what is refused."""
+"""Tests of when schedules are due: any expression, both clock changes, and refused expressions."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise

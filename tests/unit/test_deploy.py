@@ -1,4 +1,4 @@
-"""Alert rules, the dashboard and the manifests: they name metrics, arguments and runbook lines that exist."""
+"""Tests that alert rules, the dashboard and the manifests name existing metrics, arguments and runbook lines."""
 
 import json
 import re

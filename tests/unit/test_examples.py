@@ -1,4 +1,4 @@
-"""The penguins example, run for real: it learns, survives interruption and ends with the same model either way."""
+"""Tests of the penguins example, really run: it learns, survives interruption and gives the same model either way."""
 
 import csv
 import json

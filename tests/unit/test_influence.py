@@ -1,4 +1,4 @@
-"""How closely parameters go with a metric, and trials drawn across them."""
+"""Tests of how strongly parameters correlate with a metric, and of plotting trials across them."""
 
 import re
 from typing import Any

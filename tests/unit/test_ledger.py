@@ -1,4 +1,4 @@
-"""The restart ledger: what was used of each grant, by cause. The rows here are never saved."""
+"""Tests of retry budgets: how much of each is used, by cause. The rows here are never saved."""
 
 from datetime import UTC, datetime, timedelta
 

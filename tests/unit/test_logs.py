@@ -1,4 +1,4 @@
-"""What a line of the log belongs to: a request, a person, a job, a task; and that nobody can forge a line."""
+"""Tests of what a line of the log belongs to: request, user, job, task; and that nobody can forge a line."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""The address of a mail server becomes Django's settings, or is refused without telling the password."""
+"""Tests that the address of a mail server becomes Django's settings, or is refused without showing the password."""
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured

@@ -1,4 +1,4 @@
-"""Messages go to the internet only, whatever form an internal address takes."""
+"""Tests that messages are sent only to the internet, whatever form an internal address has."""
 
 import ipaddress
 

@@ -1,4 +1,4 @@
-"""Names cannot become markup, headers or mentions, and webhooks are signed as Standard Webhooks asks."""
+"""Tests that names cannot become markup, headers or mentions, and that webhooks follow Standard Webhooks."""
 
 import base64
 import hmac

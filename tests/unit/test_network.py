@@ -1,4 +1,4 @@
-"""Tests cannot leave this machine."""
+"""Tests that tests cannot connect to other machines."""
 
 import socket
 

@@ -1,4 +1,4 @@
-"""What policy says of a job."""
+"""Tests of findings of policy about a job."""
 
 from dataclasses import replace
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""Rules of a policy: what matches, which rule decides, and that old limits and the rules that replace them agree."""
+"""Tests of policy rules: what matches, which rule decides, and that old limits and their replacements agree."""
 
 from dataclasses import replace
 from datetime import date

@@ -1,4 +1,4 @@
-"""Values that policy sets: filled in where a job lacks them, never written over what was typed."""
+"""Tests of values that policy sets: filled in if the job lacks them, never overwriting typed values."""
 
 from datetime import timedelta
 from decimal import Decimal

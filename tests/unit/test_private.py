@@ -1,4 +1,4 @@
-"""What the site writes on this machine is its user's only, also what an earlier version left open."""
+"""Tests that files of the site are readable only by its user, including those that an earlier version left open."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The lane of each replica: its own spans and ends, from what the log says of it. The rows here are never saved."""
+"""Tests of the lane of each replica: its spans and ends, from the log. The rows here are never saved."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""Sources as links: where one names an address, its address; everything else stays text."""
+"""Tests of sources as links: addresses become links, everything else stays text."""
 
 import re
 

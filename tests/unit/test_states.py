@@ -1,4 +1,4 @@
-"""The table of states: which may follow which, and how Vertex AI's words become ours."""
+"""Tests of the table of states: which may follow which, and how Vertex AI's states become the site's."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""A study from its trials: the best by metric and goal, the front of several, counts, and how the search came on."""
+"""Tests of a study: the best trial by metric and goal, the front of several, counts, and progress of the search."""
 
 import itertools
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""What the style sheets promise to tests: a colour scheme changes colours, and nothing else."""
+"""Tests of what other tests rely on: a colour scheme changes only colours."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Texts of the pure packages: English wherever they are stored or sent, translated where a page shows them."""
+"""Tests of texts of the pure packages: English when stored or sent, translated when a page shows them."""
 
 import copy
 import json

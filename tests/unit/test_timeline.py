@@ -1,4 +1,4 @@
-"""Events become spans, billable time, attempts and phases. The rows here are never saved."""
+"""Tests that events become spans, billable time, attempts and phases. The rows here are never saved."""
 
 import itertools
 from datetime import UTC, datetime, timedelta

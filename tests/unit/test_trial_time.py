@@ -1,4 +1,4 @@
-"""When a trial's machines ran, from what was answered about its custom job: every order and gap of answers."""
+"""Tests of when a trial's machines ran, from responses about its custom job in every order and with every gap."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which tasks the watchdog finds to have run for too long; that it ends the process is tried in test_limits."""
+"""Tests of which tasks the watchdog finds to run too long. test_limits tests that it ends the process."""
 
 import threading
 from types import SimpleNamespace

@@ -1,1 +1,1 @@
-"""What pages are put together from: rows, reasons, cards, answers. No module here has an address of its own."""
+"""Building blocks of pages: rows, reasons, cards and responses. No module here has an address of its own."""

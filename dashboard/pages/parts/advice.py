@@ -1,4 +1,4 @@
-"""What advice consists of, and the advice that is the same for every job in a state."""
+"""The structure of advice, and advice that is the same for every job in a state."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class Part(NamedTuple):
-    """A sentence or more, or a piece of one.
+    """A piece of text: one or more sentences, or part of one.
 
-    `lang` is "en" where the words are not the site's own, so that no page translates them; `is_code`: a program or
-    Vertex AI wrote them; `space`: what stands between it and the next part.
+    `lang` is "en" for text that is not the site's own and therefore not translated. `is_code` marks text written by a
+    program or by Vertex AI. `space` separates the piece from the next.
     """
 
     words: "StrOrPromise"
@@ -28,30 +28,30 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """One paragraph of explanation, one of what to do, and where the knowledge comes from."""
+    """A paragraph of explanation, a paragraph on what to do, and the source."""
 
     title: Part
     text: tuple[Part, ...] = ()
     remedy: tuple[Part, ...] = ()
     source: str = ""
     fixes: "tuple[tuple[str, StrOrPromise], ...]" = ()
-    """Copies of the job that the compose page prefills: (action, label)."""
+    """Corrected copies of the job that the compose page can prefill: (action, label)."""
     is_in_log: bool = False
     """Whether only the log shows what to change."""
 
 
 def advice(title: "StrOrPromise", text: "StrOrPromise" = "", remedy: "StrOrPromise" = "") -> Advice:
-    """Return advice in the site's own words."""
+    """Return advice in the site's own text."""
     return Advice(Part(title), (Part(text),), (Part(remedy),) if remedy else ())
 
 
 def quoted(words: str) -> Part:
-    """Return words of a diagnosis, a rule or Vertex AI: translated where they can be, else English on every page."""
+    """Return text of a diagnosis, a rule or Vertex AI, translated if possible, else in English."""
     return Part(translated(words), "" if is_translatable(words) else "en")
 
 
 def quoted_parts(words: str) -> tuple[Part, ...]:
-    """Return the same as parts, each quotation as code; () for no words."""
+    """Return the text as parts, with each quotation as code; () if it is empty."""
     if not is_translatable(words):
         return (Part(translated(words), "en"),) if words else ()
     found = [Part(text, "en" if is_code else "", is_code, "") for text, is_code in pieces(words) if text]
@@ -118,7 +118,7 @@ FIX_LABELS: "dict[str, StrOrPromise]" = {
     EDIT: _("Edit a copy"),
     "other_machine": _("Edit a copy"),
 }
-"""From each action to its link, which opens the compose page with a copy of the job."""
+"""{action: address of the compose page with a copy of the job}"""
 
 LAST_CHANCES = {
     "Spot restarts": _("The next loss of its machines ends the job: no restart of that kind is left."),
@@ -126,4 +126,4 @@ LAST_CHANCES = {
     "job retries": _("The next crash or lost worker ends the job: no restart of that kind is left."),
     "internal errors": _("The next internal error ends the job: no restart of that kind is left."),
 }
-"""From the name of a retry budget to what its end means for the job."""
+"""{name of a retry budget: what its exhaustion means for the job}"""

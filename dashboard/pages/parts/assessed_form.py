@@ -1,4 +1,4 @@
-"""A compose form with its assessment, and everything that the page shows of both."""
+"""A compose form with its assessment, and the context of the page that shows both."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,7 +31,10 @@ from jobs.strategies import Known, KnownResource, Permission
 
 @dataclass(frozen=True, slots=True)
 class AssessedForm:
-    """The team, the submission and its assessment (None while they cannot be made), and the page's context."""
+    """The team, the submission and its assessment, and the page's context.
+
+    `submission` and `assessment` are None while they cannot be made.
+    """
 
     form: Compose
     team: Team
@@ -41,7 +44,7 @@ class AssessedForm:
 
     @property
     def may_be_requested(self) -> bool:
-        """Whether every field could be read and nothing refuses the job."""
+        """Whether every field could be parsed and nothing refuses the job."""
         outcome = self.assessment.outcome if self.assessment is not None else None
         planned: Attempts | None = self.context.get("attempts")
         is_planned_well = planned is None or not planned.has_errors
@@ -49,9 +52,9 @@ class AssessedForm:
 
 
 def assess_form(form: Compose, teams: list[Team], *, by: User, now: datetime) -> AssessedForm:
-    """Read and assess a form; `teams` are those that the person may request jobs in, at least one.
+    """Parse and assess a form. `teams` are the teams, at least one, in which the user may request jobs.
 
-    `by` is held against the budgets of now. `now` is also for how old prices are, and how long a price book is kept.
+    The current budgets of `by` apply. `now` also decides how old prices are and how long a price book is cached.
     """
     form.read()
     team = next((each for each in teams if str(each.pk) == form.job.cleaned_data.get("team")), teams[0])
@@ -90,14 +93,14 @@ def assess_form(form: Compose, teams: list[Team], *, by: User, now: datetime) ->
 
 
 def _due_findings(assessment: Assessment, submission: Submission) -> Sequence[Finding]:
-    """Return the findings, without those that ask for an approval while no machine is chosen: there is no price yet."""
+    """Return the findings, without those of severity approval if no machine, and so no price, is chosen."""
     if has_machines(submission):
         return assessment.findings
     return [each for each in assessment.findings if each.severity is not Severity.APPROVAL]
 
 
 def _approval(assessment: Assessment | None, attempts: Attempts | None) -> dict[str, Any]:
-    """Return the attempts, and whether the job waits for an approver, be it for a further one."""
+    """Return the attempts, and whether the first or a later attempt needs an approval."""
     is_refused = assessment is None or assessment.outcome in (None, Outcome.REFUSED)
     asks = assessment is not None and assessment.outcome is Outcome.NEEDS_APPROVAL
     asks_later = attempts is not None and attempts.needs_approval
@@ -105,9 +108,9 @@ def _approval(assessment: Assessment | None, attempts: Attempts | None) -> dict[
 
 
 def _choose_project(form: Compose, team: Team, now: datetime) -> str:
-    """Offer the team's projects in the form; return the chosen one.
+    """Set the team's projects as choices of the form and return the chosen one.
 
-    One that the team may not use is refused at its field and not looked into: the default one is returned.
+    A project that the team may not use gets an error at its field. Nothing in it is read: return the default project.
     """
     allowed = recent_allowed(team, now)
     form.job.offer_projects(team.project, allowed.projects)
@@ -120,7 +123,7 @@ def _choose_project(form: Compose, team: Team, now: datetime) -> str:
 
 
 def _context(form: Compose, team: Team, submission: Submission, resources: Known, by: User, now: datetime) -> Context:
-    """Return what the assessment of a form rests on."""
+    """Return the context in which a form is assessed."""
     context = requests.load_context(
         team,
         submission,
@@ -137,7 +140,7 @@ def _context(form: Compose, team: Team, submission: Submission, resources: Known
 
 
 def _images(form: Compose, team: Team, submission: Submission, now: datetime) -> Mapping[str, ImageState]:
-    """Return what is known of the images, and show it at the worker pools; what is not known yet is asked."""
+    """Return the known states of the images and show them at the worker pools. Unknown states are requested."""
     images = list(images_of(submission))
     known = known_images(team, (name for _index, _path, name in images), now=now)
     for index, _path, name in images:
@@ -162,7 +165,7 @@ def _strategies(form: Compose, assessment: Assessment | None) -> dict[str, Any]:
 
 
 def stale_prices(assessment: Assessment | None, now: datetime) -> str:
-    """Return that the prices of an estimate are old, in words; "" where they are not or there is no estimate."""
+    """Return a sentence that the prices of the estimate are old, or "" if they are not or there is no estimate."""
     cost = assessment.estimate if assessment is not None else None
     if cost is None or cost.prices_as_of is None or not cost.has_stale_prices(now.date()):
         return ""
@@ -173,13 +176,13 @@ def stale_prices(assessment: Assessment | None, now: datetime) -> str:
 
 @lru_cache(maxsize=256)
 def _permissions(needed: tuple[Permission, ...], language: str | None) -> str:
-    """Draw what the job's accounts need, once for the same needs: most of what one types changes none."""
-    del language  # which makes a drawing of its own
+    """Render the permissions of the job's accounts. Cached, because few edits change them."""
+    del language  # only part of the cache key
     return render_to_string("compose/permissions.html", {"needed": needed})
 
 
 def _known_resources(form: Compose, project: str) -> Known:
-    """Return the persistent resources of the place, if the job is to run on one; whoever asks has them looked at."""
+    """Return the persistent resources of the project and region if the job runs on one, and start polling them."""
     values = form.job.cleaned_data
     if values.get("strategy") != "persistent":
         return ()
@@ -189,7 +192,7 @@ def _known_resources(form: Compose, project: str) -> Known:
 
 
 def _words(known: KnownResource) -> str:
-    """Return what a resource has, and what of it no job holds: `2 of 4 × a2-highgpu-1g free`."""
+    """Return the pools of a resource with their free replicas, such as `2 of 4 × a2-highgpu-1g free`."""
     parts, words = enumerate(known.resource.resource_pools), _("%(free)s of %(count)s × %(machine)s free")
     return "; ".join(
         words
@@ -203,7 +206,7 @@ def _words(known: KnownResource) -> str:
 
 
 class RequestText(NamedTuple):
-    """The request as text: its digest, if it can be edited, and if it was and the form does not follow it yet."""
+    """The request as text with its digest, whether it can be edited, and whether it has unapplied edits."""
 
     text: str
     digest: str
@@ -213,12 +216,12 @@ class RequestText(NamedTuple):
 
     @property
     def is_unreadable(self) -> bool:
-        """Whether an error keeps the form from following the text."""
+        """Whether an error prevents the form from being filled from the text."""
         return self.is_edited and any(each.severity is Severity.ERROR for each in self.findings)
 
 
 def _request_text(form: Compose, submission: Submission | None, project: str) -> RequestText:
-    """Return the request in the format that was chosen; a text that a person edits stays as it is."""
+    """Return the request in the chosen format. Text that the user is editing is returned unchanged."""
     written = form.job.cleaned_data.get("written", "")
     if is_edited(form.data):
         posted, digest = str(form.data["request_text"]), str(form.data["text_digest"])

@@ -1,4 +1,4 @@
-"""Names of settings and of their columns, as the audit log keeps them and as its page shows them."""
+"""Names of settings and their columns, as the audit log stores them and its page shows them."""
 
 from django.utils.translation import pgettext, pgettext_lazy
 
@@ -112,9 +112,9 @@ NAMES = (
     pgettext_lazy("setting", "value"),
     pgettext_lazy("setting", "via"),
 )
-"""All that the log may hold, for `make messages`."""
+"""Every name that the log may contain, listed for `make messages`."""
 
 
 def setting_name(kept: str) -> str:
-    """Return a name that the log keeps in the language of the page; one of an older version stays as it is."""
+    """Return a stored name in the page's language. A name stored by an older version is returned unchanged."""
     return pgettext("setting", kept)

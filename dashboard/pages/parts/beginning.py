@@ -1,4 +1,4 @@
-"""What the compose form begins with: nothing, the example, or what the address names, with a fix of what failed."""
+"""Initial values of the compose form: empty, the example, or what the address names, with a suggested fix applied."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -17,21 +17,21 @@ from jobs.strategies import conflicts
 
 
 class Beginning(NamedTuple):
-    """The form's initial values, where they come from in a sentence, and what of that cannot stand together.
+    """The initial values of the form, a sentence on their origin, and conflicts between them.
 
-    Where there are conflicts no strategy is chosen: the form writes what belongs to one strategy only, so that with one
-    chosen by itself the rest would be gone unseen.
+    If there are conflicts, no strategy is selected: the form writes only the fields of the selected strategy, so the
+    fields of others would be lost unnoticed.
     """
 
     initial: dict[str, Any]
     words: str = ""
     conflicts: Sequence[Finding] = ()
     is_empty: bool = False
-    """Whether the person begins with nothing."""
+    """Whether the form starts empty."""
 
 
 def beginning(request: Request, teams: list[Team]) -> Beginning:
-    """Return what the form begins with; `teams` are those to request in."""
+    """Return the initial values. `teams` are those in which the user may request jobs."""
     start = start_for(request)
     if start is None:
         return Beginning(_empty(request, teams), is_empty="example" not in request.GET)
@@ -50,7 +50,7 @@ def beginning(request: Request, teams: list[Team]) -> Beginning:
 
 
 def _suggestion(request: Request, start: Start) -> Any:
-    """Return what the job's diagnosis suggests under the name `?fix=`; None where it suggests no such thing."""
+    """Return the suggestion of the job's diagnosis whose action is `?fix=`, or None if there is none."""
     assert start.cloned_from is not None
     failure = failure_of(start.cloned_from)
     wanted = request.GET.get("fix")
@@ -59,7 +59,7 @@ def _suggestion(request: Request, start: Start) -> Any:
 
 
 def _empty(request: Request, teams: list[Team]) -> dict[str, Any]:
-    """Return what a new form holds: what the person's team is used to, and the example where it is asked for."""
+    """Return the values of a new form: defaults of the user's last team, and the example if requested."""
     last = get_last_team(request.user)
     team = next((each for each in teams if each.pk == last), teams[0])
     initial: dict[str, Any] = {"team": str(team.pk), "region": team.default_region}

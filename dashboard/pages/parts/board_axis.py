@@ -1,4 +1,4 @@
-"""How much time the board's axis covers where the address has no length: it follows the jobs of the board."""
+"""The length of the board's time axis, chosen to fit its jobs unless the address sets it."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -15,22 +15,22 @@ AXES = {
     "48": timedelta(hours=48),
     "168": timedelta(days=7),
 }
-"""Hours that the axis may cover, in order."""
+"""Lengths of the axis by hours, in order."""
 DEFAULT = "16"
-"""Of a board without jobs."""
+"""Hours of the axis of an empty board."""
 HOURS_HEADER = "X-Shown-Hours"
-"""What the live part sends back: the hours that it shows."""
+"""Header in which the live part sends the hours that it shows."""
 SHARE = 0.9
-"""Of the jobs, as many as have to fit; a few that take days do not hide those that take minutes."""
+"""Share of the jobs that have to fit, so that a few jobs of several days do not squeeze those of minutes."""
 MARGIN = 1.5
-"""An axis that is shown becomes shorter only when the jobs would fit even if they took this many times as long."""
+"""The axis becomes shorter only if the jobs would fit even if they took this many times as long."""
 
 
 def hours_for(jobs: Iterable[Job], now: datetime, shown: str = "") -> str:
-    """Return the key in AXES of the shortest axis on which the jobs fit from their request to their end, or to now.
+    """Return the key in AXES of the shortest axis that fits the jobs from their request to their end, or to now.
 
-    `shown` is the axis that the reader sees already, "" for none: with it a job that comes or goes near a limit does
-    not change the axis to and fro.
+    `shown` is the axis that the viewer sees already, or "". It keeps the axis from switching back and forth when a job
+    near a limit comes or goes.
     """
     lengths = sorted((job.ended_at or now) - job.requested_at for job in jobs)
     if not lengths:

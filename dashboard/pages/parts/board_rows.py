@@ -1,4 +1,4 @@
-"""The rows of the board: what happens next and when, in which group, and what one may do about it."""
+"""The rows of the board: next event and its time, group, and available actions."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -45,36 +45,36 @@ WORDS = {
     "gives up": _("gives up"),
     "gave up": _("gave up"),
 }
-"""What happens to a job next, or has happened last."""
+"""The next event of a job, or its last one."""
 GROUPINGS = {"state": _("By state"), "owner": _("By owner"), "strategy": _("By strategy")}
 SORTS = frozenset({"when", "name", "waited", "cost"})
 
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """Who looks at the board: what needs them differs from person to person."""
+    """The user who views the board, and what depends on them."""
 
     pk: int
     approves_in: frozenset[int]
-    """Teams whose jobs the person may approve."""
+    """Teams whose jobs the user may approve."""
     requests_in: frozenset[int]
-    """Teams in which the person may request and cancel jobs."""
+    """Teams in which the user may request and cancel jobs."""
 
     @classmethod
     def load(cls, user: User) -> Self:
-        """Return who looks, with the teams in which they decide and request."""
+        """Load the user's teams by what they may do in them."""
         approves, requests = (frozenset(team.pk for team in teams_where(user, verb)) for verb in ("approve", "request"))
         return cls(user.pk, approves, requests)
 
     def may_decide(self, job: Job) -> bool:
-        """Whether the person may approve or reject the job: nobody decides about their own."""
+        """Whether the user may approve or reject the job. Nobody decides about their own job."""
         is_asked = job.state == JobState.AWAITING_APPROVAL
         return is_asked and job.team_id in self.approves_in and job.owner_id != self.pk
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """A link of a row."""
+    """A link in a row."""
 
     label: str
     page: str
@@ -83,7 +83,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class BoardRow:
-    """What the board shows of a job beside its `Row`; templates only format it."""
+    """What the board shows of a job in addition to its `Row`. Templates only format it."""
 
     row: Row
     at: datetime
@@ -93,9 +93,9 @@ class BoardRow:
     actions: tuple[Action, ...]
     may_decide: bool
     percent: int | None
-    """How much of the training is done by its log; None where no log shows it."""
+    """Progress of the training according to its log, or None if no log shows it."""
     attempt: str
-    """Which attempt of its request it is, "" where there are no others."""
+    """Which attempt of its request the job is, or "" if it is the only one."""
 
     @property
     def job(self) -> Job:
@@ -104,9 +104,9 @@ class BoardRow:
 
 
 def expected_end(job: Job, now: datetime) -> datetime | None:
-    """Return when a running job is expected to end: by its log, else by the run time that was expected.
+    """Return when a running job is expected to end, by its log, else by its expected run time.
 
-    None for a job that does not run, and where both are over.
+    Return None for a job that does not run, and if both times are over.
     """
     if job.running_since is None:
         return None
@@ -118,7 +118,7 @@ def expected_end(job: Job, now: datetime) -> datetime | None:
 
 
 def next_event(job: Job, now: datetime) -> tuple[datetime, str]:
-    """Return when the next thing happens to a job that has not ended, or the last one happened, and what it is."""
+    """Return the time and kind of the next event of a job, or of its last one."""
     if job.state == JobState.AWAITING_APPROVAL:
         return job.state_since, "asked"
     if job.state in FINISHED:
@@ -129,18 +129,18 @@ def next_event(job: Job, now: datetime) -> tuple[datetime, str]:
 
 
 def reruns_of(jobs: Iterable[Job]) -> frozenset[UUID]:
-    """Return the jobs that were cloned into one of these."""
+    """Return the keys of the jobs that were cloned into one of these."""
     return frozenset(job.cloned_from_id for job in jobs if job.cloned_from_id)
 
 
 def needs(job: Job, viewer: Viewer, reruns: frozenset[UUID]) -> bool:
-    """Whether a job needs the viewer: a decision, or a look at why their own failed that was not run again since."""
+    """Whether a job needs the viewer: it needs their decision, or it is theirs, failed and was not rerun."""
     has_own_failed = job.state in FAILED and job.owner_id == viewer.pk and job.pk not in reruns
     return viewer.may_decide(job) or has_own_failed
 
 
 def group_of(job: Job, viewer: Viewer, reruns: frozenset[UUID]) -> int:
-    """Return the place of the job's group in HEADINGS."""
+    """Return the position of the job's group in HEADINGS."""
     if needs(job, viewer, reruns):
         return NEEDS
     if job.state == JobState.AWAITING_APPROVAL:
@@ -151,7 +151,7 @@ def group_of(job: Job, viewer: Viewer, reruns: frozenset[UUID]) -> int:
 
 
 def sort_key(job: Job, sort: str, now: datetime) -> Any:
-    """Return what orders jobs within a group: the next event first, the latest end first, or by `sort`."""
+    """Return the sort key of a job within its group: next event first, latest end first, or by `sort`."""
     if sort == "name":
         return job.display_name.casefold()
     if sort == "waited":
@@ -170,7 +170,7 @@ def board_row(
     silent: Iterable[Scope] = (),
     held: Holdings | None = None,
 ) -> BoardRow:
-    """Return the row of a job, read whole; `events` are those since the scale begins."""
+    """Return the row of a fully loaded job. `events` are those since the start of the scale."""
     now, end = scale.now, expected_end(job, scale.now)
     at, word = next_event(job, now)
     if word == "since" and job.running_since is not None:

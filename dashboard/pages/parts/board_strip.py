@@ -1,4 +1,4 @@
-"""The figures above the board: what needs the viewer, waits, runs, failed, and what it costs an hour."""
+"""The figures above the board: jobs that need the viewer, wait, run or failed, and the hourly cost."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -18,27 +18,27 @@ from jobs.states import RUNNING, WAITING, JobState
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """The figures above the board, of all jobs that the person chose to see, whatever they search."""
+    """The figures above the board. They cover all jobs of the selected teams, whatever the search."""
 
     is_cut: bool
-    """Whether there may be more jobs than were read."""
+    """Whether there may be more jobs than were loaded."""
     needing: int
     oldest: timedelta | None
-    """For how long the first of them has needed the viewer."""
+    """Longest time that a job has needed the viewer."""
     to_decide_usd: Decimal
     waiting: int
     longest: timedelta | None
     running: int
     chips: str
     next_end: timedelta | None
-    """How long the first of them is expected to run."""
+    """Shortest time until a job is expected to end."""
     failed: int
     last_failed: Job | None
     per_hour: Decimal
 
 
 def strip_of(jobs: Sequence[Job], viewer: Viewer, reruns: frozenset[UUID], now: datetime) -> Strip:
-    """Return the strip of these jobs."""
+    """Return the figures of these jobs."""
     needing = [job for job in jobs if needs(job, viewer, reruns)]
     waiting = [job for job in jobs if job.state in WAITING]
     running = [job for job in jobs if job.state in RUNNING]

@@ -1,4 +1,4 @@
-"""Whether a person may answer the open question about a job, as `jobs.requests` decides it."""
+"""Whether a user may decide about a job, by the rules of `jobs.requests`."""
 
 from datetime import datetime
 
@@ -10,7 +10,7 @@ from jobs.states import JobState
 
 
 def may_decide(request: Request, job: Job, now: datetime) -> bool:
-    """Return whether the person may answer the open question about the job; no query where there is none."""
+    """Return whether the user may decide about the job. Makes no query if no decision is open."""
     question = getattr(job, "approval", None)
     if job.state != JobState.AWAITING_APPROVAL or question is None or not can(request.user, "decide", job.team):
         return False

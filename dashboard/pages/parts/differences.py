@@ -1,4 +1,4 @@
-"""What differs between two jobs, for every page that shows it: compare, approvals."""
+"""Differences between two jobs, for the compare and approvals pages."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from jobs.spec.compare import OWN_LABELS, Change, Difference, side_by_side
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two jobs side by side; `why` is why these two are compared, "" where somebody chose them."""
+    """Two jobs side by side. `why` is the reason for comparing these two, or "" if the user chose them."""
 
     before: Job
     after: Job
@@ -24,7 +24,7 @@ class Comparison:
 
 
 def comparison(before: Job, after: Job, *, without: Iterable[str] = OWN_LABELS) -> Comparison:
-    """Compare two jobs: what is around their bodies first, then the bodies; `without` as for `side_by_side`."""
+    """Compare two jobs: first the values outside their bodies, then the bodies. `without` as for `side_by_side`."""
     rows = [*_around(before, after), *side_by_side(before.spec, after.spec, without=without)]
     drawn = [render_difference(row) for row in rows]
     return Comparison(
@@ -36,13 +36,13 @@ def comparison(before: Job, after: Job, *, without: Iterable[str] = OWN_LABELS) 
 
 
 def changes_of(user: User, job: Job) -> Comparison | None:
-    """Return what a job changed, as who decides about it sees it; None where there is nothing to compare. One query."""
+    """Return the changes of a job against its baseline, for its approvers; None if it has no baseline. One query."""
     baseline = get_baseline(user, job, approved_first=True)
     return None if baseline is None else replace(comparison(baseline.job, job), why=baseline.why)
 
 
 def _around(before: Job, after: Job) -> list[Difference]:
-    """Return what the bodies do not hold: kind, place, run time and price, as people read them."""
+    """Return the values outside the bodies, as text: kind, team, project, region, expected run time and cost."""
     sides = [
         {
             "kind": job.get_kind_display(),

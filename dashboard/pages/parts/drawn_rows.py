@@ -1,7 +1,7 @@
-"""Rows of the board and the history as HTML; only those that have changed are drawn again, and each once a minute.
+"""Cached HTML of rows of the board and the history. A row is rendered when it changes, and once a minute.
 
-Many people watch the same jobs, and most of their rows read the same. What a row shows beside its job is in the key
-under which it is kept; what may change without the job is never kept: waits for a persistent resource.
+Many people watch the same jobs, and most of their rows are equal. The cache key contains everything that a row shows in
+addition to its job. Jobs that wait for a persistent resource are not cached: their row can change without the job.
 """
 
 from collections.abc import Collection, Sequence
@@ -29,14 +29,14 @@ from jobs.states import WAITING_AT_VERTEX
 from jobs.strategies.persistent import STRATEGY
 
 KEY_COLUMNS = (*CHANGING, "strategy")
-"""What the key of a row has of its job."""
+"""Columns of the job in the key of its row."""
 KEPT_SECONDS = 60
-"""Lengths and costs grow, so a row is drawn anew after that."""
+"""Seconds until a row is rendered again, because durations and costs grow."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowLook:
-    """What rows show beside their jobs."""
+    """What rows show in addition to their jobs."""
 
     viewer: Viewer
     scale: Scale
@@ -44,7 +44,7 @@ class RowLook:
     shows_team: bool
 
     def key_of(self, job: Job, silent: Sequence[Scope]) -> str:
-        """Return what the row is kept under, "" for one that is drawn each time."""
+        """Return the cache key of the row, or "" for a row that is not cached."""
         viewer = self.viewer
         of_viewer = job.owner_id == viewer.pk, job.team_id in viewer.requests_in, viewer.may_decide(job)
         look = self.scale.length, sorted(self.hidden), self.shows_team
@@ -52,22 +52,22 @@ class RowLook:
 
 
 def _key_of(job: Job, now: datetime, *look: object) -> str:
-    """Return what differs where a row of the job reads differently, "" for a row that is drawn each time."""
+    """Return a key that changes when the row of the job changes, or "" for a row that is not cached."""
     if job.strategy == STRATEGY.key and job.state in WAITING_AT_VERTEX:
         return ""
     of_job = [getattr(job, name) for name in KEY_COLUMNS]
-    minute = (int(now.timestamp()) + job.pk.int) // KEPT_SECONDS  # not of all rows at once
+    minute = (int(now.timestamp()) + job.pk.int) // KEPT_SECONDS  # not all rows in the same second
     return version_of(job.pk, of_job, minute, get_language(), get_current_timezone_name(), look)
 
 
 def kept_rows(keys: dict[UUID, str]) -> dict[UUID, SafeString]:
-    """Return the rows that are kept, by job; `keys` as `RowLook.key_of` gives them."""
+    """Return the cached rows by job. `keys` are those of `RowLook.key_of`."""
     found = caches["rows"].get_many([key for key in keys.values() if key])
     return {pk: mark_safe(found[key]) for pk, key in keys.items() if key in found}  # noqa: S308  # drawn by `draw_row`
 
 
 def draw_row(row: BoardRow, look: RowLook, key: str) -> SafeString:
-    """Draw a row and keep it under its key."""
+    """Render a row and cache it under its key."""
     context: dict[str, Any] = {
         "each": row,
         "row": row.row,
@@ -81,7 +81,7 @@ def draw_row(row: BoardRow, look: RowLook, key: str) -> SafeString:
 
 
 def draw_history(user: User, jobs: Sequence[Job], now: datetime) -> list[SafeString]:
-    """Return the rows of the history, in the order of the jobs, which need KEY_COLUMNS; one that is gone has no row."""
+    """Return the rows of the history in the order of the jobs, which need KEY_COLUMNS. Deleted jobs have no row."""
     keys = {job.pk: _key_of(job, now, "history") for job in jobs}
     rows = kept_rows(keys)
     loaded = load_jobs(jobs_of(user), [pk for pk in keys if pk not in rows])

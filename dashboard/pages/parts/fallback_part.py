@@ -1,4 +1,4 @@
-"""The further attempts of a request: in a line for lists, and as a table with what each cost."""
+"""The further attempts of a request: one line for lists, and a table with the cost of each."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -18,7 +18,7 @@ from jobs.spec import Submission
 
 @dataclass(frozen=True, slots=True)
 class AttemptRow:
-    """One attempt: its job where it was made, else its strategy and region only."""
+    """One attempt: its job if it was made, else only its strategy and region."""
 
     number: int
     key: str
@@ -28,13 +28,13 @@ class AttemptRow:
     cost: Decimal | None = None
     message: str = ""
     max_usd: str | None = None
-    """The most that it may cost, as approvers were asked about it."""
+    """Maximum cost that approvers were asked to approve."""
 
 
 def attempt_words(job: Job) -> str:
-    """Return "attempt 2 of 3 (Spot → Standard → Standard)"; "" for a job without further attempts; no query.
+    """Return "attempt 2 of 3 (Spot → Standard → Standard)", or "" for a job without further attempts.
 
-    The job was loaded with its attempt and the fallback.
+    Makes no query: the job has to be loaded with its attempt and the fallback.
     """
     own = getattr(job, "attempt", None)
     if own is None:
@@ -45,9 +45,9 @@ def attempt_words(job: Job) -> str:
 
 
 def fallback_part(job: Job, now: datetime) -> dict[str, Any]:
-    """Return the attempts of the request with what each has cost, for the job's page; one query, none without any.
+    """Return the attempts of the request and their costs, for the job's page. At most one query, none without attempts.
 
-    Where the job's own question is about all attempts, each has the most that it may cost.
+    If the approval of the job covers all attempts, each has its maximum cost.
     """
     attempts = list_attempts(job)
     if not attempts:
@@ -64,9 +64,9 @@ def fallback_part(job: Job, now: datetime) -> dict[str, Any]:
 
 
 def worst_case_of(job: Job, submission: Submission, context: Context) -> Decimal | None:
-    """Return the most that all attempts may cost by the prices of now; None without any, or where it is not known.
+    """Return the maximum cost of all attempts at current prices, or None if it is not known or there are none.
 
-    Of an attempt that follows others it is the most of the request from its first attempt on.
+    For a later attempt, the amount covers the request from its first attempt on.
     """
     own = getattr(job, "attempt", None)
     if own is None:

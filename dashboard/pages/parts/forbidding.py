@@ -1,4 +1,4 @@
-"""How a page answers somebody who may not do what they ask."""
+"""The response to a user who lacks the permission for an action."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from jobs.errors import NotPermitted
 
 @contextmanager
 def forbidding() -> Iterator[None]:
-    """Answer 403 with the words of a NotPermitted that is raised inside."""
+    """Return 403 with the message of a NotPermitted raised inside."""
     try:
         yield
     except NotPermitted as refusal:

@@ -1,4 +1,4 @@
-"""The filters of the history as they were asked for, and its facets: values to tick, each with its number of jobs."""
+"""The filters of the history and its facets: values to tick, each with its number of jobs."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,12 +28,12 @@ TITLES = {
 }
 MAX_SHOWN = 8
 UNFINISHED = {"to-approve": _("awaiting approval"), "waiting": _("waiting"), "running": _("running")}
-"""Groups of states that are offered beside the states in which jobs ended."""
+"""Groups of states, in addition to the states in which jobs ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One value of a facet. `jobs` is None where they are not counted: those that have not ended."""
+    """One value of a facet. `jobs` is None for jobs that have not ended, which are not counted."""
 
     value: str
     label: str
@@ -43,7 +43,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Facet:
-    """A column by which the history is narrowed."""
+    """A column by which the history can be filtered."""
 
     name: str
     title: str
@@ -51,31 +51,31 @@ class Facet:
 
     @property
     def first(self) -> list[Choice]:
-        """The choices that are always shown."""
+        """Choices that are always visible."""
         return self.choices[:MAX_SHOWN]
 
     @property
     def rest(self) -> list[Choice]:
-        """The choices that are folded unless one of them is chosen."""
+        """Choices that are collapsed unless one of them is selected."""
         return self.choices[MAX_SHOWN:]
 
     @property
     def is_open(self) -> bool:
-        """Whether one of the rest is chosen."""
+        """Whether one of the collapsed choices is selected."""
         return any(choice.is_chosen for choice in self.rest)
 
 
 def read_form(address: QueryDict) -> HistoryForm:
-    """Return the form of an address, checked; values that are empty are as good as absent."""
+    """Return the validated form of an address. Empty values count as absent."""
     form = HistoryForm(MultiValueDict({name: list(filter(None, values)) for name, values in address.lists()}))
     form.is_valid()
     return form
 
 
 def read_filters(form: HistoryForm) -> tuple[HistoryFilters, dict[int, str] | None]:
-    """Return the filters of a form, and the people that were asked for, None for everybody; one query, or none.
+    """Return the filters of a form, and the selected people, or None for everybody. One query at most.
 
-    What could not be read narrows nothing.
+    Invalid values filter nothing.
     """
     found = form.cleaned_data
     names = found.get("owner", ())
@@ -96,7 +96,7 @@ def read_filters(form: HistoryForm) -> tuple[HistoryFilters, dict[int, str] | No
 
 
 def facets_of(figures: HistoryFigures, filters: HistoryFilters) -> list[Facet]:
-    """Return the facets that have more than one value to choose from, or a chosen one."""
+    """Return the facets with more than one value, or with a selected one."""
     found = [Facet(name, str(TITLES[name]), list(_choices(name, figures, filters))) for name in FACETS]
     return [facet for facet in found if len(facet.choices) > 1 or any(each.is_chosen for each in facet.choices)]
 
@@ -116,7 +116,7 @@ def _choices(name: str, figures: HistoryFigures, filters: HistoryFilters) -> Ite
 
 
 def label_of(facet: str, value: str) -> str:
-    """Return a value of a facet as pages write it."""
+    """Return the label of a facet's value."""
     if facet == "strategy":
         return strategy_label(value)
     if facet == "state":

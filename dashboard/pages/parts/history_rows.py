@@ -1,4 +1,4 @@
-"""One job as a record of the history's files: plain values, without anything in which a secret may stand."""
+"""One job as a record of the history's exports: plain values, without any field that may contain a secret."""
 
 from datetime import datetime
 from typing import Any
@@ -15,7 +15,7 @@ COLUMNS = (
 
 
 def as_record(job: Job, now: datetime) -> dict[str, Any]:
-    """Return the record of a job under COLUMNS: moments in ISO 8601 (UTC), money in US dollars, absent ones None."""
+    """Return the record of a job under COLUMNS: times in ISO 8601 (UTC), money in USD, None for missing values."""
     cost = timeline.cost_so_far(job, now) if job.started_at else None
     values = (
         str(job.pk), job.display_name, job.team.name, job.owner.get_username(), job.kind, job.state, job.strategy,

@@ -1,6 +1,6 @@
-"""The curves below the lanes of a job's page: metrics of its log or trials, use of its machines, and its cost.
+"""The curves below the lanes of a job's page: metrics of its log or trials, machine utilization and cost.
 
-Each holds what its axis shows, so that what stands at its foot and top belongs to what is drawn.
+Each curve contains only the visible part of the axis, so that the values at its bottom and top are those drawn.
 """
 
 from collections.abc import Sequence
@@ -18,27 +18,27 @@ from jobs.metrics import Series
 from jobs.models import Job, Trial
 
 MAX_CURVES = 3
-"""Metrics that are drawn at once; the others are in the table."""
+"""Maximum metrics drawn at once. The table shows the others."""
 MAX_SECONDS = 10 * 365 * 86_400
-"""A longer running time of a trial, which an answer may hold, is drawn there: calendars end."""
+"""Upper bound for the elapsed time of a trial's measurement, because a datetime has one."""
 QUIET = ("lr", "learning_rate", "rate", "epoch", "norm", "speed", "wps", "ups", "scale")
-"""Names of what is drawn last: no result of the training, but how it goes on."""
+"""Words in names of metrics that describe the progress of the training and not its result. They come last."""
 
 
 def rank(series: Series) -> tuple[bool, bool, str]:
-    """Order metrics: those of validation and results before what only shows how the training goes on."""
+    """Return the sort key of a metric: validation and results first, metrics of progress only last."""
     name = series.name.lower()
     return any(word in name for word in QUIET), "loss" not in name, name
 
 
 def moves(series: Series) -> bool:
-    """Return whether a metric is worth a curve: a learning rate that stays the same is not."""
+    """Return whether a metric is worth a curve. A constant learning rate is not."""
     is_quiet, *_ = rank(series)
     return not is_quiet or len({value for seconds, step, value in series.points}) > 1
 
 
 def metric_ids(study: timeline.Study | None) -> frozenset[str]:
-    """Return the metrics that trials reported themselves, which need no line of a log."""
+    """Return the metrics that trials report themselves, without the log."""
     if study is None or not any(trial.measurements for trial in study.trials):
         return frozenset()
     return frozenset(metric.id for metric in study.metrics)
@@ -51,14 +51,14 @@ def metric_curves(
     asked: str,
     reported: frozenset[str] = frozenset(),
 ) -> list[Curve]:
-    """Return the curves of the metrics that are drawn, the one that was asked for first; without those `reported`."""
+    """Return the curves of the drawn metrics, the requested one first, without the metrics in `reported`."""
     names = list(dict.fromkeys(series.name for series in sorted(measured.series, key=rank) if moves(series)))
     names = sorted((name for name in names if name not in reported), key=lambda name: name != asked)
     return [curve for name in names[:MAX_CURVES] if (curve := _curve(name, measured, tries, scale)) is not None]
 
 
 def _curve(name: str, measured: Measured, tries: timeline.Attempts | None, scale: Scale) -> Curve | None:
-    """Return a metric as a curve; between two attempts, and for each trial, a new line begins. None before the axis."""
+    """Return a metric as a curve with a line for each attempt and trial, or None if no point is on the axis."""
     series = [each for each in measured.series if each.name == name]
     lines = clipped([line for each in series for line in _split(each, tries)], scale)
     values = [value for line in lines for at, value in line]
@@ -76,9 +76,9 @@ def _curve(name: str, measured: Measured, tries: timeline.Attempts | None, scale
 
 
 def trial_curves(study: timeline.Study, scale: Scale, asked: str) -> list[Curve]:
-    """Return what trials reported of a metric at the times when they did, a line for each trial; [] before any did.
+    """Return the reported values of a metric over time, with a line for each trial; [] before the first report.
 
-    It is the metric that was asked for, else the first; a measurement carries the time that its trial had run.
+    The metric is the requested one, else the first. A measurement has the time that its trial had run.
     """
     metric = next((each for each in study.metrics if each.id == asked), next(iter(study.metrics), None))
     if metric is None:
@@ -94,7 +94,7 @@ def trial_curves(study: timeline.Study, scale: Scale, asked: str) -> list[Curve]
 
 
 def _reported(trial: Trial, metric_id: str, end: datetime) -> list[tuple[datetime, float]]:
-    """Return (moment, value) of each measurement; a clock of Vertex AI that is ahead makes none later than `end`."""
+    """Return (time, value) of each measurement. Times are at most `end`, because Vertex AI's clock may be ahead."""
     start = trial.started_at
     if start is None:
         return []
@@ -104,7 +104,7 @@ def _reported(trial: Trial, metric_id: str, end: datetime) -> list[tuple[datetim
 
 
 def usage_curves(measured: Measured, tries: timeline.Attempts | None, scale: Scale) -> list[Curve]:
-    """Return what the machines used of their processors and accelerators, by Cloud Monitoring."""
+    """Return the utilization of processors and accelerators from Cloud Monitoring."""
     curves = []
     for series in measured.usage.series:
         last = series.last[2] if series.last else 0.0
@@ -118,7 +118,7 @@ def usage_curves(measured: Measured, tries: timeline.Attempts | None, scale: Sca
 
 
 def _split(series: Series, tries: timeline.Attempts | None) -> list[Line]:
-    """Return the points of a series, a line for each attempt and each start of its replica inside one.
+    """Return the points of a series, with a line for each attempt and each replica restart within one.
 
     A program may log before Vertex AI calls the job RUNNING, so an attempt begins where it begins to wait.
     """
@@ -135,7 +135,7 @@ def _split(series: Series, tries: timeline.Attempts | None) -> list[Line]:
 
 
 def _begins(replica: str, tries: timeline.Attempts) -> list[datetime]:
-    """Return when the job, or this replica of it, was started again."""
+    """Return the times at which the job, or this replica of it, was restarted."""
     starts = [start.start for each in tries.whole for start in tries.starts(replica, each.number)]
     return [at for at in (*(each.start for each in tries.whole), *starts) if at is not None]
 
@@ -143,7 +143,7 @@ def _begins(replica: str, tries: timeline.Attempts) -> list[datetime]:
 def cost_curve(
     job: Job, rows: Sequence[timeline.Row], now: datetime, ends_at: datetime | None, scale: Scale
 ) -> list[Curve]:
-    """Return what the job had cost at each time, and what it will have at its expected end; [] without a price."""
+    """Return the cost of the job over time, up to the cost at its expected end; [] without a price."""
     ran = [row for row in rows if row.since is not None and row.ran]
     if job.hourly_usd is None or job.trial_seconds is not None or not ran:
         return []

@@ -1,4 +1,4 @@
-"""The figures of a job's page: progress, its main metric, and what it saved and lost."""
+"""The figures of a job's page: progress, main metric, savings and losses."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,15 +20,15 @@ from jobs.upkeep import standard_price
 PERSISTENT = "persistent"
 MAX_OF_TREND = 5
 LEVEL = 0.002
-"""A metric that changed by less than this share of itself is level."""
+"""A metric is level if its relative change is below this."""
 LESS_IS_BETTER = ("loss", "err", "perplexity", "ppl", "rmse", "mae", "mse", "wer", "cer", "fid")
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """How much of the job is done: `share` 0 to 1, what that is, and on what it rests.
+    """Progress of the job: `share` from 0 to 1, a text, and the basis of the figure.
 
-    Where it is not known, it is the share of the run time that was expected, above 1 for a job that runs longer.
+    If progress is not known, `share` is the share of the expected run time, which can exceed 1.
     """
 
     share: float
@@ -39,7 +39,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class MainMetric:
-    """The metric of the strip: its newest and best value as text, and whether it rises."""
+    """The main metric: its newest and best value as text, and its trend."""
 
     name: str
     last: str
@@ -49,33 +49,33 @@ class MainMetric:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What the work would have cost on Standard, what was saved against that, and what restarts lost; USD."""
+    """The cost of the same work on Standard, the savings against it, and the cost of work lost to restarts; USD."""
 
     standard: Decimal | None
     saved: Decimal | None
     lost: Decimal | None
     lost_time: timedelta
     over_estimate: Decimal | None
-    """What the job cost beyond its estimate, below zero where it cost less; None before its end or without a price."""
+    """Cost minus estimate, negative if the job cost less; None before its end or without a price."""
     share: Decimal | None = None
-    """What its machines account for on the bill of its persistent resource; None under other strategies."""
+    """The job's share of its persistent resource's bill; None under other strategies."""
 
     @property
     def over_estimate_text(self) -> str:
-        """Return how much more or less than its estimate the job cost, with its sign; "" where that is not known."""
+        """Return the difference to the estimate with its sign, or "" if it is not known."""
         over = self.over_estimate
         return "" if over is None else f"+{money(over)}" if over > 0 else money(over)
 
     @property
     def saved_percent(self) -> int | None:
-        """Return the share that was saved; None where it is not known."""
+        """Return the savings in percent, or None if they are not known."""
         if self.saved is None or not self.standard:
             return None
         return round(self.saved / self.standard * 100)
 
 
 def done_of(job: Job, study: timeline.Study | None, measured: Measured, now: datetime) -> Done | None:
-    """Return how much is done: of a study its trials, else by the log, else the run time that was expected."""
+    """Return the progress: by trials for a study, else by the log, else by the expected run time."""
     if study is not None:
         ended = study.succeeded + study.failed
         words = _("%(ended)s of %(most)s trials") % {"ended": ended, "most": study.most}
@@ -109,7 +109,7 @@ def _place_of(measured: Measured) -> str:
 
 
 def main_metric(measured: Measured) -> MainMetric | None:
-    """Return the metric that matters most by its name; None where the log has none."""
+    """Return the most important metric, judged by its name; None if the log has none."""
     series = min(measured.series, key=rank, default=None)
     if series is None or series.last is None:
         return None
@@ -123,7 +123,7 @@ def main_metric(measured: Measured) -> MainMetric | None:
 
 
 def compare_cost(job: Job, rows: Sequence[timeline.Row], cost: Decimal | None, now: datetime) -> Comparison:
-    """Return what Standard would have cost for the same work: its price for the time that was not lost to restarts."""
+    """Compare the cost with the cost on Standard: its price for the run time without work lost to restarts."""
     losses = [row.loss for row in rows if row.loss is not None]
     lost_time = sum((loss.time for loss in losses), timedelta())
     lost = None if job.hourly_usd is None else for_time(job.hourly_usd, lost_time)
@@ -139,6 +139,6 @@ def compare_cost(job: Job, rows: Sequence[timeline.Row], cost: Decimal | None, n
 
 
 def _standard_price(job: Job, now: datetime) -> Decimal | None:
-    """Return what an hour of the job costs on Standard; None where its body cannot be read or no price is known."""
+    """Return the hourly cost of the job on Standard, or None without a price or a readable body."""
     submission = find_submission(job)
     return None if submission is None else standard_price(job, submission, recent_book(now))

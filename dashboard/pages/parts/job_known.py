@@ -1,4 +1,4 @@
-"""What a job's page and its log read of the job once: its events, its trials, and the attempts in its log."""
+"""What a job's page and its log load once: the job's events, its trials, and the attempts in its log."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,10 +12,10 @@ from jobs.models import Job
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A job, and what was read of its events, its trials and its log.
+    """A job with its events, trials and log.
 
-    `tries`: its attempts, None for a tuning job; `replicas` and `errors`: who wrote lines and what the service
-    complained of, None where that part of the log was not read.
+    `tries` are its attempts, None for a tuning job. `replicas` are the writers of log lines and `errors` the errors
+    logged by the service; both are None if that part of the log was not read.
     """
 
     job: Job
@@ -28,7 +28,7 @@ class Known:
 
 
 def known_of(job: Job, now: datetime) -> Known:
-    """Return what is known of a job, with its timeline; five queries at most.
+    """Load a job's timeline, trials and log. At most five queries.
 
     The attempts of a tuning job are those of its trials, which the timeline shows.
     """

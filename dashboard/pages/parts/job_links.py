@@ -1,8 +1,8 @@
-"""Where else a job can be opened: Google's console, its logs, its output folder, TensorBoard.
+"""Other places that show a job: Google's console, its logs, its output folder, TensorBoard.
 
-Addresses of jobs and TensorBoard: `_dashboard_uri` in jobs.py and console_utils.py of google-cloud-aiplatform 2.7.0; of
-a query: "Share a query" (docs.cloud.google.com/logging/docs/view/logs-explorer-interface); of a folder: the console's
-own. Read 2026-11-22.
+Sources: for addresses of jobs and TensorBoard, `_dashboard_uri` in jobs.py and console_utils.py of
+google-cloud-aiplatform 2.7.0; of a query, "Share a query"
+(docs.cloud.google.com/logging/docs/view/logs-explorer-interface); of a folder, the console itself. Read 2026-11-22.
 """
 
 from urllib.parse import quote
@@ -15,16 +15,16 @@ from jobs.spec.body import custom_job_spec, output_folder
 
 CONSOLE = "https://console.cloud.google.com"
 MAX_SHELLS = 4
-"""Shells that a page links, of the first replicas; the console has all."""
+"""Maximum shells linked, of the first replicas. The console lists all."""
 PARTS_OF_BOARD = 6
-"""projects/P/locations/L/tensorboards/ID"""
+"""Number of parts in projects/P/locations/L/tensorboards/ID."""
 
 
 def links_of(job: Job, *, may_enter: bool = True) -> list[tuple[str, str]]:
-    """Return (label, address) of each place; [] before Vertex AI has the job.
+    """Return (label, address) of each place; [] before the job exists at Vertex AI.
 
-    An interactive shell has an address only while the job runs; where Vertex AI did not report it, the console's page
-    of the job has it. It acts as the job does, so it is offered only to those who `may_enter`.
+    An interactive shell has an address only while the job runs. If Vertex AI did not report it, link the job's page in
+    the console, which has it. The shell has the job's permissions, so it is offered only if `may_enter`.
     """
     if not job.remote_name:
         return []
@@ -45,7 +45,7 @@ def links_of(job: Job, *, may_enter: bool = True) -> list[tuple[str, str]]:
 
 
 def _tensorboard(job: Job) -> str:
-    """Return the address of the experiment that Vertex AI makes for a custom job; "" without a TensorBoard."""
+    """Return the address of the experiment that Vertex AI creates for a custom job, or "" without a TensorBoard."""
     board = custom_job_spec(job.spec).get("tensorboard")
     parts = board.split("/") if isinstance(board, str) else []
     if len(parts) != PARTS_OF_BOARD or job.kind != Job.Kind.CUSTOM_JOB:

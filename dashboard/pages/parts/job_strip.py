@@ -1,4 +1,4 @@
-"""The strip of figures of a job's page: what matters most in the state that the job is in, that first."""
+"""The figures at the top of a job's page. The most important ones in the job's state come first."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from jobs.states import WAITING, JobState
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure with what it is and a note; `share`, 0 to 1, is drawn as a bar below it."""
+    """A figure with a title and a note. `share`, from 0 to 1, is drawn as a bar below it."""
 
     value: str
     label: str
@@ -28,13 +28,13 @@ class Figure:
 
     @property
     def width(self) -> str:
-        """Return the share as an attribute of a bar takes it."""
+        """Return the share as the width attribute of a bar."""
         return f"{min(self.share or 0.0, 1.0) * 100:.1f}%"
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the strip is made of."""
+    """The data from which the figures are made."""
 
     row: Row
     now: datetime

@@ -1,4 +1,4 @@
-"""The one axis of a job's page: what of the time is shown, and when the job is expected to end."""
+"""The time axis of a job's page: the visible period and the expected end of the job."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,17 +24,17 @@ ZOOMS = {
 }
 HOUR = timedelta(hours=1)
 MIN_SHARE = 0.15
-"""Where less of the axis than this has passed, the page begins with what has."""
+"""If the past takes a smaller share of the axis than this, the page starts with the zoom on the past."""
 AHEAD = 1 / 4
-"""The room that such an axis has for what is to come, as a share of what has passed."""
+"""Room for the future on the axis of the past, relative to the time that has passed."""
 MIN_RANGE = timedelta(minutes=1)
 MIN_RUN = timedelta(seconds=10)
-"""A shorter stretch of progress has no pace."""
+"""A shorter period of progress is too short to measure a pace."""
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """When the job is expected to end, and the earliest and latest of nine in ten, None where that is not known."""
+    """The expected end of the job, and the bounds of its 90 % range, None if they are not known."""
 
     at: datetime
     earliest: datetime | None = None
@@ -42,13 +42,13 @@ class End:
 
     @property
     def is_range(self) -> bool:
-        """Return whether the ends lie far enough apart to be worth showing."""
+        """Whether the bounds are far enough apart to be shown."""
         return self.earliest is not None and self.latest is not None and self.latest - self.earliest >= MIN_RANGE
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """What the timeline draws: its scale, the zooms with their labels, curves, its key, and the expected end."""
+    """What the timeline draws: scale, zooms with their labels, curves, legend and expected end."""
 
     scale: Scale
     zoom: str
@@ -59,7 +59,7 @@ class Times:
 
     @property
     def ends_at(self) -> datetime | None:
-        """Return when the job is expected to end."""
+        """The expected end of the job."""
         return self.end.at if self.end is not None else None
 
 
@@ -73,7 +73,7 @@ def times_of(
     tries: timeline.Attempts | None = None,
     study: timeline.Study | None = None,
 ) -> Times:
-    """Return the axis that the address asks for; an unknown zoom is the one that a page begins with."""
+    """Return the axis that the address asks for. An unknown zoom gives the initial one."""
     end = expected_end(job, measured, now)
     ends_at = end.at if end is not None else None
     axes = _axes(story, rows, ends_at)
@@ -98,7 +98,7 @@ def times_of(
 def _axes(
     story: timeline.JobTimeline, rows: Sequence[timeline.Row], ends_at: datetime | None
 ) -> dict[str, tuple[datetime, datetime]]:
-    """Return from when until when each zoom shows the time that the job has one for."""
+    """Return the start and end of the axis for each zoom that applies to the job."""
     until, past = max(story.end, ends_at or story.end), story.end - story.start
     axes = {"all": (story.start, until)}
     if past < MIN_SHARE * (until - story.start):
@@ -113,9 +113,9 @@ def _axes(
 
 
 def expected_end(job: Job, measured: Measured, now: datetime) -> End | None:
-    """Return when a running job ends: at the pace in its log, else after the run time that was expected.
+    """Return the expected end of a running job: by the pace in its log, else by its expected run time.
 
-    None where the job does not run, or where that moment has passed.
+    Return None if the job does not run or the expected end has passed.
     """
     if job.running_since is None or job.is_finished or job.trial_seconds is not None:
         return None
@@ -129,7 +129,7 @@ def expected_end(job: Job, measured: Measured, now: datetime) -> End | None:
 
 
 def _ends_by_pace(runs: Sequence[Run]) -> list[datetime]:
-    """Return when the training ends at its pace of late and at that of the whole attempt; [] where one is not known."""
+    """Return the ends by the recent pace and by the pace of the whole attempt; [] if one is not known."""
     run = runs[-1] if runs else None
     begins = ((run.middle_at, run.middle), (run.since, run.began)) if run is not None else ()
     paces = [
@@ -143,7 +143,7 @@ def _ends_by_pace(runs: Sequence[Run]) -> list[datetime]:
 
 
 def _ends_by_estimate(job: Job, begun: datetime) -> list[datetime]:
-    """Return the ends at which the job costs the least and the most of its estimate; [] without a price."""
+    """Return the ends at which the cost reaches the low and the high bound of the estimate; [] without a price."""
     estimate = job.estimate or {}
     price, low, high = (Decimal(estimate.get(name) or 0) for name in ("usd_per_hour", "low_usd", "high_usd"))
     return [begun + timedelta(hours=float(usd / price)) for usd in (low, high)] if price and low and high else []

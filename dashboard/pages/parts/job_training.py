@@ -1,4 +1,4 @@
-"""What the job's page shows of the training: its axis, progress, metrics, attempts, losses, and the waits before it."""
+"""The training on a job's page: axis, progress, metrics, attempts, losses, and preceding waits."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -17,7 +17,7 @@ from jobs.states import WAITING
 from jobs.strategies import STRATEGIES
 
 MAX_ATTEMPTS = 50
-"""Attempts that the table lists, the newest."""
+"""Maximum attempts in the table. It lists the newest ones."""
 
 
 def training_part(
@@ -29,7 +29,7 @@ def training_part(
     now: datetime,
     asked: Mapping[str, str],
 ) -> dict[str, Any]:
-    """Return the part of the context; `asked` are the parameters of the address. At most five queries."""
+    """Return this part of the context. `asked` are the parameters of the address. At most five queries."""
     measured = get_measured(job)
     rows = _attempts(job, story, tries, measured, now)
     waits_now = job.state in WAITING
@@ -59,7 +59,7 @@ def training_part(
 
 
 def loss_if_cancelled(job: Job, now: datetime) -> timeline.Loss | None:
-    """Return what a cancellation would lose of the work of a running job; None where it does not run."""
+    """Return the work that cancelling a running job would lose; None if it does not run."""
     measured, known = get_measured(job), known_of(job, now)
     return timeline.loss_if_cut(job, _attempts(job, known.story, known.tries, measured, now), now, measured.checkpoints)
 
@@ -67,7 +67,7 @@ def loss_if_cancelled(job: Job, now: datetime) -> timeline.Loss | None:
 def _attempts(
     job: Job, story: timeline.JobTimeline, tries: timeline.Attempts | None, measured: Measured, now: datetime
 ) -> tuple[timeline.Row, ...]:
-    """Return the attempts of a job at Vertex AI; () for a tuning job, whose trials restart by themselves."""
+    """Return the attempts of a job at Vertex AI; () for a tuning job, whose trials restart on their own."""
     if tries is None or not job.remote_name:
         return ()
     return timeline.attempt_rows(

@@ -1,4 +1,4 @@
-"""What was typed into the compose form, kept as a draft of its owner, also when their session has ended."""
+"""Values typed into the compose form, saved as a draft of its owner, even after their session has ended."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,11 +23,11 @@ from jobs.requests.imported_drafts import NotKept
 
 EDITED_ELSEWHERE = _("This form was edited or submitted in another window: what is typed here is not saved.")
 NOT_KEPT = ("csrfmiddlewaretoken", "do", "shown", "draft_version", "form_owner")
-"""What is posted and belongs to the page rather than to the draft."""
+"""Posted fields that belong to the page and are not saved in the draft."""
 
 
 def sign_in_first(request: HttpRequest) -> HttpResponse:
-    """Lead to the sign-in; what was posted after the session had ended is kept as a draft of the form's owner."""
+    """Redirect to the sign-in. A form posted after the session ended is saved as a draft of its owner."""
     address, owner = request.get_full_path(), owner_of_form(request.POST)
     teams = teams_where(owner, "request") if owner is not None else []
     if owner is not None and teams:
@@ -39,7 +39,7 @@ def sign_in_first(request: HttpRequest) -> HttpResponse:
 
 
 def save_typed(user: User, teams: list[Team], data: Mapping[str, Any]) -> tuple[Draft | None, str]:
-    """Keep what was posted as a draft of `user`; return the draft, or None and why it was not kept."""
+    """Save the posted values as a draft of `user`. Return (draft, ""), or (None, reason)."""
     form = Compose(teams=team_choices(teams), data=data)
     team = next((each for each in teams if str(each.pk) == data.get("team")), teams[0])
     key = str(data.get("request_key", ""))

@@ -1,4 +1,4 @@
-"""The command that reads a job's whole log from Cloud Logging, for what is not kept here."""
+"""The command that reads a job's whole log from Cloud Logging, for lines that are not kept here."""
 
 import shlex
 from datetime import datetime
@@ -7,14 +7,14 @@ from dashboard.drawing.figures import utc
 from jobs.models import Job
 
 MAX_SOURCES = 100
-"""More trials than this are read one by one: a filter has at most 20,000 characters."""
+"""There is no command for more trials than this at once, because a filter has at most 20,000 characters."""
 FORMAT = "value(timestamp,resource.labels.task_name,jsonPayload.message,textPayload)"
 
 
 def command_of(job: Job, *, replica: str, since: datetime | None, until: datetime | None) -> str:
-    """Return the command for the lines that a page's filters select; "" while their log sources are not known.
+    """Return the command for the lines that a page's filters select, or "" while the log sources are not known.
 
-    `--freshness` is not needed, for the filter names a time. Source: `gcloud logging read --help`, read 2026-11-21.
+    The filter contains a time, so `--freshness` is not needed. Source: `gcloud logging read --help`, read 2026-11-21.
     """
     wanted = filter_of(job, replica=replica, since=since, until=until)
     if not wanted:
@@ -25,7 +25,7 @@ def command_of(job: Job, *, replica: str, since: datetime | None, until: datetim
 
 
 def filter_of(job: Job, *, replica: str = "", since: datetime | None = None, until: datetime | None = None) -> str:
-    """Return the filter of Cloud Logging for these lines; "" while their log sources are not known.
+    """Return the Cloud Logging filter for these lines, or "" while the log sources are not known.
 
     Its fields are those of gcloud's command_lib/ai/log_util.py, read 2026-11-21.
     """

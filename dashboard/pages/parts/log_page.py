@@ -1,4 +1,4 @@
-"""The log's part of a page: its newest lines, or those around one, what can be chosen, and the cursor for new lines."""
+"""The log part of a page: its newest lines, or those around one, the filters, and the cursor for new lines."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -18,7 +18,7 @@ from jobs.models import Job, JobEvent, LogLine
 
 TAIL_LINES = 200
 MAX_PAGE_BYTES = 50_000
-"""Of all messages on a page together, so that it stays below 150 kB; the download has all."""
+"""Maximum size of all messages on a page, so that it stays below 150 kB. The download has all of them."""
 
 
 def log_context(
@@ -29,9 +29,9 @@ def log_context(
     tries: timeline.Attempts | None = None,
     replicas: Iterable[str] | None = None,
 ) -> dict[str, Any]:
-    """Return what the log's part of the page shows, with its newest lines, and have the log read meanwhile.
+    """Return the context of the log part with its newest lines, and have a worker read the log.
 
-    `tries` and `replicas` as `LogView` takes them.
+    `tries` and `replicas` as for `LogView`.
     """
     view, context = load_log(request, job, now, events, tries, replicas)
     return context | newest_lines(view, context)
@@ -45,7 +45,7 @@ def load_log(
     tries: timeline.Attempts | None = None,
     replicas: Iterable[str] | None = None,
 ) -> tuple[LogView, dict[str, Any]]:
-    """Return the log that the address selects and what stands around its lines; have the log read meanwhile."""
+    """Return the log selected by the address and the context around its lines, and have a worker read the log."""
     observation.follow_log(job, now=now)
     view = LogView(job, events, now, request.GET.dict(), tries, replicas)
     may_grow, failing_feed = may_log_grow(job), get_failing_log_feed(job)
@@ -65,7 +65,7 @@ def load_log(
 
 
 def may_log_grow(job: Job) -> bool:
-    """Return whether lines may still follow."""
+    """Return whether more lines may follow."""
     return not (job.is_finished and (job.log_complete or not job.remote_name))
 
 
@@ -86,10 +86,10 @@ def newest_lines(view: LogView, context: dict[str, Any]) -> dict[str, Any]:
 
 
 def _that_fit(lines: list[LogLine], before: LogLine | None) -> tuple[LogLine | None, list[LogLine]]:
-    """Leave out the oldest lines where all together are too long for a page; one line is always left."""
+    """Leave out the oldest lines if all together are too long for a page, but keep at least one."""
     room = MAX_PAGE_BYTES
     for place in range(len(lines) - 1, -1, -1):
-        # As it is sent: escaped, "&" takes five bytes.
+        # Count the escaped text that is sent: "&" takes five bytes.
         room -= len(escape(lines[place].message[:MAX_CHARACTERS]).encode(errors="replace"))
         if room < 0 and place < len(lines) - 1:
             return lines[place], lines[place + 1 :]
@@ -97,7 +97,7 @@ def _that_fit(lines: list[LogLine], before: LogLine | None) -> tuple[LogLine | N
 
 
 def toggles_of(view: LogView) -> list[tuple[str, str]]:
-    """Return the links that change the look: (label, the query of the address)."""
+    """Return links that toggle how the log looks: (label, query of the address)."""
     labels = {"wrap": (_("Do not wrap"), _("Wrap")), "height": (_("Full height"), _("Less height"))}
     found = []
     for name, (label, undo) in labels.items():
@@ -108,6 +108,6 @@ def toggles_of(view: LogView) -> list[tuple[str, str]]:
 
 
 def cursor_of(view: LogView, context: dict[str, Any], lines: list[LogLine]) -> str:
-    """Return what the next request for new lines sends about those that are shown."""
+    """Return the parameters with which the next request for new lines describes the lines that are shown."""
     shown = {"first": lines[0].pk, "after": max(line.pk for line in lines)} if lines else {}
     return urlencode(view.chosen | {"shape": context["shape"], **shown})

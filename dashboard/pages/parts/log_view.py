@@ -1,4 +1,4 @@
-"""The kept log as a page shows it: the lines that the address selects, where an attempt begins, what is new."""
+"""The kept log as a page shows it: the lines selected by the address, where attempts begin, and new lines."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,12 +24,12 @@ from jobs.timeline import Attempt
 
 MAX_WORDS = 200
 LOOKS = {"wrap": "no", "height": "full"}
-"""Parameters of the address that change how the log looks, and the value that does."""
+"""Parameters of the address that change how the log looks, with the value that does so."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A line and the headings above it: that an attempt begins here, or a replica starts again."""
+    """A line and the headings above it, for the start of an attempt or a restart of a replica."""
 
     line: LogLine
     headings: tuple[str, ...]
@@ -37,17 +37,17 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """New lines in a row, and the line already shown that they follow."""
+    """Consecutive new lines, and the line already shown that they follow."""
 
     after: LogLine
     entries: tuple[Entry, ...]
 
 
 class LogView:
-    """The lines of a job that `replica` and `attempt` of an address select; unknown values select everything.
+    """The lines of a job that the parameters of an address select. Unknown values select everything.
 
-    `replica` is a name, or the first words of several names: `trial 3`. `attempt` is `2`, or with one replica `2.3`:
-    its third start in attempt 2.
+    `replica` is a name, or the first words of several names, such as `trial 3`. `attempt` is `2`, or with one replica
+    `2.3`, its third start in attempt 2.
     """
 
     def __init__(
@@ -59,7 +59,10 @@ class LogView:
         tries: timeline.Attempts | None = None,
         replicas: Iterable[str] | None = None,
     ) -> None:
-        """`tries` and `replicas`: the job's attempts and the names in its log, where they were read already."""
+        """Read the parameters.
+
+        `tries` and `replicas` are the job's attempts and its log's replicas, if already loaded.
+        """
         rows = list(events)
         is_restarted = any(row.kind == JobEvent.Kind.RESTARTED for row in rows)
         self.job, self.replicas = job, list_replicas(job) if replicas is None else sort_replicas(replicas)
@@ -76,7 +79,7 @@ class LogView:
 
     @property
     def groups(self) -> list[str]:
-        """The first words that names of several replicas share, such as `trial 3`."""
+        """Common first words of several replicas' names, such as `trial 3`."""
         return list(dict.fromkeys(name.rpartition(" ")[0] for name in self.replicas if " " in name))
 
     @property
@@ -86,7 +89,7 @@ class LogView:
 
     @cached_property
     def lines(self) -> QuerySet[LogLine]:
-        """The lines that the filters leave."""
+        """The lines that match the filters."""
         return filter_lines(
             self.job,
             replica=self.replica,
@@ -98,13 +101,13 @@ class LogView:
 
     @property
     def chosen(self) -> dict[str, str]:
-        """The query of an address that selects the same lines in the same look."""
+        """The query of an address that selects the same lines with the same look."""
         found = {"find": self.words, "level": self.level, **self.looks}
         return {"replica": self.replica, "attempt": self.attempt} | {name: each for name, each in found.items() if each}
 
     @property
     def replica_choices(self) -> list[tuple[str, str]]:
-        """What can be chosen: (value, label)."""
+        """Choices of replicas: (value, label)."""
         chosen = [self.replica] if self.replica and self.replica not in self.replicas else []
         groups = [
             (name, _("%(name)s, all replicas") % {"name": name}) for name in dict.fromkeys([*self.groups, *chosen])
@@ -114,12 +117,12 @@ class LogView:
 
     @property
     def level_choices(self) -> list[tuple[str, str]]:
-        """What can be chosen as the least severity."""
+        """Choices of the minimum severity."""
         return [(level, _("%(level)s and above") % {"level": level.lower()}) for level in LEVELS]
 
     @property
     def attempt_choices(self) -> list[tuple[str, str]]:
-        """What can be chosen: attempts, and the starts of the chosen replica inside each; () without a restart."""
+        """Choices of attempts, and of the starts of the selected replica within each; [] without a restart."""
         choices = []
         for attempt in self.attempts.whole:
             starts = self.attempts.starts(self.replica, attempt.number)
@@ -133,7 +136,7 @@ class LogView:
         return choices if len(choices) > 1 else []
 
     def entries(self, lines: Sequence[LogLine], before: LogLine | None) -> list[Entry]:
-        """Return each line as the viewer may see it, with its headings; `before` is the line in front of the first."""
+        """Return the lines as the viewer may see them, with their headings. `before` is the line before the first."""
         entries = []
         starts: dict[str, str] = {}
         last = self.attempts.of(before.timestamp) if before is not None else None
@@ -154,10 +157,10 @@ class LogView:
         return entries
 
     def runs(self, lines: Sequence[LogLine], before: LogLine | None, *, after: int) -> list[Run] | None:
-        """Return the runs of new lines, those with a number above `after`, among those that are shown.
+        """Return the runs of new lines, whose numbers are above `after`.
 
-        `lines` holds both, and begins with one that is shown. None where a new line changes a heading above a line
-        that is shown, so that all has to be drawn again.
+        `lines` contains shown and new lines, and starts with a shown one. Return None if a new line changes a heading
+        above a shown line, so that the whole part has to be rendered again.
         """
         entries = self.entries(lines, before)
         shown = [entry for entry in entries if entry.line.pk <= after]
@@ -167,7 +170,7 @@ class LogView:
 
     @property
     def shape(self) -> str:
-        """Return a hash of everything on which the headings and filters around the lines depend."""
+        """Return a hash of everything that determines the headings and filters around the lines."""
         attempts = [(each.start, each.cause, each.is_waiting) for each in self.attempts.whole]
         starts = [self.attempts.starts(name, each.number) for name in self.replicas for each in self.attempts.whole]
         known = repr((attempts, starts, self.replicas, self.job.log_kept_from))
@@ -182,7 +185,7 @@ class LogView:
 
 
 def format_heading(attempt: Attempt) -> str:
-    """Return the heading of an attempt: its number, why the one before ended, how long it waited for machines."""
+    """Return the heading of an attempt: its number, why the previous one ended, and its wait for machines."""
     known = {"number": attempt.number, "cause": attempt.cause}
     if attempt.start is None:
         return _("Attempt %(number)s") % known
@@ -197,7 +200,7 @@ def format_heading(attempt: Attempt) -> str:
 
 
 def format_text(entries: Iterable[Entry]) -> Iterator[str]:
-    """Yield the lines of a text file; a heading stands after a number sign."""
+    """Yield the lines of a text file. Headings start with a number sign."""
     for entry in entries:
         yield from (f"# {heading}" for heading in entry.headings)
         line = entry.line
@@ -205,8 +208,8 @@ def format_text(entries: Iterable[Entry]) -> Iterator[str]:
 
 
 def parse_number(text: str) -> int:
-    """Return a line's number; 0, which no line has, for anything else."""
-    # Other digits than ASCII's are decimal too, and a number of 19 digits may not fit a column of 64 bits.
+    """Return the number of a line, or 0, which no line has, for any other text."""
+    # isdecimal also accepts digits outside ASCII, and 19 digits may not fit a column of 64 bits.
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else 0
 
 

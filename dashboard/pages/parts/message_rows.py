@@ -1,4 +1,4 @@
-"""Messages in lists."""
+"""Messages as rows of a list."""
 
 from dataclasses import dataclass
 
@@ -11,22 +11,22 @@ LOOKS = {
     "done": "ok", "approved": "ok", "started": "run", "waiting_long": "wait", "restarted": "again",
     "approval_needed": "ask", "approval_reminder": "ask", "cancelled": "halt",
 }  # fmt: skip
-"""The shape beside a kind; others have that of what is neither good nor bad."""
+"""The shape for a kind of message. Others have the neutral one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A delivery with the subject of its message and the shape of its kind."""
+    """A delivery with its subject and its shape."""
 
     delivery: Delivery
     headline: str
     is_english: bool
-    """Whether the subject holds a sentence that was stored and cannot be translated."""
+    """Whether the subject contains a stored sentence that cannot be translated."""
     look: str
 
 
 def row_of(delivery: Delivery) -> Row:
-    """Return a delivery as a list shows it."""
+    """Return a delivery as a row of a list."""
     message = delivery.message
     is_preemption = message.event is not None and message.event.reason == "preempted"
     look = "bolt" if message.kind == "restarted" and is_preemption else LOOKS.get(message.kind, "odd")

@@ -1,4 +1,4 @@
-"""What became of two jobs, side by side: state, cost, wait, run time, restarts and what their trials reached."""
+"""The outcomes of two jobs side by side: state, cost, wait, run time, restarts and results of trials."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -12,7 +12,7 @@ from jobs.models import Job
 
 
 class Outcome(NamedTuple):
-    """One figure of both jobs, as text; "–" where a job has none."""
+    """One value of both jobs, as text, with "–" for a job that has none."""
 
     name: str
     first: str
@@ -20,7 +20,7 @@ class Outcome(NamedTuple):
 
     @property
     def differs(self) -> bool:
-        """Whether the jobs differ in it."""
+        """Whether the jobs differ in this value."""
         return self.first != self.second
 
 
@@ -41,7 +41,7 @@ FIGURES: dict["StrOrPromise", Callable[[Row], str]] = {
 
 
 def outcomes(first: Job, second: Job, *, now: datetime) -> list[Outcome]:
-    """Return the outcomes of two jobs; costs of jobs that run are those so far. What neither has is left out."""
+    """Return the outcomes of two jobs, without values that neither has. A running job has its cost so far."""
     rows = row_of(first, now), row_of(second, now)
     found = [Outcome(str(name), *(read(row) for row in rows)) for name, read in FIGURES.items()]
     return [each for each in found if {each.first, each.second} != {NONE}]

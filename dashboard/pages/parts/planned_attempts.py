@@ -1,6 +1,6 @@
-"""The attempts that a form asks for, each assessed as the first one is: its most, and what keeps it from being made.
+"""The attempts planned in a form, each assessed like the first one: its maximum cost, and its errors.
 
-The context is that of the first attempt, so that typing asks the database nothing more. Each attempt is assessed anew
+All use the context of the first attempt, so that a preview needs no further queries. Each attempt is assessed again
 when it is made.
 """
 
@@ -18,7 +18,7 @@ from jobs.texts import translatable as _
 
 @dataclass(frozen=True, slots=True)
 class PlannedAttempt:
-    """One attempt of a plan: where and how it runs, and the most that it may cost (None: not known)."""
+    """One attempt of a plan: its strategy, region and maximum cost, which is None if it is not known."""
 
     number: int
     key: str
@@ -31,24 +31,24 @@ class PlannedAttempt:
 
 @dataclass(frozen=True, slots=True)
 class Attempts:
-    """All attempts of a plan, and the most that they may cost together; None where it is not known."""
+    """All attempts of a plan and their maximum total cost, which is None if it is not known."""
 
     rows: Sequence[PlannedAttempt]
     worst_usd: Decimal | None
 
     @property
     def has_errors(self) -> bool:
-        """Whether a further attempt would be refused."""
+        """Whether a later attempt would be refused."""
         return any(row.errors for row in self.rows[1:])
 
     @property
     def needs_approval(self) -> bool:
-        """Whether an approver decides about all attempts before the first one begins."""
+        """Whether all attempts need an approval before the first one starts."""
         return any(row.needs_approval and not row.errors for row in self.rows)
 
 
 def assess_attempts(form: Compose, submission: Submission | None, context: Context | None) -> Attempts | None:
-    """Assess the attempts that a form asks for, and put what refuses one at its row; None where it asks for none."""
+    """Assess the attempts planned in a form and add their errors to its rows; None if it plans none."""
     plan = form.fallback.plan
     if plan is None or submission is None or context is None or form.expected is None:
         return None

@@ -1,4 +1,4 @@
-"""The reason for a job's state: the second line under its state in a list."""
+"""The reason for a job's state, shown below the state in a list."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -29,18 +29,18 @@ SHORT = {
     "over_ask_limit": gettext_lazy("may exceed the team's limit"),
     "cost_unknown": gettext_lazy("cost not known"),
 }
-"""Short texts for the findings of `jobs.policy` in a list: the amounts are in the row's cost."""
+"""Short texts for findings of `jobs.policy` in a list. The row's cost column has the amounts."""
 
 
 def error_of(job: Job) -> tuple[int | None, str]:
-    """Return code and message of the job's google.rpc.Status; (None, "") where there is none."""
+    """Return code and message of the job's google.rpc.Status, or (None, "") if there is none."""
     error: dict[str, Any] = job.error or {}
     code = error.get("code")
     return (code if isinstance(code, int) else None), str(error.get("message", ""))
 
 
 def diagnosis_of(job: Job) -> Diagnosis | None:
-    """Return the diagnosis of the job's error, None where it has none or its cause is not known."""
+    """Return the diagnosis of the job's error, or None if it has no error or the cause is not known."""
     return _diagnosis(job, circumstances_of(job))
 
 
@@ -52,7 +52,7 @@ def _diagnosis(job: Job, circumstances: Circumstances) -> Diagnosis | None:
 
 
 def has_failed(job: Job) -> bool:
-    """Return whether the job ended badly: also when Vertex AI cancelled it because its timeout was over."""
+    """Return whether the job failed. A job that Vertex AI cancelled at its timeout counts as failed."""
     if job.state != JobState.CANCELLED:
         return job.state in ENDED_BADLY
     known = diagnosis_of(job)
@@ -61,7 +61,7 @@ def has_failed(job: Job) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a job failed; `is_from_log`: from the service's log, because its error has no reason."""
+    """Why a job failed. `is_from_log` is set if the error has no reason and the service's log was used."""
 
     diagnosis: Diagnosis
     is_from_log: bool
@@ -70,10 +70,10 @@ class Failure:
 def failure_of(
     job: Job, events: Sequence[JobEvent] | None = None, errors: Iterable[str] | None = None
 ) -> Failure | None:
-    """Return why the job failed, from its error or else its log, with what its program printed; None if not known.
+    """Return why the job failed, from its error, else its log, with its program's output; None if not known.
 
-    Reads the log, so it is for one job and not for lists. `events` as `list_events` returns them, and `errors` of the
-    service, where they were read already.
+    Reads the log, so call it for single jobs, not for lists. `events` (from `list_events`) and `errors` of the service
+    are passed if they were loaded already.
     """
     circumstances = _with_events(list_events(job) if events is None else events, job, circumstances_of(job))
     known, is_from_log = _diagnosis(job, circumstances), False
@@ -87,7 +87,7 @@ def failure_of(
 
 
 EXPLAINED_BY_OUTPUT = frozenset({"user_code", "unknown", "retries_exhausted", "trials_failed", "distributed"})
-"""Causes that the program's own output may explain better than Vertex AI does."""
+"""Causes that the program's output may explain better than Vertex AI does."""
 
 
 def _with_output(job: Job, known: Diagnosis) -> Diagnosis:
@@ -115,7 +115,7 @@ def circumstances_of(job: Job) -> Circumstances:
 
 
 def _with_events(events: Sequence[JobEvent], job: Job, circumstances: Circumstances) -> Circumstances:
-    """Add from the job's events how many restarts of each cause it had, and how it lost its last machine."""
+    """Add the number of restarts by cause and how the job lost its last machine, from its events."""
     limits = timeline.restart_limits(job)
     lost = next((event.reason for event in events if event.kind == "machines_lost"), "")
     return replace(
@@ -127,7 +127,7 @@ def _with_events(events: Sequence[JobEvent], job: Job, circumstances: Circumstan
 
 
 def timeout_of(job: Job) -> timedelta:
-    """Return how long the job may run; seven days where it has no timeout (Scheduling reference)."""
+    """Return the timeout of the job, or seven days if it has none (Scheduling reference)."""
     text = str(custom_job_spec(job.spec).get("scheduling", {}).get("timeout", ""))
     try:
         return timedelta(seconds=float(text.removesuffix("s")))
@@ -142,20 +142,20 @@ def _has_accelerator(spec: dict[str, Any]) -> bool:
 
 
 def obstacle_of(job: Job) -> Diagnosis | None:
-    """Return the diagnosis of the step that fails and is retried, None where there is none or it is not known."""
+    """Return the diagnosis of the step that fails and is retried; None if there is none or it is not known."""
     known = diagnose(None, job.last_error) if job.last_error else None
     return known if known is not None and known.cause != "unknown" else None
 
 
 class Why(NamedTuple):
-    """The reason that a list shows under a state; `lang` is "en" where the words are not the site's own."""
+    """The reason below a state in a list. `lang` is "en" if the text is not the site's own."""
 
     text: str = ""
     lang: str = ""
 
 
 def why(job: Job, held: Holdings | None = None) -> Why:
-    """Return the reason that a list shows under the state, empty for none; `held` as for `wait_reason`."""
+    """Return the reason for the state, empty if there is none. `held` as for `wait_reason`."""
     if job.state in {JobState.AWAITING_APPROVAL, JobState.REJECTED}:
         return _approval_reason(job)
     if has_failed(job):
@@ -197,9 +197,9 @@ def _approval_reason(job: Job) -> Why:
 
 
 def may_wait(job: Job) -> timedelta | None:
-    """Return how long the job's strategy lets it wait for machines; None: it sets no limit, zero: without end.
+    """Return how long the job's strategy lets it wait for machines: None without a limit, zero for an endless wait.
 
-    Reads the stored spec only, because lists show many jobs; a value that cannot be parsed counts as absent.
+    Reads only the stored spec, because lists show many jobs. A missing or unreadable value gives the default wait.
     """
     strategy = STRATEGIES.get(job.strategy)
     if strategy is None or strategy.default_wait is None:
@@ -212,9 +212,9 @@ def may_wait(job: Job) -> timedelta | None:
 
 
 def gives_up_at(job: Job) -> datetime | None:
-    """Return when a job that waits for its first machines gives up; None where it does not wait or has no limit.
+    """Return when a job that waits for its first machines gives up; None if it does not wait or has no limit.
 
-    Vertex AI counts from the job's creation. A limit beyond what a calendar holds is none.
+    Vertex AI counts from the creation of the job. A limit beyond the largest datetime counts as none.
     """
     limit = may_wait(job)
     is_waiting = job.state in WAITING_AT_VERTEX and job.started_at is None

@@ -1,4 +1,4 @@
-"""Which region a page about prices begins with."""
+"""The initial region of pages about prices."""
 
 from django.contrib.auth.models import User
 
@@ -9,6 +9,6 @@ DEFAULT_REGION = "us-central1"
 
 
 def default_region(user: User) -> str:
-    """Return the default region of the person's first team, where training is there, else a usual one."""
+    """Return the default region of the user's first team if it offers training, else a common one."""
     team = next(iter(teams_of(user)), None)
     return team.default_region if team and team.default_region in REGIONS else DEFAULT_REGION

@@ -1,4 +1,4 @@
-"""One job as a row of a list: its state with the reason, how long it waited and what it costs."""
+"""One job as a row of a list: its state with the reason, its wait and its cost."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ from jobs.states import WAITING
 from jobs.strategies import STRATEGIES, Strategy
 
 MAX_MISSED_POLLS = 3
-"""More failed polls than this make the last known state old."""
+"""After more failed polls than this, the last known state is shown as old."""
 GRACE_PERIOD = timedelta(seconds=5)
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What a list shows of a job; templates only format it."""
+    """What a list shows of a job. Templates only format it."""
 
     job: Job
     strategy: str
@@ -35,9 +35,9 @@ class Row:
 
 
 def row_of(job: Job, now: datetime, silent: Iterable[Scope] = (), held: Holdings | None = None) -> Row:
-    """Return the row of one job; needs owner, team and approval loaded with it.
+    """Return the row of a job, which has to be loaded with owner, team and approval.
 
-    `silent`: scopes for which Vertex AI does not answer; `held`: who holds the persistent resource it waits for.
+    `silent` are the scopes that cannot be polled. `held` is who holds the persistent resource that the job waits for.
     """
     strategy = STRATEGIES.get(job.strategy)
     return Row(
@@ -54,16 +54,16 @@ def row_of(job: Job, now: datetime, silent: Iterable[Scope] = (), held: Holdings
 
 
 def amount_of(job: Job) -> str:
-    """Return the amount that is decided about, as a form sends it back: a decision holds for that amount only."""
+    """Return the amount to decide about, as the form posts it. A decision is valid for this amount only."""
     question = getattr(job, "approval", None)
     usd = job.max_usd if question is None else question.asked_usd
     return "" if usd is None else str(usd)
 
 
 def wait_of(job: Job, now: datetime) -> timedelta | None:
-    """Return how long the job waited since it was allowed, after a restart how long it has waited again.
+    """Return how long the job has waited since it was allowed, or since its restart.
 
-    The time in which it could not be submitted, for short quota or too many requests, is part of that.
+    This includes time in which it could not be submitted because of quotas or rate limits.
     """
     if job.approved_at is None and job.submitted_at is None:
         return None
@@ -73,14 +73,14 @@ def wait_of(job: Job, now: datetime) -> timedelta | None:
 
 
 def restarts_allowed(job: Job, strategy: Strategy | None) -> int:
-    """Return how many restarts the list shows dots for; 0 where none can or did happen."""
+    """Return the number of restarts that the list draws as dots; 0 if none are possible and none happened."""
     if strategy is None or not (strategy.preemptible or job.restarts):
         return 0
     return strategy.restart_allowance
 
 
 def is_stale(job: Job, now: datetime, silent: Iterable[Scope]) -> bool:
-    """Return whether the state of an unfinished job is old: Vertex AI does not answer, or polls were missed."""
+    """Return whether the state of an unfinished job is old, because Vertex AI does not respond or polls failed."""
     if job.is_finished or not job.is_remote or job.seen_at is None:
         return False
     if is_silent(job, silent):
@@ -89,5 +89,5 @@ def is_stale(job: Job, now: datetime, silent: Iterable[Scope]) -> bool:
 
 
 def is_silent(job: Job, silent: Iterable[Scope]) -> bool:
-    """Return whether the scope of a job is one of those for which Vertex AI does not answer."""
+    """Return whether the job's scope is one for which Vertex AI does not respond."""
     return any((job.project, job.region, job.kind) == (each.project, each.region, each.kind) for each in silent)

@@ -15,11 +15,11 @@ STATE_WORDS: dict[str, frozenset[str]] = {
     "failed": FAILURES,
     "finished": FINISHED,
 }
-"""Words that stand for several states; a state's own name, in any case, stands for itself."""
+"""Words for several states. The name of a state, in any case, matches that state."""
 
 
 def states_for(word: str) -> frozenset[str]:
-    """Return the states that a word stands for; an unknown word stands for the raw state of that name."""
+    """Return the states that a word matches. An unknown word is returned as the name of a state."""
     key = word.lower()
     if key in STATE_WORDS:
         return STATE_WORDS[key]
@@ -38,9 +38,9 @@ PREFIXES: dict[str, Callable[[str], Q]] = {
 
 
 def read_search(text: str) -> Q:
-    """Return the condition for what was typed; all words must hold, quotes keep blanks together.
+    """Return the condition for the typed text. All words must match, and quotes keep spaces.
 
-    A word with an unknown prefix is looked for in names as it stands, so that no typing error is an error.
+    A word with an unknown prefix is searched in names as a whole, so that no typing error is an error.
     """
     condition = Q()
     for word in _words(text[:200]):
@@ -53,7 +53,7 @@ def read_search(text: str) -> Q:
 
 
 def _words(text: str) -> list[str]:
-    try:  # without NUL, which PostgreSQL takes in no text
+    try:  # without NUL, which PostgreSQL does not accept in text
         return shlex.split(text.replace("\x00", ""))
-    except ValueError:  # a quote that is still open
+    except ValueError:  # a quote that is not closed yet
         return text.replace("\x00", "").split()

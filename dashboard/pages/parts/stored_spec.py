@@ -1,14 +1,14 @@
-"""What pages read from a job's stored REST body, whatever its kind."""
+"""What pages read from a job's stored REST body, for every kind of job."""
 
 from jobs.models import Job
 from jobs.spec.body import custom_job_spec
 
 MAX_LANES = 8
-"""More replicas than this are not drawn; they share the job's state."""
+"""Maximum replicas drawn. The others share the job's state."""
 
 
 def replica_names(job: Job) -> list[str]:
-    """Return the first replicas as Vertex AI's logs call them: workerpool0-0, workerpool1-0, workerpool1-1."""
+    """Return the names of the first replicas in Vertex AI's logs: workerpool0-0, workerpool1-0, workerpool1-1."""
     names: list[str] = []
     for index, pool in enumerate(custom_job_spec(job.spec).get("workerPoolSpecs", [])):
         count = int(pool.get("replicaCount", 1)) if pool else 0

@@ -1,4 +1,4 @@
-"""The strategies side by side, as the compose page shows them: one row each."""
+"""The strategies side by side on the compose page, one row each."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,18 +16,18 @@ from jobs.cost.learned import Wait
 from jobs.strategies import STRATEGIES, Strategy
 
 NAMED = {"resource_is_named": _("Name the persistent resource first.")}
-"""What is no obstacle but a field that belongs to the strategy itself and is still empty."""
+"""Errors that are no obstacle: a field of the strategy itself is still empty."""
 PAID_FOR = frozenset({"reservation", "persistent"})
-"""Strategies whose machines somebody pays for already, used or not, so that a price means little."""
+"""Strategies whose machines are paid for whether used or not, so that the price of one job means little."""
 SAFEST_FIRST = ("reservation", "persistent", "standard", "flex_start", "spot")
-"""Machines that are held, then those that no restart waits for, then those whose wait ends, then preemptible ones."""
+"""Reserved machines first, then those that are not preempted, then those with a bounded wait, then preemptible ones."""
 MIN_WAITS = 3
-"""Jobs of a strategy that are enough of its waits to call it the fastest."""
+"""Minimum jobs of a strategy before its waits can make it the fastest."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowWait:
-    """The wait for machines that `count` jobs of the team lead to expect, and the range of 9 in 10."""
+    """The expected wait for machines, learned from `count` jobs of the team, and its 90 % range."""
 
     count: int
     usual: timedelta
@@ -37,11 +37,11 @@ class RowWait:
 
 @dataclass(frozen=True, slots=True)
 class StrategyRow:
-    """What a row shows: the strategy's key, why it is not possible, what it still needs, its price if it has one.
+    """A row: the key of the strategy, why it is not possible, what it still needs, and its price if it has one.
 
-    Amounts are in USD and of the whole job unless a field has another description; None where no price is known.
-    `axis_usd` is the right end of the drawing of all ranges. `tags` are "cheapest", "fastest", "safest". `break_even`:
-    how many times as long machines that are preempted may be billed until Standard costs less.
+    Amounts are in USD for the whole job unless a field has another unit, and None if no price is known. `axis_usd` is
+    the right end of the drawing of all ranges. `tags` are "cheapest", "fastest", "safest". `break_even` is how many
+    times as long preempted machines may be billed before Standard costs less.
     """
 
     key: str
@@ -65,41 +65,41 @@ class StrategyRow:
 
     @property
     def strategy(self) -> Strategy:
-        """The strategy that the row stands for."""
+        """The strategy of the row."""
         return STRATEGIES[self.key]
 
     @property
     def is_paid_for(self) -> bool:
-        """Whether somebody pays for the machines already, used or not."""
+        """Whether the machines are paid for whether used or not."""
         return self.key in PAID_FOR
 
     @property
     def is_possible(self) -> bool:
-        """Whether it has a price and nothing keeps the job from it."""
+        """Whether the strategy has a price and no obstacle."""
         return self.is_priced and not self.obstacles and not self.needs
 
     @property
     def html(self) -> str:
-        """The cells drawn, once for the same facts: most of what one types changes no row."""
+        """The rendered cells. Cached, because few edits change a row."""
         return _drawn(self, "compose/strategy_row.html", get_language())
 
     @property
     def name_html(self) -> str:
-        """What stands beside and below the strategy's name: its tags and its price per hour."""
+        """The rendered tags and hourly price beside and below the strategy's name."""
         return _drawn(self, "compose/strategy_name.html", get_language())
 
 
 @lru_cache(maxsize=512)
 def _drawn(row: StrategyRow, template: str, language: str | None) -> str:
-    del language  # which makes a drawing of its own
+    del language  # only part of the cache key
     return render_to_string(template, {"row": row, "strategy": row.strategy})
 
 
 def strategy_rows(alternatives: Sequence[Alternative], *, chosen: str = "") -> list[StrategyRow]:
-    """Return a row for every strategy, without prices where there are no alternatives.
+    """Return a row for every strategy, without prices if there are no alternatives.
 
-    What refuses the job under every strategy is no reason against one of them: it stands at its field already.
-    `chosen` is the key of the form's strategy.
+    An error under every strategy is no obstacle of one of them; its field shows it already. `chosen` is the key of the
+    form's strategy.
     """
     if not alternatives:
         return [StrategyRow(key) for key in STRATEGIES]
@@ -113,15 +113,15 @@ def strategy_rows(alternatives: Sequence[Alternative], *, chosen: str = "") -> l
 
 
 def axis_end(usd: Decimal) -> Decimal:
-    """Return at least `usd`, with two significant digits."""
+    """Return `usd` rounded up to two significant digits."""
     return usd.quantize(Decimal(1).scaleb(usd.adjusted() - 1), ROUND_CEILING) if usd else usd
 
 
 def _tags(rows: Sequence[StrategyRow], chosen: str) -> dict[str, str]:
-    """Return {tag: key of the strategy that has it} among those that are possible.
+    """Return {tag: key of the strategy that has it} for the possible strategies.
 
-    Machines that are paid for already count only where they are chosen, for nothing else shows that there are any; and
-    they are never called the cheapest.
+    Strategies with machines that are paid for already are included only if chosen, because nothing else shows that such
+    machines exist. They are never the cheapest.
     """
     able = {row.key: row for row in rows if not row.obstacles and not row.needs}
     able = {key: row for key, row in able.items() if key not in PAID_FOR or key == chosen}
@@ -169,7 +169,7 @@ def _wait(wait: Wait | None) -> RowWait | None:
 
 
 def _break_even(row: StrategyRow, standard: Decimal | None) -> float | None:
-    """Return the ratio of the prices of machines that are not preempted and of those that are; None elsewhere."""
+    """Return the price of Standard divided by that of the row; None unless the row is preemptible and cheaper."""
     if not row.strategy.preemptible or not row.usd_per_hour or not standard or standard <= row.usd_per_hour:
         return None
     return float(standard / row.usd_per_hour)

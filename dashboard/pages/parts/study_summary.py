@@ -11,30 +11,30 @@ from jobs.cost.actual import for_time
 from jobs.models import Job, Trial
 
 MAX_BEST = 5
-"""Trials that the job's page shows."""
+"""Number of trials on the job's page."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrialRow:
-    """What the table shows of a trial; parameters and metrics stand in the order of the study's columns."""
+    """A trial as a row of the table. Parameters and metrics are in the order of the study's columns."""
 
     trial: Trial
     state: str
-    """Of the trial, or of its custom job while that waits for machines."""
+    """State of the trial, or of its custom job while that waits for machines."""
     is_best: bool
     parameters: Sequence[tuple[str, Any]]
     metrics: Sequence[tuple[str, float | None]]
     ran: timedelta
     waited: timedelta
     why: str
-    """Why it has no machines, where it waits."""
+    """Why the trial waits for machines."""
     cost: Decimal | None
     log: str
-    """The name of its replicas in the job's log; "" where it has no lines there."""
+    """Name of its replicas in the job's log, or "" if the log has no lines of them."""
 
 
 def study_part(job: Job, study: timeline.Study | None, now: datetime) -> dict[str, Any]:
-    """Return what the job's page shows of a study: the summary and the best trials; {} for a job without one."""
+    """Return the summary and the best trials for the job's page; {} for a job without a study."""
     if study is None:
         return {}
     best = timeline.ranked(study, study.objectives[0]) if study.objectives else list(study.trials)
@@ -58,7 +58,7 @@ def summarize(job: Job, study: timeline.Study, now: datetime) -> dict[str, Any]:
 
 
 def select_metric(study: timeline.Study, metric_id: str) -> timeline.Metric | None:
-    """Return the metric that the chart draws: the one with this id, else the first objective."""
+    """Return the metric with this id, else the first objective, for the chart."""
     return next((each for each in study.metrics if each.id == metric_id), next(iter(study.metrics), None))
 
 

@@ -1,4 +1,4 @@
-"""The teams that a person may choose from in a form."""
+"""The teams that a user may choose from in a form."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ NO_TEAM = _("You may request jobs in none of your teams; a lead or an administra
 
 
 def requesting_teams(request: Request) -> list[Team]:
-    """Return the teams that the person may request jobs in, by name; raise PermissionDenied where there are none."""
+    """Return the teams in which the user may request jobs, by name. Raise PermissionDenied if there are none."""
     teams = teams_where(request.user, "request")
     if not teams:
         raise PermissionDenied(NO_TEAM)
@@ -20,5 +20,5 @@ def requesting_teams(request: Request) -> list[Team]:
 
 
 def team_choices(teams: Iterable[Team]) -> list[tuple[str, str]]:
-    """Return teams as the choices of a field."""
+    """Return teams as choices of a form field."""
     return [(str(team.pk), team.name) for team in teams]

@@ -1,4 +1,4 @@
-"""The answers to sign-ins that come too fast."""
+"""Responses to sign-ins that come too fast."""
 
 import math
 from datetime import datetime
@@ -10,23 +10,23 @@ from django.shortcuts import render
 
 TOO_MANY_REQUESTS = 429
 BUSY_SECONDS = 2
-"""After which a sign-in may be tried again that came while others were being checked."""
+"""Seconds until a sign-in may be repeated that came while others were being checked."""
 
 
 def locked_out(
     request: HttpRequest, _original: HttpResponse | None, credentials: dict[str, Any] | None
 ) -> HttpResponse:
-    """Answer 429 with the moment at which sign-ins are checked again; axes calls it in place of the form's answer."""
+    """Return 429 with the time at which sign-ins are accepted again. axes calls it to replace the form's response."""
     now: datetime = request.axes_attempt_time  # type: ignore[attr-defined]
     until = AxesProxyHandler.get_implementation().locked_until(request, credentials) or now
     name = (credentials or {}).get("username") or ""
-    # That of a sign-in at a provider has a blank, which names of accounts have not, and is of no use to people.
+    # The name of a sign-in at a provider contains a space, unlike names of accounts, and means nothing to people.
     context = {"until": until, "wait": until - now, "name": "" if " " in name else name}
     return _refusal(request, context, seconds=math.ceil((until - now).total_seconds()))
 
 
 def busy(request: HttpRequest) -> HttpResponse:
-    """Answer 429 to a sign-in that came while others were being checked."""
+    """Return 429 for a sign-in that came while others were being checked."""
     return _refusal(request, {}, seconds=BUSY_SECONDS)
 
 

@@ -1,4 +1,4 @@
-"""A request under other strategies: what it would cost, and which an approver may choose in its place."""
+"""A request under other strategies: its cost under each, and which of them an approver may choose instead."""
 
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -14,7 +14,7 @@ from jobs.timeline.resource_holdings import find_submission
 
 
 def load_submission(job: Job, now: datetime) -> tuple[Submission, Context] | None:
-    """Return a request and what it is assessed with as of now; None where its text cannot be read any more."""
+    """Return a request and its current context; None if its stored text can no longer be read."""
     submission = find_submission(job)
     if submission is None:
         return None
@@ -22,21 +22,21 @@ def load_submission(job: Job, now: datetime) -> tuple[Submission, Context] | Non
 
 
 def ways_of(job: Job, submission: Submission, context: Context) -> list[StrategyRow]:
-    """Return what the job would cost under its strategy and each other that it could run under."""
+    """Return the cost of the job under its own strategy and every other that it can run under."""
     assessment = assess(submission, context, expected=timedelta(seconds=job.expected_seconds), compares=True)
     rows = strategy_rows(assessment.alternatives, chosen=job.strategy)
     return [row for row in rows if row.is_priced and (row.key == job.strategy or not (row.obstacles or row.needs))]
 
 
 def expected_usd_of(ways: list[StrategyRow], job: Job) -> Decimal | None:
-    """Return what the job is expected to cost under its own strategy; None where no price is known."""
+    """Return the expected cost under the job's own strategy, or None if no price is known."""
     return next((row.expected_usd for row in ways if row.key == job.strategy), None)
 
 
 def cheaper(ways: list[StrategyRow], job: Job) -> list[StrategyRow]:
-    """Return the strategies that are expected to cost less than the one asked for, the cheapest first.
+    """Return the strategies with a lower expected cost than the requested one, cheapest first.
 
-    Machines that somebody pays for already are left out: nobody here knows whether there are any.
+    Strategies with machines that are paid for already are left out, because it is not known whether any exist.
     """
     asked = expected_usd_of(ways, job)
     prices: dict[str, Decimal] = {
@@ -49,7 +49,7 @@ def cheaper(ways: list[StrategyRow], job: Job) -> list[StrategyRow]:
 
 
 def asks_requester(job: Job) -> bool:
-    """Return whether the requester has to accept a strategy that an approver chooses."""
+    """Return whether the requester has to accept a strategy chosen by an approver."""
     policy = getattr(job.team, "policy", None)
     return not terms_of(policy.current if policy is not None else None).approvers_choose_strategy
 

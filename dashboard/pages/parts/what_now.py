@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
 EDIT_ONLY = ((EDIT, FIX_LABELS[EDIT]),)
-"""What can be done about a failure of which no fix is known."""
+"""What can be done about a failure without a known fix."""
 
 
 def what_now(
@@ -58,10 +58,10 @@ def what_now(
     events: Sequence[JobEvent] | None = None,
     errors: Sequence[str] | None = None,
 ) -> Advice | None:
-    """Return the advice for the job as it is; None while an approver has to act.
+    """Return the advice for the job in its current state; None while an approver has to act.
 
-    `budgets`: what restarts are left; `study`: what came of its trials where it tunes; `events` and `errors` as
-    `failure_of` takes them.
+    `budgets` are the retry budgets, and `study` the trials of a tuning job. `events` and `errors` are as for
+    `failure_of`.
     """
     if job.state == JobState.AWAITING_APPROVAL:
         return None
@@ -141,7 +141,7 @@ def _explained(failure: Failure, *, is_new: bool) -> Advice:
 
 
 def fixes_of(known: Diagnosis) -> "tuple[tuple[str, StrOrPromise], ...]":
-    """Return the changes that a diagnosis suggests and that the compose page can make, best first."""
+    """Return the changes suggested by a diagnosis that the compose page can make, best first."""
     actions = dict.fromkeys(str(each["action"]) for each in known.suggestions)
     return tuple((action, FIX_LABELS[action]) for action in actions if action in FIX_LABELS)
 
@@ -157,7 +157,7 @@ def _restarting(job: Job, budgets: Sequence[RetryBudget]) -> Advice:
 
 
 def _last_chance(known: Advice, budgets: Sequence[RetryBudget]) -> Advice:
-    """Add that the next failure ends the job, where a retry budget is used up."""
+    """Add that the next failure ends the job, if a retry budget is used up."""
     gone = [budget.name for budget in budgets if budget.is_used_up and budget.name in LAST_CHANCES]
     return replace(known, remedy=(*(Part(LAST_CHANCES[name]) for name in gone), *known.remedy))
 

@@ -1,4 +1,4 @@
-"""The data files say what the documentation says, and every row says where it comes from."""
+"""Tests that the data files match the documentation and that every row has a source."""
 
 from datetime import date
 from decimal import Decimal

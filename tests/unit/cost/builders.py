@@ -1,4 +1,4 @@
-"""Jobs to price, made from REST bodies as people send them."""
+"""Jobs to price, built from REST bodies as people send them."""
 
 from datetime import date, timedelta
 from decimal import Decimal

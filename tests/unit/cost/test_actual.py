@@ -1,4 +1,4 @@
-"""The cost of a job so far."""
+"""Tests of the cost of a job so far."""
 
 from datetime import timedelta
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""What holds for the estimate of every job, however odd."""
+"""Tests that hold for the estimate of every job, however unusual."""
 
 import json
 from datetime import timedelta

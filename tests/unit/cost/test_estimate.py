@@ -1,4 +1,4 @@
-"""What a job will cost."""
+"""Tests of cost estimates."""
 
 import json
 from datetime import timedelta

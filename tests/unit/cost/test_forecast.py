@@ -1,4 +1,4 @@
-"""What history does to an estimate: it moves and narrows the range, and never lowers the most that may be spent."""
+"""Tests of estimates with history: the range moves and narrows, and the maximum cost never falls."""
 
 import math
 import random

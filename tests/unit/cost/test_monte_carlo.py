@@ -1,4 +1,4 @@
-"""The formulas of restarts against a simulation that knows none of them, and the costs of the worked examples."""
+"""Tests of the restart formulas against an independent simulation, and of the worked examples."""
 
 import math
 import random

@@ -1,4 +1,4 @@
-"""Which of several published prices counts."""
+"""Tests of which of several published prices applies."""
 
 from datetime import date
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""What one machine costs an hour: the worked examples, the rules of each strategy, and every machine everywhere."""
+"""Tests of the hourly price of a machine: worked examples, rules of each strategy, every machine in every region."""
 
 from datetime import date
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""The arithmetic of Spot jobs that are cut and start again."""
+"""Tests of the arithmetic of Spot jobs that are preempted and restart."""
 
 import math
 from dataclasses import replace

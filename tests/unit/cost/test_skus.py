@@ -1,4 +1,4 @@
-"""Reading the Cloud Billing Catalog: which SKU is the price of which part, and what is left alone."""
+"""Tests of parsing the Cloud Billing Catalog: which SKU is the price of which part, and which are ignored."""
 
 from datetime import date
 from decimal import Decimal

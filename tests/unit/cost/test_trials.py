@@ -1,4 +1,4 @@
-"""The schedule of trials against one that is played step by step."""
+"""Tests of the schedule of trials against a step-by-step simulation."""
 
 import heapq
 from datetime import timedelta

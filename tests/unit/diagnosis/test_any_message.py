@@ -1,4 +1,4 @@
-"""Whatever Vertex AI says, a diagnosis comes of it, quickly, and it can be stored."""
+"""Tests that any message from Vertex AI gives a diagnosis quickly, and that it can be stored."""
 
 import json
 import time

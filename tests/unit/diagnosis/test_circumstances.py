@@ -1,4 +1,4 @@
-"""A job's own facts correct what its error's words alone would say."""
+"""Tests that facts of the job correct what the text of its error alone suggests."""
 
 import pytest
 from hypothesis import given

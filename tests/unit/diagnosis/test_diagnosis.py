@@ -1,4 +1,4 @@
-"""Messages that Vertex AI really gave, old and new, and what they mean."""
+"""Tests of real messages from Vertex AI, old and new, and their meaning."""
 
 import json
 from pathlib import Path

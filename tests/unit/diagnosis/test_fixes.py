@@ -1,4 +1,4 @@
-"""Each fix changes one thing of a copy, and only what it says."""
+"""Tests that each fix changes one thing of a copy, the one that it names."""
 
 from dataclasses import replace
 from datetime import timedelta

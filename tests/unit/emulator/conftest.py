@@ -1,4 +1,4 @@
-"""Emulators for tests, and one way to wait for what a real process does."""
+"""Fixtures for emulators, and a function to wait for real processes."""
 
 import threading
 import time

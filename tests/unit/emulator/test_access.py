@@ -1,4 +1,4 @@
-"""Requests of other web pages, the credential where the system does not tell who asks, and files that stay private."""
+"""Tests of requests by other web pages, of the credential where callers cannot be identified, and of private files."""
 
 import http.client
 import json

@@ -1,4 +1,4 @@
-"""The emulator counts its answers: how many whole ones showed each state of a resource."""
+"""Tests that the emulator counts how many complete responses showed each state of a resource."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Machines, quotas, reservations and how they change; who waits, who fails, who is reclaimed."""
+"""Tests of machines, quotas, reservations and their changes: which jobs wait, fail or are preempted."""
 
 import json
 import urllib.error

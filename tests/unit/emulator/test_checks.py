@@ -1,4 +1,4 @@
-"""What is refused on create, and in which words."""
+"""Tests of refused creates and their messages."""
 
 import json
 import urllib.error

@@ -1,4 +1,4 @@
-"""`python -m emulator`: what it prints and refuses, and what is left when it is killed."""
+"""Tests of `python -m emulator`: its output, refused options, and what remains after a kill."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Reading and writing resources as Google's JSON transcoding does."""
+"""Tests of reading and writing resources as Google's JSON transcoding does."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Faults on demand: what goes wrong, when, and what has happened nevertheless."""
+"""Tests of faults on demand: what fails, when, and what happened nevertheless."""
 
 import http.client
 import json

@@ -1,4 +1,4 @@
-"""The filter language: text to a tree to a test."""
+"""Tests of the filter language: from text to a tree to a predicate."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Images that need no command: `--images FILE`, the Reduction Server."""
+"""Tests of images that need no command: `--images FILE` and the Reduction Server."""
 
 import subprocess
 import sys

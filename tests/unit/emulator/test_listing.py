@@ -1,4 +1,4 @@
-"""Lists: filters, pages, tokens, masks; delete and the operation it leaves."""
+"""Tests of lists: filters, pages, tokens, masks; and of delete with its operation."""
 
 import json
 import urllib.error

@@ -1,4 +1,4 @@
-"""entries:list: the query language, order, pages."""
+"""Tests of entries:list: the query language, order and pages."""
 
 import json
 import urllib.error

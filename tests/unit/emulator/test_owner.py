@@ -1,4 +1,4 @@
-"""The emulator serves the user who started it and nobody else of this machine; real connections of real users."""
+"""Tests that the emulator serves only the user who started it, with real connections of real users."""
 
 import http.client
 import json

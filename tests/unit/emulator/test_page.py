@@ -1,4 +1,4 @@
-"""The page at /_emulator/: what it shows, and its buttons."""
+"""Tests of the page at /_emulator/: its content and buttons."""
 
 import html.parser
 import urllib.parse

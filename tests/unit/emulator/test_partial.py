@@ -1,4 +1,4 @@
-"""Partial responses: `fields=`."""
+"""Tests of partial responses: `fields=`."""
 
 import json
 import re

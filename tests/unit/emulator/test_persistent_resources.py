@@ -1,4 +1,4 @@
-"""Persistent resources: provision, lend, grow and shrink, reboot, change, delete."""
+"""Tests of persistent resources: provision, use, autoscale, reboot, update, delete."""
 
 import json
 import urllib.error

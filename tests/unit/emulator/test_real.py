@@ -1,4 +1,4 @@
-"""Jobs that really run: processes, variables, output, exits, restarts."""
+"""Tests of jobs that really run: processes, variables, output, exit codes, restarts."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A script with times of its own: a test says how long a job waits and runs, and when it is preempted."""
+"""Tests of scripts with their own times: how long a job waits and runs, and when it is preempted."""
 
 import sqlite3
 import urllib.error

@@ -1,4 +1,4 @@
-"""Lives told by scripts under a clock that the test moves: the documented life of a custom job."""
+"""Tests of scripted jobs under a clock that the test advances: the documented life of a custom job."""
 
 import urllib.error
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Choosing parameters: spaces, grids, conditions, and a search that gets better."""
+"""Tests of choosing parameters: spaces, grids, conditions, and a search that improves."""
 
 import statistics
 from typing import Any

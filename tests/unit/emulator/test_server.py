@@ -1,4 +1,4 @@
-"""The emulator leaves nothing open when it has ended."""
+"""Tests that the emulator leaves nothing open after its end."""
 
 import asyncio
 import socket

@@ -1,4 +1,4 @@
-"""Tuning jobs and pipelines under a settable clock, and what is refused."""
+"""Tests of tuning jobs and pipelines under a settable clock, and of what is refused."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""gRPC to HTTP: whatever a client sends becomes the one request that it means, or is refused."""
+"""Tests of gRPC to HTTP: each message becomes the one request that it means, or is refused."""
 
 import json
 

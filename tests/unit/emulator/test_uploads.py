@@ -1,4 +1,4 @@
-"""Multipart uploads in every way that clients write them."""
+"""Tests of multipart uploads in every form that clients send."""
 
 import email.generator
 import email.mime.multipart

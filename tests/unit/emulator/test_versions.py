@@ -1,4 +1,4 @@
-"""Both versions of the API, locations, and requests for which there is no method."""
+"""Tests of both versions of the API, locations, and requests without a method."""
 
 import json
 import time

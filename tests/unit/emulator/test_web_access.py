@@ -1,4 +1,4 @@
-"""`webAccessUris`: where the shells of running replicas would be."""
+"""Tests of `webAccessUris`, the addresses of shells of running replicas."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the emulator is for: replicas that talk, a Spot run that loses nothing, limits that bite."""
+"""Tests of whole runs: replicas that communicate, a Spot run that loses no work, limits that take effect."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a program decides: conditions, lists made of others, errors; and what the SDK leaves out of a machine."""
+"""Tests of what a program decides: conditions, derived lists, errors; and what the SDK leaves out of a machine."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""gcloud and curl commands: flags, lists, pools, config files, shell quoting."""
+"""Tests of gcloud and curl commands: flags, lists, worker pools, config files, shell quoting."""
 
 import json
 from typing import Any

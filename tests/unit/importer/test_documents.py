@@ -1,4 +1,4 @@
-"""The jobs of Google's documents: each format is read to exactly the documented body, and each body is written back."""
+"""Tests of jobs from Google's documentation: each format gives exactly the documented body, and is written back."""
 
 import pytest
 

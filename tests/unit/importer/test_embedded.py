@@ -1,4 +1,4 @@
-"""Jobs that stand inside something else: pages, notebooks, workflows, scripts, strings of programs."""
+"""Tests of jobs inside something else: pages, notebooks, workflows, scripts, strings in programs."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What gcloud's flags do to the pools of a config file, and findings about a file that is missing."""
+"""Tests of how gcloud's flags change the worker pools of a config file, and of findings about a missing file."""
 
 import pytest
 

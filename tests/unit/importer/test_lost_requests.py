@@ -1,4 +1,7 @@
-"""Nothing is lost quietly: unusual spellings are read correctly or refused, never another job and never Standard."""
+"""Tests that nothing is lost silently: unusual spellings are read correctly or refused.
+
+None is read as another job or as a job under Standard.
+"""
 
 import json
 from typing import Any

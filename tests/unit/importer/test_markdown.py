@@ -1,4 +1,4 @@
-"""Pages and other texts around a job: indented blocks, prose, pieces of jobs; and findings where there is no job."""
+"""Tests of pages and other texts around a job: indented blocks, prose, fragments, and findings if there is no job."""
 
 import json
 import time

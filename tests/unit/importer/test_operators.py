@@ -1,4 +1,4 @@
-"""Operators of Airflow, components of Kubeflow, and values that tools such as TFX take: the job that each asks for."""
+"""Tests of Airflow operators, Kubeflow components and values of tools such as TFX: the job that each requests."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Texts of other languages: read where they carry a command or a document."""
+"""Tests of texts in other languages: read if they contain a command or a document."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Placeholders of every style are left to be filled, never taken for wrong values; and what only looks like one."""
+"""Tests of placeholders of every style: kept to be filled in and never read as wrong values; and of look-alikes."""
 
 import pytest
 

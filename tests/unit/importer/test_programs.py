@@ -1,4 +1,4 @@
-"""Programs as people keep them: notebooks' commands among the Python, texts put together, messages filled in."""
+"""Tests of programs as people keep them: notebook commands within Python, concatenated texts, formatted messages."""
 
 import pytest
 

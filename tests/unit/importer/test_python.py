@@ -1,4 +1,4 @@
-"""SDK Python: literals are read as the SDK would send them, what only a run knows is a placeholder, nothing is run."""
+"""Tests of SDK code: literals are read as the SDK sends them, unknown values become placeholders, nothing runs."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""How people write jobs: each way is read, with findings at their lines."""
+"""Tests of the ways in which people write jobs: each is read, with findings at its lines."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is missing, wrong or no job is refused at its line, and nothing raises."""
+"""Tests that missing or wrong values and texts without a job are refused at their line, and that nothing raises."""
 
 import json
 

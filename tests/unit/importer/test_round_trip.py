@@ -1,4 +1,4 @@
-"""Generated jobs: what is written in any format is read back as the same job; no text makes reading raise."""
+"""Tests with generated jobs: every written format is read back as the same job, and no text makes reading raise."""
 
 import copy
 import json

@@ -1,4 +1,4 @@
-"""Arguments of the SDK that become other fields: each is read as google-cloud-aiplatform 2.7.0 sends it."""
+"""Tests of SDK arguments that become other fields: each is read as google-cloud-aiplatform 2.7.0 sends it."""
 
 from typing import Any
 

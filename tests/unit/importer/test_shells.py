@@ -1,4 +1,4 @@
-"""What scripts do around a gcloud command: arrays, texts in variables, defaults, pipes; commands in pages."""
+"""Tests of scripts around a gcloud command: arrays, texts in variables, defaults, pipes; and commands in pages."""
 
 from time import process_time
 

@@ -1,4 +1,4 @@
-"""The Python that is written, run against the emulator: Google's own client creates exactly the job."""
+"""Tests that run the exported Python against the emulator: Google's client creates exactly the same job."""
 
 import functools
 from collections.abc import Callable, Iterator

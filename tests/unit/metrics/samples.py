@@ -1,6 +1,6 @@
-"""Lines as training frameworks print them, with what they tell: (framework, line, reading).
+"""Lines as training frameworks print them, with their expected reading: (framework, line, reading).
 
-The formats are those of published logs: issues and documentation of each project, read 2026-11-25; figures are
+The formats are those of published logs: issues and documentation of each project, read 2026-11-25. The figures are
 examples.
 """
 

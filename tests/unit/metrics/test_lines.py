@@ -1,4 +1,4 @@
-"""Metrics in lines that real programs printed. Each stands as it was published, at the address beside it."""
+"""Tests of metrics in lines printed by real programs. Each is as published, with its address beside it."""
 
 import pytest
 from hypothesis import given

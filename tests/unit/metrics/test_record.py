@@ -1,4 +1,4 @@
-"""What is kept of metrics: thinned, in order of time, the same however it is folded; and what it tells of progress."""
+"""Tests of stored metrics: thinned, in order of time, independent of how they are added; and of progress."""
 
 import json
 from itertools import pairwise

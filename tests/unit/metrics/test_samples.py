@@ -1,4 +1,4 @@
-"""Lines as frameworks print them tell what they tell, and others nothing; see samples.py."""
+"""Tests that lines of frameworks give the readings in samples.py, and that other lines give none."""
 
 import time
 

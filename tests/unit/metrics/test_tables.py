@@ -1,4 +1,4 @@
-"""Tables that frameworks print, one line at a time: the formats are published, the figures are examples."""
+"""Tests of tables that frameworks print line by line. The formats are published, the figures are examples."""
 
 import json
 

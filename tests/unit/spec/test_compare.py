@@ -1,4 +1,4 @@
-"""Two jobs field by field."""
+"""Tests of comparing two jobs field by field."""
 
 from typing import Any
 

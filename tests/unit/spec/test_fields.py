@@ -1,4 +1,4 @@
-"""Values from JSON and back: durations, whole numbers, enums, text."""
+"""Tests of values from JSON and back: durations, integers, enums, text."""
 
 from datetime import timedelta
 

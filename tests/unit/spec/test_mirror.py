@@ -1,4 +1,4 @@
-"""The typed specs mirror Google's own definitions field by field: its protos and its discovery document."""
+"""Tests that the typed specs match Google's definitions field by field: its protos and its discovery document."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The one syntax of field paths: from names and indexes to text and back, upward, and from Google's own spelling."""
+"""Tests of field paths: from names and indexes to text and back, to the parent, and from Google's spelling."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""In what a program reads, marks of templates are placeholders; what the container resolves is none."""
+"""Tests that template marks are placeholders in what a program reads, unless the container resolves them."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""A REST body becomes a resource and findings; the resource becomes the same body again."""
+"""Tests that a REST body becomes a resource and findings, and the resource the same body again."""
 
 import math
 from datetime import timedelta

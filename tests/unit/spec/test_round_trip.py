@@ -1,4 +1,4 @@
-"""Generated specs: nothing is lost on the way in and out, no JSON makes reading or judging raise, Google agrees."""
+"""Tests with generated specs: a round trip loses nothing, no JSON makes reading or assessing raise, Google agrees."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Which values in a job look like secrets, which only seem to, and that nothing is left of one that is hidden."""
+"""Tests of which values of a job look like secrets, of false positives, and that nothing of a hidden one remains."""
 
 import json
 import time

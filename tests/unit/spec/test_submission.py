@@ -1,4 +1,4 @@
-"""A submission gives the same view of every kind of job."""
+"""Tests that a submission gives the same view of every kind of job."""
 
 import pytest
 

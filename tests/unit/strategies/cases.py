@@ -1,7 +1,7 @@
-"""Specs at the boundary of each rule: one that passes, one that it finds.
+"""Specs at the boundary of each rule: one that passes and one with a finding.
 
-A case is `(code, field, passes, found)`. `passes` and `found` are changes to a sound submission, `{path: value}`; a
-path that starts with @ is a field of the submission itself, ABSENT removes.
+A case is `(code, field, passes, found)`. `passes` and `found` are changes to a valid submission, `{path: value}`. A
+path that starts with @ is a field of the submission itself, and ABSENT removes the value.
 """
 
 import copy

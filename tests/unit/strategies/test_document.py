@@ -1,4 +1,4 @@
-"""docs/rules.md says what the rules are."""
+"""Tests that docs/rules.md describes the rules as they are."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What an image's name tells about CUDA; names that tell nothing are left alone."""
+"""Tests of the CUDA version in an image's name. Other names are ignored."""
 
 import pytest
 from hypothesis import given

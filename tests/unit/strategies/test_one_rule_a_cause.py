@@ -1,4 +1,4 @@
-"""One cause is found by one rule: what a single change breaks is told once at its field, whatever the strategy."""
+"""Tests that one rule finds one cause: a single wrong value gives one finding at its field, under every strategy."""
 
 from collections import defaultdict
 from itertools import combinations

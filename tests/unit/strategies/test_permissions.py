@@ -1,4 +1,4 @@
-"""Permissions are told for what a job really uses, each with its source."""
+"""Tests that permissions are listed for what a job really uses, each with its source."""
 
 from typing import Any
 

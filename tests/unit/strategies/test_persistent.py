@@ -1,4 +1,4 @@
-"""A job on a persistent resource: its machines and disks are the resource's, its replicas fit."""
+"""Tests of a job on a persistent resource: its machines and disks are the resource's, and its replicas fit."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Every rule: a sound spec passes, one just beyond its boundary is found at its field."""
+"""Tests of every rule: a valid spec passes, and one just beyond the boundary gives a finding at its field."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""A job judged under every strategy at once: nothing else is found than when each judges it alone."""
+"""Tests of a job assessed under every strategy at once: the findings equal those of each strategy alone."""
 
 from typing import Any
 

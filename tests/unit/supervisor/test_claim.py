@@ -1,4 +1,4 @@
-"""One `up` at a time on a state folder."""
+"""Tests that only one `up` runs on a state folder at a time."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The one log of `manage.py up`."""
+"""Tests of the combined log of `manage.py up`."""
 
 import io
 

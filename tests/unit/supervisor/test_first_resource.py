@@ -1,4 +1,4 @@
-"""The demo's persistent resource is made once, through the emulator's API, and its absence stops nothing."""
+"""Tests that the demo's persistent resource is created once through the emulator's API; a failure stops nothing."""
 
 import io
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The keeper over real child processes."""
+"""Tests of the keeper with real child processes."""
 
 import io
 import os

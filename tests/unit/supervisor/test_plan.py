@@ -1,4 +1,4 @@
-"""The embedded Redis: a short private socket, really served."""
+"""Tests of the embedded Redis: a short private socket that really responds."""
 
 import os
 import stat

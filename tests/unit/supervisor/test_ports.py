@@ -1,4 +1,4 @@
-"""Free ports, and the emulator's remembered one."""
+"""Tests of free ports, and of the emulator's remembered port."""
 
 import socket
 import threading

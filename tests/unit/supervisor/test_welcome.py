@@ -1,4 +1,4 @@
-"""What `manage.py up` says when the site answers, and while it does not."""
+"""Tests of what `manage.py up` prints when the site responds, and before."""
 
 import io
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A local HTTP server that plays the answers a test gives it, broken ones too, and remembers what it was asked."""
+"""Fixtures for a local HTTP server that plays given responses, including broken ones, and records requests."""
 
 import json
 import socket

@@ -1,4 +1,4 @@
-"""Whatever the other end says, reading it brings a value or a VertexError, quickly, and what a database can store."""
+"""Tests that any response gives a value or a VertexError, quickly, and only what a database can store."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""Credentials: real tokens from a local token endpoint, none where they would travel in the clear, clear words."""
+"""Tests of credentials: real tokens from a local endpoint, none over plain HTTP, and clear error messages."""
 
 import json
 import threading

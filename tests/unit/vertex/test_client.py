@@ -1,4 +1,4 @@
-"""VertexClient against a local server: what it sends, what it makes of good answers, and that it keeps to itself."""
+"""Tests of VertexClient against a local server: what it sends, how it reads responses, and how it connects."""
 
 import os
 import threading

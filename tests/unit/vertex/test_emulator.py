@@ -1,4 +1,4 @@
-"""The client against the emulator, which was written from Google's reference alone: two readings have to meet."""
+"""Tests of the client against the emulator, written from Google's reference alone: both must agree."""
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Everything that can go wrong on the way becomes a typed error that says whether a create may have happened."""
+"""Tests that every failure becomes a typed error that shows whether a create may have happened."""
 
 import socket
 import time

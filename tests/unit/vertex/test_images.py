@@ -1,4 +1,4 @@
-"""Asking Artifact Registry about an image: names, the calls against the emulator, and answers of any shape."""
+"""Tests of asking Artifact Registry about an image: names, calls against the emulator, and responses of any shape."""
 
 from typing import Any
 from urllib.parse import unquote, urlsplit

@@ -1,4 +1,4 @@
-"""No byte of a call leaves after its time has passed, whatever took the time before."""
+"""Tests that no byte of a call is sent after its time has passed, whatever took the time before."""
 
 import socket
 import threading

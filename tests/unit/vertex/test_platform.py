@@ -1,4 +1,4 @@
-"""Permissions, services and Google's time: the client against the emulator, both held against discovery documents."""
+"""Tests of permissions, services and Google's time: the client against the emulator and the discovery documents."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Listing persistent resources: the request is Google's, odd entries are told apart, odd values are kept raw."""
+"""Tests of listing persistent resources: the request is valid, bad entries are kept apart, odd values stay raw."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Every request that the client can send, held against Google's discovery documents."""
+"""Tests of every request that the client can send, against Google's discovery documents."""
 
 import json
 import re

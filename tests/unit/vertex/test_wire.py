@@ -1,4 +1,4 @@
-"""Reading single values of Vertex AI's answers."""
+"""Tests of reading single values of Vertex AI's responses."""
 
 import json
 from datetime import UTC, datetime, timedelta, timezone
