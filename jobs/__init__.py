@@ -1,1 +1,1 @@
-"""The domain: what a training job asks for, may cost, is allowed, does and did. No HTTP in, no HTML out."""
+"""The domain: training jobs, their cost, policy, submission and observation. It imports no HTTP and renders no HTML."""

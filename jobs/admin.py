@@ -1,4 +1,4 @@
-"""Django's admin: who belongs to which team and what a team may spend. Jobs and events are there to look at."""
+"""Django's admin: edit teams, members and limits; read jobs, events and other rows that only the site writes."""
 
 import json
 from typing import TYPE_CHECKING
@@ -41,30 +41,30 @@ REPLACED_BY_RULES = ("ask_over_usd", "refuse_over_usd", "cancel_over_approved", 
 
 
 class UntilRules:
-    """Limits that count only until a lead saves rules on the page "Policy"; then a change here would do nothing."""
+    """Limits that become read-only, as they no longer apply, once a lead saves rules on the page "Policy"."""
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:  # noqa: ARG002
-        """Return the columns that rules have replaced; `obj` is a policy, or a team with one."""
+        """Return the fields that rules have replaced; `obj` is a policy, or a team that has one."""
         policy = getattr(obj, "policy", obj)
         return REPLACED_BY_RULES if getattr(policy, "current_id", None) is not None else ()
 
 
 class MembershipInline(Tabular):
-    """A team's people, edited with the team."""
+    """The members of a team, edited on the team's page."""
 
     model = Membership
     extra = 1
 
 
 class PolicyInline(UntilRules, Stacked):
-    """A team's limits, edited with the team."""
+    """The limits of a team, edited on the team's page."""
 
     model = Policy
 
 
 @admin.register(Team)
 class TeamAdmin(Rows):
-    """Teams with their people and limits."""
+    """Teams with their members and limits."""
 
     list_display = ["name", "project", "default_region", "bucket"]
     search_fields = ["name", "project"]
@@ -73,7 +73,7 @@ class TeamAdmin(Rows):
 
 @admin.register(Membership)
 class MembershipAdmin(Rows):
-    """Who has which role where."""
+    """The roles of people in teams."""
 
     list_display = ["user", "team", "role"]
     list_filter = ["team", "role"]
@@ -83,17 +83,17 @@ class MembershipAdmin(Rows):
 
 @admin.register(Policy)
 class PolicyAdmin(UntilRules, Rows):
-    """What each team may do without asking."""
+    """What each team may do without approval."""
 
     list_display = ["team", "ask_over_usd", "refuse_over_usd", "cancel_over_approved", "cancel_at_cap", "current"]
     list_select_related = ["team", "current__team"]
 
 
 class ReadOnlyAdmin(Rows):
-    """Rows that only requests, submission and observation write."""
+    """Rows that only requests, submission and observation write. The admin shows them and changes nothing."""
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:  # noqa: ARG002 Django gives it
-        """Refuse: a job begins with a request, only `jobs.transitions` changes a state, and history stays."""
+        """Return False: jobs begin with a request, and only `jobs.transitions` changes a state."""
         return False
 
     has_add_permission = has_delete_permission = has_change_permission
@@ -122,7 +122,7 @@ class JobAdmin(LargeTableAdmin, ReadOnlyAdmin):
 
 @admin.register(Discovery)
 class DiscoveryAdmin(ReadOnlyAdmin):
-    """Who looked for jobs that were made outside Trainboard, and where; read only."""
+    """Searches for jobs made outside Trainboard: project, region and who asked; read only."""
 
     list_display = ["project", "region", "asked_by", "asked_at", "answered_at", "last_error"]
     list_select_related = ["asked_by"]
@@ -131,7 +131,7 @@ class DiscoveryAdmin(ReadOnlyAdmin):
 
 @admin.register(ExternalJob)
 class ExternalJobAdmin(ReadOnlyAdmin):
-    """What those discoveries found; read only."""
+    """Jobs that discoveries found; read only."""
 
     list_display = ["display_name", "kind", "state", "discovery", "created_at"]
     exclude = ["body"]
@@ -144,7 +144,7 @@ class ExternalJobAdmin(ReadOnlyAdmin):
 
 @admin.register(UnmatchedJob)
 class UnmatchedJobAdmin(ReadOnlyAdmin):
-    """Jobs at Vertex AI that carry our label and that no row follows; read only."""
+    """Jobs at Vertex AI that carry our label but belong to no row of Trainboard; read only."""
 
     list_display = ["remote_name", "job", "state", "first_seen_at", "ended_at", "cancel_sent_at", "last_error"]
     list_filter = ["project", "region", "kind"]
@@ -155,7 +155,7 @@ class UnmatchedJobAdmin(ReadOnlyAdmin):
 
 @admin.register(Installation)
 class InstallationAdmin(ReadOnlyAdmin):
-    """Which instance may send the jobs of this database; read only."""
+    """The instance that may send the jobs of this database; read only."""
 
     list_display = ["instance", "trusted_since", "restored_reason", "swept_at"]
 
@@ -185,7 +185,7 @@ class JobEventAdmin(LargeTableAdmin, ReadOnlyAdmin):
 
 @admin.register(PersistentResource)
 class PersistentResourceAdmin(ReadOnlyAdmin):
-    """Persistent resources as they were last seen; read only."""
+    """Persistent resources as last seen; read only."""
 
     list_display = ["resource_id", "project", "region", "state", "state_since", "seen_at", "gone_at"]
     exclude = ["body"]
@@ -197,7 +197,7 @@ class PersistentResourceAdmin(ReadOnlyAdmin):
 
 @admin.register(Template)
 class TemplateAdmin(ReadOnlyAdmin):
-    """Templates of teams, read only; people change them on the site."""
+    """Templates of teams, read only; people edit them on the site."""
 
     list_display = ["name", "team", "kind", "created_by", "updated_at"]
     exclude = ["spec"]
@@ -210,7 +210,7 @@ class TemplateAdmin(ReadOnlyAdmin):
 
 @admin.register(SetAsideItem)
 class SetAsideItemAdmin(ReadOnlyAdmin):
-    """What came from outside and could not be stored or read, to look at and to delete when it was dealt with."""
+    """Data from outside that could not be stored or read. An admin reads it here and deletes it once dealt with."""
 
     list_display = ["item", "place", "reason", "is_kept", "count", "first_at", "last_at"]
     list_filter = ["is_kept", "last_at"]
@@ -218,13 +218,13 @@ class SetAsideItemAdmin(ReadOnlyAdmin):
     ordering = ["-last_at", "-pk"]
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Allow it to who may: nothing depends on a row."""
+        """Return whether the person has the permission to delete; no other row depends on this one."""
         return Rows.has_delete_permission(self, request, obj)
 
 
 @admin.register(RetentionSetting)
 class RetentionSettingAdmin(Rows):
-    """How long rows are kept where that differs from the default (docs/running.md lists the defaults)."""
+    """Retention periods that differ from the defaults, which docs/running.md lists."""
 
     list_display = ["kind", "days"]
     ordering = ["kind"]
@@ -243,7 +243,7 @@ class PriceAdmin(ReadOnlyAdmin):
 
 @admin.register(Scope, LogFeed, Upkeep)
 class PollTargetAdmin(ReadOnlyAdmin):
-    """Where the workers look again and again, and how the last look went."""
+    """Poll targets of the workers, with the result of their last poll."""
 
     list_display = ["__str__", "due_at", "answered_at", "failures", "failing_since", "last_error"]
     ordering = ["pk"]

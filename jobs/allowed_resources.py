@@ -1,4 +1,4 @@
-"""What of Google Cloud a team may use: the findings against a job that uses something else. Pure."""
+"""Check that a job uses only the Google Cloud resources that its team may use. Pure."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from jobs.texts import translatable as _
 
 SOURCE = "settings of the team"
 PROJECT_NOT_ALLOWED = "project_not_allowed"
-"""The code of the finding against a project; it is not in the body, so the finding names no field."""
+"""Code of the finding about a project. The project is not in the body, so the finding names no field."""
 
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """What a team may use. Empty `buckets` or `service_accounts`: any; `projects` holds at least the default one."""
+    """The resources that a team may use. Empty `buckets` or `service_accounts` allow any; `projects` is never empty."""
 
     projects: frozenset[str]
     buckets: frozenset[str] = frozenset()
@@ -24,7 +24,7 @@ class Allowed:
 
 
 def check_project(project: str, allowed: Allowed) -> Finding | None:
-    """Return an error for a project that the team may not use."""
+    """Return an error if the team may not use the project."""
     if project in allowed.projects:
         return None
     message = _("The team may not use the project %(name)s.", name=_shown(project))
@@ -32,9 +32,9 @@ def check_project(project: str, allowed: Allowed) -> Finding | None:
 
 
 def check(submission: Submission, allowed: Allowed) -> tuple[Finding, ...]:
-    """Return an error for the project, the service account and the output bucket that the team may not use.
+    """Return an error for each project, service account and output bucket that the team may not use.
 
-    A job's program may still reach whatever its service account may: only what the request itself names is known.
+    Only names in the request are checked. The job's program may still reach all that its service account can access.
     """
     return tuple(_findings(submission, allowed))
 

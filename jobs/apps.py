@@ -1,4 +1,4 @@
-"""Django's registration of the domain."""
+"""The Django app of the domain."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ class JobsConfig(AppConfig):
     verbose_name = "Training jobs"
 
     def ready(self) -> None:
-        """Let migrations take as long as they need, and have changes of settings kept in the audit log."""
+        """Lift database timeouts during migrations, and register the audit log of settings."""
         from jobs.people import audit  # noqa: PLC0415 - models can be imported only now
 
         audit.register()

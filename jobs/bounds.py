@@ -1,7 +1,7 @@
-"""Text and JSON from outside, made small and clean enough for a database column. Pure.
+"""Clean text and JSON from outside and limit their size, so that a database column can hold them. Pure.
 
-PostgreSQL refuses NUL characters and lone surrogates in text and JSON, and text that is longer than its column; SQLite
-takes them, so a fault shows on one database only. JSON may be nested up to about a thousand levels on SQLite.
+PostgreSQL refuses NUL characters and lone surrogates in text and JSON, and text longer than its column. SQLite accepts
+them, so a fault shows on one database only. SQLite accepts JSON of up to about a thousand levels.
 """
 
 import math
@@ -11,32 +11,32 @@ from hashlib import sha256
 from typing import Any
 
 CUT = "…"
-"""Ends a text that was cut."""
+"""Marks the end of a text that was cut."""
 MAX_TEXT_CHARACTERS = 262_144
-"""Of a text in a column without a length; an entry of Cloud Logging has at most 256 KiB."""
+"""Limit for a column without a length. An entry of Cloud Logging has at most 256 KiB."""
 MAX_JSON_CHARACTERS = 2_000_000
-"""Of all texts and numbers in one JSON value together. A job that Vertex AI describes has a few thousand."""
+"""Limit for all texts and numbers in one JSON value together. A job as Vertex AI returns it has a few thousand."""
 MAX_JSON_DEPTH = 200
 MAX_INTEGER_BITS = 4_096
-"""Of an integer inside JSON; Python refuses to read one of more than 4,300 digits."""
+"""Limit for an integer in JSON. Python refuses to parse one of more than 4,300 digits."""
 MIN_MOMENT = datetime(2000, 1, 1, tzinfo=UTC)
 MAX_MOMENT = datetime(2200, 1, 1, tzinfo=UTC)
-"""What is dated before or after is no time of a job: year 1 cannot be shown in every time zone, and a sum with year
+"""A time outside these bounds is not a time of a job. Year 1 cannot be shown in every time zone, and a sum with year
 9999 overflows."""
 SMALL_TEXT, SMALL_COUNT, SMALL_DEPTH = 1_000, 50, 8
-"""What is left of each text, list and object, and how many levels, when a JSON value is too large."""
+"""Limits to which a JSON value that is too large is cut: characters of a text, items of a list or object, levels."""
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _DIGEST_CHARACTERS = 12
 
 
 def is_storable(text: str) -> bool:
-    """Return whether both databases keep the text as it is."""
+    """Return whether both databases store the text unchanged."""
     return _UNSTORABLE.search(text) is None
 
 
 def is_storable_json(value: Any) -> bool:
-    """Return whether both databases keep every text in a JSON value, names included, as it is."""
+    """Return whether both databases store every text in a JSON value unchanged, names included."""
     if isinstance(value, str):
         return is_storable(value)
     if isinstance(value, dict):
@@ -45,18 +45,18 @@ def is_storable_json(value: Any) -> bool:
 
 
 def clean(text: str) -> str:
-    """Return the text with U+FFFD in place of NUL characters and lone surrogates."""
+    """Return the text with NUL characters and lone surrogates replaced by U+FFFD."""
     return _UNSTORABLE.sub("\ufffd", text)
 
 
 def bounded(text: str, limit: int) -> str:
-    """Return the clean text with at most `limit` characters; one that was cut ends with an ellipsis."""
+    """Return the clean text cut to `limit` characters; a text that was cut ends with an ellipsis."""
     whole = clean(text)
     return whole if len(whole) <= limit else whole[: limit - 1] + CUT
 
 
 def bounded_key(text: str, limit: int) -> str:
-    """Return what `bounded` does for a text that identifies something: two that differ still do when they were cut."""
+    """Return an identifier cut to `limit` characters; a digest at its end keeps different identifiers different."""
     whole = clean(text)
     if len(whole) <= limit:
         return whole
@@ -65,19 +65,19 @@ def bounded_key(text: str, limit: int) -> str:
 
 
 def digest_of(text: str) -> str:
-    """Return the SHA-256 digest, in hexadecimal, that is kept in place of a text, such as a secret or a key."""
+    """Return the SHA-256 digest in hexadecimal, to store in place of a secret or a key."""
     return sha256(text.encode(errors="replace")).hexdigest()
 
 
 def is_moment(value: datetime) -> bool:
-    """Return whether an aware datetime can be a time in the life of a job."""
+    """Return whether an aware datetime lies within the bounds for times of a job."""
     return MIN_MOMENT <= value < MAX_MOMENT
 
 
 def utc_moment(value: datetime) -> datetime | None:
-    """Return a moment in UTC; None for one without a time zone, or that cannot be a time in the life of a job.
+    """Return a datetime in UTC; None if it has no time zone or lies outside the bounds for times of a job.
 
-    In UTC, because PostgreSQL refuses an offset of sixteen hours or more, which ISO 8601 can write.
+    PostgreSQL refuses offsets of sixteen hours or more, which ISO 8601 allows; UTC avoids them.
     """
     try:
         found = value.astimezone(UTC) if value.tzinfo is not None else None
@@ -87,7 +87,7 @@ def utc_moment(value: datetime) -> datetime | None:
 
 
 def bounded_json(value: Any) -> Any:
-    """Return JSON that both databases store; one that is too large is cut to its beginnings."""
+    """Return JSON that both databases store; a value that is too large is cut to its first items."""
     found, size = _storable(value, MAX_JSON_DEPTH)
     if size <= MAX_JSON_CHARACTERS:
         return found
@@ -96,7 +96,7 @@ def bounded_json(value: Any) -> Any:
 
 
 def _storable(value: Any, levels: int) -> tuple[Any, int]:
-    """Return the value without what no database stores, and how many characters it has, roughly."""
+    """Return the value without what a database cannot store, and its approximate number of characters."""
     if isinstance(value, str):
         text = clean(value)
         return (value if text == value else text), len(text)

@@ -1,4 +1,4 @@
-"""What is left of the budgets that a job counts against, and what they have against the job. Pure."""
+"""Check a job against what is left of its budgets, and check its own cap. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ SOURCE = "budget of the team"
 
 
 class Passing(StrEnum):
-    """What becomes of a job that may pass a budget; the values are stored."""
+    """What happens to a job that may exceed a budget; the values are stored."""
 
     WARN = "warn"
     """People get a message."""
@@ -29,13 +29,13 @@ class Passing(StrEnum):
 class BudgetLeft:
     """One budget in one calendar month (UTC), in US dollars.
 
-    `spent_usd` is what jobs have cost in the month, `committed_usd` what jobs that were allowed and have not ended may
-    still cost: their most until the timeout, or their cap, less what they have cost.
+    `spent_usd` is the cost of jobs in the month. `committed_usd` is what allowed jobs that have not ended may still
+    cost: the cost until their timeout, or their cap, less their cost so far.
     """
 
     name: str
     month: date
-    """Its first day."""
+    """First day of the month."""
     limit_usd: Decimal
     spent_usd: Decimal
     committed_usd: Decimal
@@ -43,12 +43,12 @@ class BudgetLeft:
 
     @property
     def left_usd(self) -> Decimal:
-        """What further jobs may cost; below zero where more is spent and committed than the budget has."""
+        """What further jobs may cost; negative if more is spent and committed than the limit."""
         return self.limit_usd - self.spent_usd - self.committed_usd
 
     @property
     def over_usd(self) -> Decimal:
-        """How much more is spent and committed than the budget has; zero where it is not passed."""
+        """The amount spent and committed above the limit; zero if the budget is not exceeded."""
         return max(-self.left_usd, Decimal(0))
 
 
@@ -56,9 +56,10 @@ SEVERITIES = {Passing.WARN: Severity.NOTE, Passing.ASK: Severity.APPROVAL, Passi
 
 
 def check(most_usd: Decimal | None, budgets: Iterable[BudgetLeft]) -> tuple[Finding, ...]:
-    """Return what budgets have against a request that may cost `most_usd`, None where that is not known.
+    """Return the findings of budgets about a request that may cost `most_usd`; None means the cost is unknown.
 
-    Of a sweep it is the most that all its jobs may cost together. What costs nothing passes no budget.
+    For a sweep, `most_usd` is the most that all its jobs together may cost. A request that costs nothing gets no
+    finding.
     """
     return tuple(found for budget in budgets if (found := _check(most_usd, budget)) is not None)
 
@@ -88,7 +89,7 @@ def is_usable_cap(cap_usd: Decimal) -> bool:
 def check_cap(
     cap_usd: Decimal | None, low_usd: Decimal | None, expected_usd: Decimal | None, *, cancels: bool
 ) -> tuple[Finding, ...]:
-    """Return the finding of a cap on the cost of a job, beside what it is expected to cost."""
+    """Return the findings about a cap, compared with the low and expected cost of the job."""
     if cap_usd is None:
         return ()
     if not is_usable_cap(cap_usd):
@@ -113,7 +114,7 @@ def _name(budget: BudgetLeft) -> str:
 
 
 def _left(budget: BudgetLeft) -> str:
-    """Return in words what is left and where the rest is."""
+    """Return a sentence with what is left of a budget, or what it lacks, and where the rest went."""
     words = {
         "limit": format_usd(budget.limit_usd),
         "spent": format_usd(budget.spent_usd),

@@ -1,4 +1,4 @@
-"""The client that this process uses: endpoint and instance come from Django's settings."""
+"""Clients of Google's APIs, configured from Django's settings."""
 
 from datetime import timedelta
 from functools import lru_cache
@@ -13,15 +13,15 @@ from jobs.vertex.billing import DEFAULT_ENDPOINT as BILLING_ENDPOINT
 JOB_LABEL = "trainboard_job"
 INSTANCE_LABEL = "trainboard_instance"
 MAX_CALL = timedelta(seconds=30)
-"""The time limit of one call with all of its pages: connecting, sending and reading."""
+"""Time limit of one call with all its pages: connecting, sending and reading."""
 MAX_CLIENTS = 128
-"""Clients that are kept, one for each service account; one that was let go asks for a new token."""
+"""Clients kept, one per service account. A client that was discarded has to get a new token."""
 
 
 def client(acts_as: str = "") -> VertexClient:
-    """Return the client for the configured endpoints that calls as a service account; empty: as Trainboard itself.
+    """Return the client that calls as a service account; "" means as Trainboard itself.
 
-    There is one for each account, with its tokens; its sessions are kept per thread.
+    There is one client per account, with its tokens. Its sessions are per thread.
     """
     return _client(
         acts_as=acts_as,
@@ -35,9 +35,9 @@ def client(acts_as: str = "") -> VertexClient:
 
 
 def account_of(project: str) -> str:
-    """Return the service account for calls about a whole project: that of its teams if they name one, else "".
+    """Return the service account for calls about a whole project: the one that its teams name, else "".
 
-    Its teams are those whose default project it is, or where there are none, those that may use it.
+    Its teams are those that have it as default project, or if there are none, those that may use it.
     """
     named = Team.objects.owning(project, "acts_as")
     return named.pop() if len(named) == 1 else ""
@@ -50,9 +50,9 @@ def _client(**addresses: str) -> VertexClient:
 
 
 def platform_client(acts_as: str = "") -> PlatformClient:
-    """Return a client of the APIs for permissions, services and quotas; its calls are short.
+    """Return a client of the APIs for permissions, services and quotas, with short timeouts.
 
-    `acts_as` is the service account that they are made as; empty: Trainboard itself.
+    `acts_as` is the service account that calls; "" means Trainboard itself.
     """
     return PlatformClient(
         acts_as=acts_as,
@@ -66,10 +66,11 @@ def platform_client(acts_as: str = "") -> PlatformClient:
 
 
 def billing_client() -> BillingClient | None:
-    """Return a client of the Cloud Billing Catalog, or None where this site calls nobody outside.
+    """Return a client of the Cloud Billing Catalog, or None if this site makes no calls to Google.
 
-    That is where Vertex AI is called over plain HTTP, which only an emulator answers, and no endpoint is set.
+    That is the case if Vertex AI is called over plain HTTP, as only an emulator answers, and no billing endpoint is
+    set.
     """
     endpoint = settings.BILLING_ENDPOINT or ("" if is_plain(settings.VERTEX_ENDPOINT) else BILLING_ENDPOINT)
-    timeout = Timeout(connect=5, read=20, total=25)  # of each page: less than a claim lasts
+    timeout = Timeout(connect=5, read=20, total=25)  # of each page: shorter than a claim lasts
     return BillingClient(endpoint=endpoint, timeout=timeout) if endpoint else None

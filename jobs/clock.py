@@ -1,7 +1,7 @@
-"""The one clock that decides: the database's. Claims, doubt and due times compare its time with its time.
+"""The database's clock, which decides claims, due times and unanswered calls.
 
-The clocks of workers and of the site may be wrong by any amount: they only measure how long something took here, with
-a monotonic clock, which no correction of the time of day moves.
+The clocks of workers and web processes may be wrong by any amount. They only measure durations within one process, with
+a monotonic clock, which is not affected by corrections of the time of day.
 """
 
 import time
@@ -12,28 +12,28 @@ from django.db import connection
 
 DISPLAY_SECONDS = 10.0
 _asked: tuple[datetime, float] | None = None
-"""What the database answered `display_now` last, and this process's own seconds at that moment."""
+"""The database's time at the last query of `display_now`, and this process's monotonic seconds at that moment."""
 
 
 class Clock(Protocol):
-    """What a step asks about time."""
+    """The clock that steps use."""
 
     def now(self) -> datetime:
         """Return the database's time."""
 
     def monotonic(self) -> float:
-        """Return seconds that only ever grow, counted by this process."""
+        """Return this process's monotonic seconds."""
 
 
 class DatabaseClock:
-    """The database's time of day, and this process's own seconds."""
+    """The database's time of day, and this process's monotonic seconds."""
 
     def now(self) -> datetime:
-        """Return the database's time; raises `django.db.OperationalError` where it does not answer."""
+        """Return the database's time. Raise `django.db.OperationalError` if the database does not answer."""
         return database_now()
 
     def monotonic(self) -> float:
-        """Return seconds that only ever grow, counted by this process."""
+        """Return this process's monotonic seconds."""
         return time.monotonic()
 
 
@@ -43,9 +43,9 @@ def database_now() -> datetime:
 
 
 def display_now() -> datetime:
-    """Return the database's time for what is only shown: asked for every DISPLAY_SECONDS, and counted on from there.
+    """Return the database's time for display: queried every DISPLAY_SECONDS, extrapolated in between.
 
-    Nothing is decided by it and no event is recorded with it; at most a poll is woken.
+    Nothing is decided with it and no event is recorded with it; at most it wakes a poll.
     """
     global _asked
     counted = time.monotonic()
@@ -55,10 +55,10 @@ def display_now() -> datetime:
 
 
 def read_database_clock() -> datetime:
-    """Ask the database for its time.
+    """Query the database for its time.
 
-    PostgreSQL returns the time of this very statement, also inside a transaction. SQLite, which runs inside the process
-    on the one machine that uses it, returns that machine's, in milliseconds.
+    PostgreSQL returns the time of this statement, even inside a transaction. SQLite runs inside the process and returns
+    the time of its machine, in milliseconds.
     """
     with connection.cursor() as cursor:
         if connection.vendor != "postgresql":
@@ -70,6 +70,6 @@ def read_database_clock() -> datetime:
 
 
 def backoff(first: timedelta, failures: int, maximum: timedelta) -> timedelta:
-    """Return the pause after so many earlier failures in a row: `first`, doubled with each, up to `maximum`."""
+    """Return the pause after `failures` earlier failures in a row: `first`, doubled for each, at most `maximum`."""
     doubled: timedelta = first * 2 ** min(failures, 10)
     return min(doubled, maximum)

@@ -1,8 +1,8 @@
-"""Numbers of this process that only ever grow, until they are added to those of the database.
+"""Counters of this process, added regularly to the counters in the database.
 
-Web processes and workers run on different machines, so a counter in one process's memory would show Prometheus a part
-of the truth, another one at each scrape. Each worker adds what it counted to rows of the database every few seconds
-(`jobs.upkeep.heartbeats`); any web process reads them. A process that is killed loses those seconds.
+Web processes and workers run on different machines, so Prometheus would see another part of the counts at each scrape
+if each process kept its own. Each worker adds its counts to rows of the database every few seconds
+(`jobs.upkeep.heartbeats`), and any web process reads these rows. A process that is killed loses a few seconds.
 """
 
 import threading
@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 SUBMIT_BUCKETS = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0)
-"""Upper bounds in seconds of the histogram of submissions, the last but infinity."""
+"""Upper bounds, in seconds, of the histogram of submissions; infinity follows."""
 SERVICES = (
     "Artifact Registry",
     "Cloud Billing",
@@ -24,11 +24,11 @@ SERVICES = (
     "Service Usage",
     "Vertex AI",
 )
-"""Whom a call may be made to; any other is counted as "other", so that labels stay few."""
+"""Services that calls are counted for. Others count as "other", which limits the number of label values."""
 OTHER = "other"
 
 Key = tuple[str, str]
-"""A metric's name and its labels, joined by "|"."""
+"""The name of a metric, and its labels joined by "|"."""
 _lock = threading.Lock()
 _counted: Counter[Key] = Counter()
 
@@ -39,14 +39,14 @@ def count_call(service: str, status: int | None) -> None:
 
 
 def code_class(status: int | None) -> str:
-    """Return what a status counts as: "2xx", "3xx", "4xx", "429" (limits), "5xx", "none" where no answer came."""
+    """Return the class of a status: "2xx", "3xx", "4xx", "429" (rate limit), "5xx", or "none" without an answer."""
     if status is None:
         return "none"
     return "429" if status == 429 else f"{min(max(status // 100, 1), 5)}xx"
 
 
 def count_submission(seconds: float) -> None:
-    """Count a job that Vertex AI has taken, `seconds` after it was allowed to be sent."""
+    """Count a job that Vertex AI has accepted, `seconds` after it was approved for submission."""
     place = bisect_left(SUBMIT_BUCKETS, seconds)
     bound = f"{SUBMIT_BUCKETS[place]:g}" if place < len(SUBMIT_BUCKETS) else "+Inf"
     _add("submit_bucket", bound)
@@ -54,7 +54,7 @@ def count_submission(seconds: float) -> None:
 
 
 def take() -> Mapping[Key, float]:
-    """Return what was counted since the last time, and begin anew."""
+    """Return the counts since the last call and reset them."""
     with _lock:
         taken = dict(_counted)
         _counted.clear()
@@ -62,7 +62,7 @@ def take() -> Mapping[Key, float]:
 
 
 def put_back(taken: Mapping[Key, float]) -> None:
-    """Count again what was taken and could not be kept."""
+    """Add back counts that were taken but could not be stored."""
     for (metric, labels), amount in taken.items():
         _add(metric, labels, amount)
 

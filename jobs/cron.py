@@ -1,8 +1,8 @@
-"""When a cron expression is due, in a time zone. Pure.
+"""The times at which a cron expression is due in a time zone. Pure.
 
-Five fields as in Debian's cron (cronsim). In the night in which the clock goes forward, a time of day that does not
-exist runs at the first minute after the gap; in the night in which it goes back, one that exists twice runs the first
-time only. An expression whose minute or hour begins with `*` runs at each real minute or hour instead.
+Expressions have five fields as in Debian's cron (cronsim). When the clock goes forward, a time of day that does not
+exist runs at the first minute after the gap. When it goes back, a time that occurs twice runs the first time only. An
+expression whose minute or hour begins with `*` runs at each real minute or hour instead.
 """
 
 from collections.abc import Iterator
@@ -16,11 +16,11 @@ from django.utils.translation import gettext as _
 MAX_EXPRESSION = 100
 MIN_INTERVAL = timedelta(minutes=5)
 CHECKED = 60
-"""Moments that are compared with `MIN_INTERVAL`."""
+"""Number of due times that are compared with `MIN_INTERVAL`."""
 
 
 def problem_of(expression: str, zone: str, now: datetime) -> str:
-    """Return what is wrong with an expression or the name of a time zone, in a sentence; "" where nothing is."""
+    """Return a sentence with what is wrong with an expression or a time zone; "" if both are valid."""
     if zone not in available_timezones():
         return _("“%(zone)s” is no time zone; write a name such as Europe/Berlin or UTC.") % {"zone": zone[:40]}
     if len(expression) > MAX_EXPRESSION or len(expression.split()) != 5:
@@ -38,7 +38,7 @@ def problem_of(expression: str, zone: str, now: datetime) -> str:
 
 
 def moments(expression: str, zone: str, after: datetime) -> Iterator[datetime]:
-    """Yield the moments (UTC) later than `after` at which the expression is due, each once, in their order."""
+    """Yield the times (UTC) after `after` at which the expression is due, in order and without repetition."""
     last = after
     for found in CronSim(expression, after.astimezone(ZoneInfo(zone))):
         moment = found.astimezone(UTC)
@@ -48,5 +48,5 @@ def moments(expression: str, zone: str, after: datetime) -> Iterator[datetime]:
 
 
 def next_moment(expression: str, zone: str, after: datetime) -> datetime | None:
-    """Return the first moment later than `after`; None where it is never due again."""
+    """Return the first due time after `after`; None if it is never due again."""
     return next(moments(expression, zone, after), None)

@@ -1,4 +1,4 @@
-"""What only PostgreSQL needs beside Django's own: limits lifted for long work, and indexes built without blocking."""
+"""PostgreSQL helpers: lift timeouts for long work, and build indexes without blocking."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,21 +12,21 @@ DEFAULT = "default"
 
 
 def lift_limits(*, using: str = DEFAULT, locks: bool = False) -> None:
-    """Let statements of this connection run as long as they need, and with `locks` wait for locks as long as it takes.
+    """Disable the statement timeout of this connection, and with `locks` the lock timeout too.
 
-    PostgreSQL only; SQLite has no such limits.
+    PostgreSQL only; SQLite has no such timeouts.
     """
     _run(using, "SET statement_timeout = 0", *(["SET lock_timeout = 0"] if locks else []))
 
 
 def restore_limits(*, using: str = DEFAULT) -> None:
-    """Give this connection the limits back with which it began."""
+    """Restore the timeouts that the connection began with."""
     _run(using, "RESET statement_timeout", "RESET lock_timeout")
 
 
 @contextmanager
 def unlimited() -> Iterator[None]:
-    """Run a block whose statements may take long, such as a deletion in a large table."""
+    """Run a block without a statement timeout, for example a deletion in a large table."""
     lift_limits()
     try:
         yield
@@ -44,10 +44,10 @@ def _run(using: str, *statements: str) -> None:
 
 
 class AddIndexConcurrently(migrations.AddIndex):
-    """Add an index to a table that is in use: concurrently on PostgreSQL, as usual elsewhere.
+    """Add an index to a table in use: concurrently on PostgreSQL, as usual elsewhere.
 
-    A build that was interrupted leaves an invalid index behind, so what has the index's name is removed first. The
-    migration needs `atomic = False`, because PostgreSQL builds no index concurrently inside a transaction.
+    An interrupted build leaves an invalid index, so an index of the same name is removed first. The migration needs
+    `atomic = False`, because PostgreSQL builds no index concurrently inside a transaction.
     """
 
     atomic = False
@@ -68,7 +68,7 @@ class AddIndexConcurrently(migrations.AddIndex):
     def database_backwards(
         self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
     ) -> None:
-        """Remove it again."""
+        """Remove the index."""
         if schema_editor.connection.vendor != "postgresql":
             super().database_backwards(app_label, schema_editor, from_state, to_state)
             return
@@ -78,7 +78,7 @@ class AddIndexConcurrently(migrations.AddIndex):
 
 
 class RemoveIndexConcurrently(migrations.RemoveIndex):
-    """Remove an index of a table that is in use: concurrently on PostgreSQL, so that nobody waits; as usual elsewhere.
+    """Remove an index of a table in use: concurrently on PostgreSQL, so that no query waits; as usual elsewhere.
 
     The migration needs `atomic = False`.
     """
@@ -100,7 +100,7 @@ class RemoveIndexConcurrently(migrations.RemoveIndex):
     def database_backwards(
         self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
     ) -> None:
-        """Build it again."""
+        """Build the index again."""
         if schema_editor.connection.vendor != "postgresql":
             super().database_backwards(app_label, schema_editor, from_state, to_state)
             return

@@ -1,8 +1,8 @@
-"""What a verb raises when it will not do as asked, with words for people.
+"""Exceptions that actions raise, with messages for people.
 
 NotAllowed    the job is refused; `findings` hold the reasons
 NotPermitted  this person may not do this to this job
-Unexpected    a fault of ours ended a poll of Vertex AI; its words are for people, the log has the rest
+Unexpected    a fault of Trainboard ended a poll; the message is for people, the log has the details
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from jobs.vertex import VertexError
 
 
 class NotAllowed(Exception):
-    """The job is refused. `findings` are all of its assessment, and at least one is an error."""
+    """The job is refused. `findings` are all findings of its assessment, at least one of them an error."""
 
     def __init__(self, findings: Sequence[Finding]) -> None:
         super().__init__("; ".join(finding.message for finding in findings))
@@ -21,18 +21,18 @@ class NotAllowed(Exception):
 
     @property
     def errors(self) -> str:
-        """The messages of the findings that are errors, a `Text`."""
+        """The messages of the errors among the findings, as a `Text`."""
         return joined(
             *(finding.message for finding in self.findings if finding.severity is Severity.ERROR), between="; "
         )
 
 
 class NotPermitted(Exception):
-    """This person may not do this; the message states why and who may."""
+    """This person may not do this; the message gives the reason and who may."""
 
 
 class Unexpected(VertexError):
-    """A look ended with an error that nobody foresaw; `claims.release_failed` lets its place back off."""
+    """A poll ended with an unforeseen error; `claims.release_failed` schedules the next try of its poll target."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(

@@ -1,7 +1,7 @@
-"""What follows when a job gets no capacity or is stopped by Vertex AI: further attempts, in their order. Pure.
+"""Fallback plans: the further attempts of a request whose job gets no capacity or is stopped by Vertex AI. Pure.
 
-The first attempt is the job as it was requested. Each further one is the same job under another strategy or in another
-region, or the same once more.
+The first attempt is the job as requested. Each further attempt is the same job, unchanged or with another strategy or
+region.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,21 +15,21 @@ from jobs.strategies import STRATEGIES
 from jobs.texts import translatable as _
 
 MAX_FURTHER = 4
-"""Further attempts of one request, so that it makes five jobs at most."""
+"""Further attempts of one request, so a request makes at most five jobs."""
 MAX_WAIT_HOURS = 24 * 14
 SAME = ""
-"""The strategy, or the region, of the request."""
+"""The strategy or region of the request."""
 FREE_STRATEGIES = ("spot", "flex_start", "standard")
-"""Strategies that a job can change to without naming a reservation or a resource."""
+"""Strategies that need no reservation and no persistent resource."""
 
 
 class Reason(StrEnum):
-    """Why an attempt ended, as far as another one can follow; the values are stored."""
+    """Why an attempt ended, as far as another attempt can help; the values are stored."""
 
     CAPACITY = "capacity"
-    """It did not run: no machines, no quota, or it waited longer than the request allows."""
+    """It did not run: no capacity, no quota, or it waited longer than the request allows."""
     PREEMPTED = "preempted"
-    """It ran and lost its machines more often than Vertex AI restarts such a job."""
+    """It ran and was preempted more often than Vertex AI restarts such a job."""
     INTERNAL = "internal"
     """Vertex AI failed."""
 
@@ -47,12 +47,12 @@ CAUSES = {
     "internal": Reason.INTERNAL,
     "unavailable": Reason.INTERNAL,
 }
-"""Causes of `jobs.diagnosis` that another attempt can help against; the others are the program's or the request's."""
+"""Causes of `jobs.diagnosis` that another attempt can help with. Other causes lie in the program or the request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One further attempt: its strategy and region, each SAME for that of the request."""
+    """One further attempt: a strategy and a region; SAME means that of the request."""
 
     strategy: str = SAME
     region: str = SAME
@@ -62,8 +62,8 @@ class Step:
 class Plan:
     """The further attempts of a request.
 
-    `reasons` are those on which the next attempt is made. An attempt that has waited `wait_hours` for its first run is
-    cancelled, where another can follow; None: it may wait without end. All attempts together cost at most `max_usd`.
+    `reasons` are the reasons that start the next attempt. An attempt that has waited `wait_hours` for its first run is
+    cancelled if another can follow; None means no limit. All attempts together cost at most `max_usd`.
     """
 
     steps: tuple[Step, ...]
@@ -73,16 +73,16 @@ class Plan:
 
     @property
     def size(self) -> int:
-        """How many attempts there are at most, the first included."""
+        """The number of attempts, the first included."""
         return len(self.steps) + 1
 
     def cap(self, cap_usd: Decimal | None, spent_usd: Decimal = Decimal(0)) -> Decimal | None:
-        """Return the cap of an attempt after others have cost `spent_usd`; `cap_usd` is the request's own."""
+        """Return the cap of an attempt after others have cost `spent_usd`; `cap_usd` is the cap of the request."""
         left = None if self.max_usd is None else self.max_usd - spent_usd
         return min((usd for usd in (cap_usd, left) if usd is not None), default=None)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the plan as JSON."""
         return {
             "steps": [{"strategy": step.strategy, "region": step.region} for step in self.steps],
             "reasons": sorted(self.reasons),
@@ -92,7 +92,7 @@ class Plan:
 
 
 def plan_of(kept: Mapping[str, Any]) -> Plan:
-    """Return the plan that `Plan.as_dict` wrote."""
+    """Return the plan from the JSON of `Plan.as_dict`."""
     return Plan(
         tuple(Step(each["strategy"], each["region"]) for each in kept["steps"]),
         frozenset(map(Reason, kept["reasons"])),
@@ -102,7 +102,7 @@ def plan_of(kept: Mapping[str, Any]) -> Plan:
 
 
 def problems_of(plan: Plan) -> list[str]:
-    """Return what is wrong with a plan, in sentences; nothing where it can be kept."""
+    """Return sentences with what is wrong with a plan; empty if it is valid."""
     found: list[str] = []
     if not 0 < len(plan.steps) <= MAX_FURTHER:
         found.append(_("A request has one to %(limit)s further attempts.", limit=MAX_FURTHER))
@@ -125,20 +125,20 @@ def problems_of(plan: Plan) -> list[str]:
 
 
 def apply(submission: Submission, step: Step) -> Submission:
-    """Return the job as a further attempt asks for it; `submission` is that of the first attempt."""
+    """Return the job of a further attempt; `submission` is the first attempt."""
     changed = STRATEGIES[step.strategy].apply(submission) if step.strategy else submission
     return replace(changed, region=step.region) if step.region else changed
 
 
 def attempts_of(submission: Submission, plan: Plan) -> list[Submission]:
-    """Return the job of each attempt, in their order."""
+    """Return the job of each attempt, in order."""
     return [submission, *(apply(submission, step) for step in plan.steps)]
 
 
 def worst_case(most: Sequence[Decimal | None], plan: Plan) -> Decimal | None:
-    """Return the most that all attempts may cost, from the most of each; None where that is not known.
+    """Return the most that all attempts may cost, from the most of each; None if that is not known.
 
-    Every attempt may run nearly to its end before it is preempted, so the dearest way is all of them.
+    Every attempt may run almost to its end before it is preempted, so the worst case is the sum.
     """
     if any(usd is None for usd in most):
         return plan.max_usd
@@ -147,7 +147,10 @@ def worst_case(most: Sequence[Decimal | None], plan: Plan) -> Decimal | None:
 
 
 def path_words(strategy: str, region: str, plan: Plan) -> str:
-    """Return the attempts in a line, "Spot → Standard → Standard · europe-west4"; `strategy` is that of the first."""
+    """Return the attempts in one line, such as "Spot → Standard → Standard · europe-west4".
+
+    `strategy` is that of the first attempt.
+    """
     words = []
     for step in (Step(strategy, region), *plan.steps):
         key = step.strategy or strategy
@@ -157,9 +160,9 @@ def path_words(strategy: str, region: str, plan: Plan) -> str:
 
 
 def reason_of(cause: str, *, has_run: bool) -> Reason | None:
-    """Return why another attempt can help, from the cause of a diagnosis; None where it cannot.
+    """Return the reason for another attempt, from the cause of a diagnosis; None if another attempt cannot help.
 
-    A Spot job that never ran and has used its restarts found no machines each time.
+    A Spot job that never ran and has used its restarts found no capacity each time.
     """
     found = CAUSES.get(cause)
     if found is Reason.PREEMPTED and not has_run:

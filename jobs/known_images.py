@@ -1,7 +1,7 @@
-"""What is known of the container images that a form names; what nobody knows yet is asked by a worker.
+"""Cached facts about the container images that a form names. A worker looks up unknown ones.
 
-A page never waits for Artifact Registry: it shows what is kept and has the rest asked, as the account that calls for
-the team are made as. So much is asked once and then kept: `FRESH`.
+A page never waits for Artifact Registry. It shows what is stored and asks a worker for the rest; the worker calls as
+the service account of the team. An answer is reused for the time in `FRESH`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,32 +19,32 @@ FRESH = {
     ImageStatus.NO_REPOSITORY: timedelta(minutes=1),
     ImageStatus.UNKNOWN: timedelta(minutes=5),
 }
-"""How long an answer is not asked for again; a person who reads that an image is missing pushes it and looks again."""
+"""How long an answer is reused. A missing image is checked again soon, because people push it and look again."""
 MAX_AGE = timedelta(days=1)
 """Older answers are not shown."""
 PATIENCE = timedelta(seconds=30)
-"""How long an answer is waited for; a question without one is asked again after this time."""
+"""How long to wait for an answer; after this time the image is asked about again."""
 MINUTE = timedelta(minutes=1)
 MAX_ASKED_A_MINUTE = 20
-"""Names of one team: few are typed in a minute, and each takes up to three calls."""
+"""Lookups per team. People type few names a minute, and each takes up to three calls."""
 MAX_KEPT = 200
-"""Readings of one team; those that were asked for longest ago make room."""
+"""Stored readings per team; the ones asked about longest ago are deleted first."""
 KEPT = timedelta(days=30)
 LOOKED_UP_EVERY = 2
-"""Seconds for which a process keeps what it has read, as a form is assessed anew at almost every key."""
+"""Seconds for which a process caches readings, since a form is assessed at almost every key press."""
 
 
 class Known(NamedTuple):
-    """What is known of images, by name; a state without a status is waited for. `is_asked`: a worker has work to do."""
+    """What is known of images, by name; a state without a status is pending. `is_asked`: a worker has lookups to do."""
 
     states: Mapping[str, ImageState] = {}
     is_asked: bool = False
 
 
 def known_images(team: Team, names: Iterable[str], *, now: datetime) -> Known:
-    """Return what is known of those images that can be asked about, and have asked what is not; one query if all is.
+    """Return what is known of the images that can be looked up, and ask a worker for the rest.
 
-    Images that could not be asked about, or not lately enough, are left out.
+    This takes one query if all are known. Images that could not be looked up, or not recently enough, are left out.
     """
     wanted = {name for name in names if is_storable(name) and registry_image(name) is not None}
     if not wanted:
@@ -58,7 +58,7 @@ def known_images(team: Team, names: Iterable[str], *, now: datetime) -> Known:
 
 
 def forget() -> None:
-    """Read what is known anew; for whoever has written an answer."""
+    """Discard cached readings; call it after writing an answer."""
     _readings.forget_changed()
 
 
@@ -71,7 +71,7 @@ _readings: Recent[tuple[int, str, frozenset[str]], list[ImageReading]] = Recent(
 
 
 def _ask(team: Team, names: Iterable[str], rows: Mapping[str, ImageReading], now: datetime) -> list[ImageReading]:
-    """Have images asked about, as far as the team may and has not asked about many; return their rows."""
+    """Request lookups that the team may make, within its rate limit, and return their rows."""
     kept = ImageReading.objects.filter(team=team)
     room = MAX_ASKED_A_MINUTE - kept.filter(asked_at__gt=now - MINUTE).count()
     waiting = [
@@ -95,10 +95,10 @@ def _ask(team: Team, names: Iterable[str], rows: Mapping[str, ImageReading], now
 
 
 def _may_ask(team: Team, name: str) -> bool:
-    """Return whether an image may be asked about for a team.
+    """Return whether an image may be looked up for a team.
 
-    The team's own account sees what it was granted. Trainboard's sees what every team granted it, so it is not asked
-    about an image in a project of other teams only.
+    A team's own service account sees only what it was granted. Trainboard's account sees what every team granted it, so
+    it does not look up an image in a project of other teams.
     """
     image = registry_image(name)
     assert image is not None

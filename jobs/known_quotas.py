@@ -1,4 +1,4 @@
-"""What is known of the quotas of a project and region, as an assessment is given it."""
+"""Known quotas of a project and region, for assessments."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -8,17 +8,17 @@ from jobs.cost import QuotaState
 from jobs.models import QuotaReading
 
 MAX_AGE = timedelta(days=1)
-"""Older readings are not shown: they may be outdated."""
+"""Older readings are not shown because they may be outdated."""
 
 
 def recent_quotas(project: str, region: str, *, now: datetime) -> Mapping[str, QuotaState]:
-    """Return the quotas of a region by metric, as they were known ten seconds ago at most; at most one query."""
+    """Return the quotas of a region by metric, cached for ten seconds; at most one query."""
     return _recent.get((project, region), now)
 
 
 def load_quotas(project: str, region: str, *, now: datetime) -> Mapping[str, QuotaState]:
-    """Return the quotas of a region by metric: its own limits before those that hold for every region."""
-    if "\x00" in project + region:  # as somebody may type it; no column holds one
+    """Return the quotas of a region by metric: the region's own limits replace those for every region."""
+    if "\x00" in project + region:  # a person may type it; no column can hold it
         return {}
     rows = QuotaReading.objects.filter(project=project, region__in=["", region], read_at__gte=now - MAX_AGE)
     columns = ("metric", "limit", "used", "quota_id", "read_at")
@@ -26,7 +26,7 @@ def load_quotas(project: str, region: str, *, now: datetime) -> Mapping[str, Quo
 
 
 def forget() -> None:
-    """Read anew at the next question, for quotas were recorded by one query."""
+    """Discard cached quotas; call it after recording quotas by a query."""
     _recent.forget_changed()
 
 

@@ -1,4 +1,4 @@
-"""How Django's admin lists a table with millions of rows: it counts to a bound, and searches by indexed keys."""
+"""Django's admin for tables with millions of rows: a bounded count, and a search by indexed keys."""
 
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
 
 MAX_LISTED = 10_000
-"""Rows that the admin counts and leads through, the newest; the pages of the site lead to every job."""
+"""Rows that the admin counts and pages through, the newest first; the site's own pages reach every job."""
 
 if TYPE_CHECKING:  # Django's admin classes take type arguments in their stubs only
     Rows = admin.ModelAdmin[Model]
@@ -26,7 +26,7 @@ class BoundedPaginator(Pages):
 
     @cached_property
     def count(self) -> int:
-        """Return how many rows there are, at most MAX_LISTED; reads no more of them."""
+        """Return the number of rows, at most MAX_LISTED; it reads no more rows than that."""
         return self.object_list[:MAX_LISTED].count()
 
 
@@ -35,12 +35,12 @@ class LargeTableAdmin(Rows):
 
     paginator = BoundedPaginator
     show_full_result_count = False
-    search_fields = ["pk"]  # which makes the admin show the search box
+    search_fields = ["pk"]  # makes the admin show the search box
     search_help_text = (
         "The id of a job or its whole name at Vertex AI. The newest 10,000 rows are listed; History finds every job."
     )
     job_column = ""
-    """The lookup that leads to the job, with its underscores; "" where the row is the job."""
+    """The lookup from a row to its job, underscores included; "" if the row is the job."""
 
     def get_search_results(
         self,
@@ -48,7 +48,7 @@ class LargeTableAdmin(Rows):
         queryset: QuerySet[Model],
         search_term: str,
     ) -> tuple[QuerySet[Model], bool]:
-        """Return the rows of the job whose id or name at Vertex AI was typed, and that none is among them twice."""
+        """Return the rows of the job with the typed id or name at Vertex AI, and False: no row appears twice."""
         text = search_term.strip()
         if not text:
             return queryset, False

@@ -1,4 +1,4 @@
-"""What is being worked for right now: the request, person, job and task that a line of the log belongs to."""
+"""The request, user, job and task that log lines belong to."""
 
 import re
 import uuid
@@ -14,13 +14,13 @@ _bound: ContextVar[Mapping[str, str]] = ContextVar("bound", default=MappingProxy
 
 
 def bound() -> Mapping[str, str]:
-    """Return what is known now, by the names in `FIELDS`."""
+    """Return the current fields, by the names in `FIELDS`."""
     return _bound.get()
 
 
 @contextmanager
 def bind(**fields: object) -> Iterator[None]:
-    """Let lines of the log inside the block carry `fields` (names in `FIELDS`); empty values change nothing."""
+    """Add `fields` (names in `FIELDS`) to log lines inside the block; empty values change nothing."""
     token = _bound.set({**_bound.get(), **{name: str(value) for name, value in fields.items() if value}})
     try:
         yield
@@ -29,11 +29,11 @@ def bind(**fields: object) -> Iterator[None]:
 
 
 def request_id_from(given: str, traceparent: str) -> str:
-    """Return the id for a request: `given` where it is well-formed, the trace's id, or a new one.
+    """Return the id of a request: `given` if it is well-formed, else the trace's id, else a new one.
 
-    Well-formed: 8 to 64 letters, digits, dots, hyphens and underscores, so that no line of a log can be forged.
-    `traceparent` is read as W3C Trace Context writes it (https://www.w3.org/TR/trace-context/, read 2026-11-23), where
-    a trace id of zeros is invalid.
+    A well-formed id has 8 to 64 letters, digits, dots, hyphens and underscores, so it cannot forge a log line.
+    `traceparent` follows W3C Trace Context (https://www.w3.org/TR/trace-context/, read 2026-11-23), in which a trace id
+    of zeros is invalid.
     """
     if _WELL_FORMED.fullmatch(given):
         return given

@@ -1,10 +1,10 @@
-"""Writes a message in the same transaction as its event, so that it is never lost, nor sent for what was rolled back.
+"""Write a message in the same transaction as its event, so that it is never lost, nor sent after a rollback.
 
-A cursor over the events would be cheaper by one INSERT, but numbers of events are given before their transactions
-commit: a reader that has passed number 12 would never see number 11 if that commits later, and only PostgreSQL could
-know how long to wait for it. Here the event and its message commit together, and `routed_at` shows what is still to be
-done, whatever order rows appear in. It costs one INSERT for about three events of a job: at 300 submissions a minute,
-15 a second. Who gets a message is decided later by `jobs.messages.route`, outside of the job's transaction.
+A cursor over the events would save one INSERT, but events get their numbers before their transactions commit. A reader
+that has passed number 12 would never see number 11 if that commits later, and only PostgreSQL could know how long to
+wait. Here the event and its message commit together, and `routed_at` marks what is done, in whatever order rows appear.
+The cost is one INSERT for about three events of a job: 15 a second at 300 submissions a minute. `jobs.messages.route`
+decides the recipients later, outside the job's transaction.
 """
 
 from datetime import datetime
@@ -34,9 +34,9 @@ EVENTS = {
     JobEvent.Kind.CHANGED: Kind.CHANGE_PROPOSED,
     JobEvent.Kind.FALLBACK: Kind.FALLBACK,
 }
-"""Events without a change of state that make a message. The source of another kind of message is a line here."""
+"""Events that make a message without a change of state. To add a kind of message, add a line here."""
 APPROVAL_EXPIRED = "approval_expired"
-"""The reason of the event with which a request that nobody answered ends (`jobs.upkeep.approvals`)."""
+"""Reason of the event that ends a request nobody answered (`jobs.upkeep.approvals`)."""
 FOR_ALL_OF_A_SWEEP = frozenset(
     {
         Kind.APPROVAL_NEEDED,
@@ -47,7 +47,7 @@ FOR_ALL_OF_A_SWEEP = frozenset(
         Kind.REJECTED,
     }
 )
-"""Sent once for jobs that are requested and decided about together."""
+"""Sent once for jobs that are requested and decided on together."""
 
 
 def record_event(event: JobEvent, job: Job) -> None:
@@ -59,7 +59,7 @@ def record_event(event: JobEvent, job: Job) -> None:
     key = f"{kind}:sweep:{job.sweep}:{event.occurred_at.isoformat()}" if together else f"event:{event.pk}"
     message = _message(kind, job.team_id, key, event.occurred_at, event.recorded_at)
     message.job, message.event, message.actor_id = job, event, event.actor_id
-    if kind == Kind.CANCELLED:  # Vertex AI ended it, and whoever asked for that needs no message
+    if kind == Kind.CANCELLED:  # the person who requested the cancellation needs no message
         asked = JobEvent.objects.filter(job=event.job_id, kind=JobEvent.Kind.CANCEL_REQUESTED).order_by("-id")
         message.actor_id = asked.values_list("actor", flat=True).first()
     Message.objects.bulk_create([message], ignore_conflicts=True)
@@ -74,10 +74,10 @@ def announce(
     job: Job | None = None,
     detail: dict[str, Any] | None = None,
 ) -> bool:
-    """Write a message that belongs to no event; return False when `once_key` was announced before.
+    """Write a message without an event; return False if `once_key` was announced before.
 
-    `detail` is JSON: {"text": one sentence, "next": what to do}, and a kind may define more. Of these two "words" keeps
-    what they were made of, so that whoever reads them can have them translated (`Message.words`).
+    `detail` is JSON: {"text": one sentence, "next": what to do}; a kind may define more. The field "words" keeps the
+    message ids and values of these two, so that they can be translated for each reader (`Message.words`).
     """
     if Message.objects.filter(once_key=once_key).exists():
         return False
@@ -90,9 +90,9 @@ def announce(
 
 
 def kind_of(event: JobEvent, job: Job) -> Message.Kind | None:
-    """Return the message about an event, None for most; `job` is the row before the event.
+    """Return the kind of message for an event, or None; `job` is the row before the event.
 
-    A job that was allowed at once, or that was adopted in whatever state it had, is no news.
+    A job that was allowed without approval, or adopted, makes no message.
     """
     if event.kind != JobEvent.Kind.STATE:
         of_one_replica = event.kind == JobEvent.Kind.RESTARTED and event.detail.get("replica")

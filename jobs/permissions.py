@@ -1,4 +1,4 @@
-"""Who may do what: roles in a team, admins of the site, and jobs that are only watched."""
+"""Permissions: roles in a team, site admins, and adopted jobs that are read only."""
 
 from django.contrib.auth.models import User
 from django.utils.translation import gettext as _
@@ -7,11 +7,11 @@ from jobs.errors import NotPermitted
 from jobs.models import Job, Membership, Role, Team
 
 REQUESTING = frozenset({Role.ENGINEER, Role.APPROVER, Role.LEAD})
-"""Roles that request jobs, and change what a team keeps for that."""
+"""Roles that may request jobs and edit what a team stores for requests."""
 
 
 def role_of(by: User, *, team_id: int) -> str | None:
-    """Return a person's role in a team, None for who is no member or deactivated; a superuser is a lead everywhere."""
+    """Return a person's role in a team; None if deactivated or no member. A superuser is a lead of every team."""
     if by.is_superuser:
         return Role.LEAD if User.objects.filter(pk=by.pk, is_active=True).exists() else None
     rows = Membership.objects.filter(team=team_id, user=by, user__is_active=True)
@@ -19,7 +19,7 @@ def role_of(by: User, *, team_id: int) -> str | None:
 
 
 def is_lead(by: User, *, team_id: int) -> bool:
-    """Return whether a person leads a team."""
+    """Return whether a person is a lead of a team."""
     return role_of(by, team_id=team_id) == Role.LEAD
 
 

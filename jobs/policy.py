@@ -1,6 +1,6 @@
-"""What a team's policy makes of a job by the rules that match it: values that it sets, errors, and who approves. Pure.
+"""Apply the matching rules of a team's policy to a job: set values, find errors, and decide who approves. Pure.
 
-A job that no rule decides about is allowed. `jobs.assessment` alone calls this, and the test of a policy on past jobs.
+A job that no rule decides on is allowed. Only `jobs.assessment` and the test of a policy on past jobs call this.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,23 +18,23 @@ from jobs.texts import translatable as _
 
 SOURCE = "policy of the team"
 SETS = "policy_sets_"
-"""What the code of a finding begins with that is about a value that policy sets, or that differs from it."""
+"""Prefix of the codes of findings about a value that the policy sets, or that differs from it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What policy decides about a job: findings, the deciding rule with its number, counted from 1, and the figures."""
+    """The policy's decision about a job: findings, the deciding rule and its number, counted from 1, and the facts."""
 
     findings: tuple[Finding, ...]
     rule: Rule | None
     number: int
     facts: Facts
     limit_usd: Decimal | None
-    """The least amount over which a rule asks about a job like this, None where none does."""
+    """The lowest amount above which a rule asks about a job like this; None if no rule asks by cost."""
     version: int = 0
 
     def as_dict(self) -> dict[str, Any]:
-        """Return JSON, as the event and the approval of a job keep it."""
+        """Return the decision as JSON, the form stored with the event and the approval of a job."""
         rule = self.rule
         needs: dict[str, Any] | None = None
         if rule is not None and rule.outcome == "ask":
@@ -51,7 +51,7 @@ class Decision:
 
 
 def decide(submission: Submission, matched: Matched) -> Decision:
-    """Return what policy decides about a submission; of a sweep, of all its jobs together."""
+    """Return the policy's decision about a submission; for a sweep, about all its jobs together."""
     found = [
         finding
         for number, rule in matched.rules
@@ -71,7 +71,7 @@ def decide(submission: Submission, matched: Matched) -> Decision:
 
 
 def _where(matched: Matched, number: int) -> str:
-    """Return where a rule stands; "" in a policy that was never saved as rules."""
+    """Return the version and number of a rule for a message; "" if the policy was never saved as rules."""
     if not matched.version:
         return ""
     return _("(Policy %(version)s, rule %(number)s.)", version=matched.version, number=number)
@@ -117,7 +117,7 @@ class Filled:
 
 @dataclass(frozen=True, slots=True)
 class _Value:
-    """One value that a rule sets: as the job has it, None where it lacks it, and what makes a job that has it."""
+    """One value that a rule sets, what the job has (None if it has none), and a function that sets it."""
 
     code: str
     name: str
@@ -128,9 +128,9 @@ class _Value:
 
 
 def fill(submission: Submission, matched: Matched) -> Filled:
-    """Return the submission with what the rules set, from top to bottom: the first that sets a value counts.
+    """Return the submission with the values that rules set, from top to bottom; the first rule that sets a value wins.
 
-    A job that has another value keeps it, as a person typed it; where the rule forbids that, that is an error.
+    A value that the job has already is kept, because a person typed it. If the rule does not allow it, it is an error.
     """
     filled, findings = submission, list[Finding]()
     for number, rule in matched.rules:
@@ -148,7 +148,7 @@ def fill(submission: Submission, matched: Matched) -> Filled:
 
 
 def _values(rule: Rule, submission: Submission) -> Iterator[_Value]:
-    """Yield what a rule sets, with what the submission has in its place."""
+    """Yield each value that a rule sets, with what the submission has."""
     job, spec, path = submission.job, submission.job_spec, submission.spec_field
     for pair in rule.set_labels:
         key, wanted = pair.split("=", 1)
@@ -186,7 +186,7 @@ def _values(rule: Rule, submission: Submission) -> Iterator[_Value]:
 
 
 def _with_label(key: str, value: str) -> Callable[[Submission], Submission]:
-    # A function of its own: lambdas that are made in the loop over the labels would all hold the last one.
+    # A separate function, because lambdas made in the loop over the labels would all use the last label.
     return lambda old: replace(old, job=old.job.but(labels={**old.job.labels, key: value}))
 
 

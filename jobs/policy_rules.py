@@ -1,7 +1,7 @@
-"""The rules of a team's policy as values, what they read of a job, and which of them match it. Pure.
+"""The rules of a team's policy, the facts that they read of a job, and the rules that match it. Pure.
 
-A policy is a list of rules, read from top to bottom: the first that allows, asks or refuses decides; each that requires
-or sets something counts wherever it stands. `jobs.policy` decides what follows for a job.
+A policy is a list of rules, read from top to bottom. The first rule that allows, asks or refuses decides. Every
+matching rule that requires or sets something applies. `jobs.policy` derives the decision.
 """
 
 from collections.abc import Sequence
@@ -19,33 +19,32 @@ from jobs.strategies import strategy_of
 
 MAX_RULES = 30
 MAX_GROUPS = 5
-"""Groups of approvers that one rule asks."""
+"""Groups of approvers that one rule may ask."""
 MAX_USD = Decimal(10) ** 10
 Usd = Annotated[Decimal, Field(ge=0, lt=MAX_USD, allow_inf_nan=False)]
 Words = tuple[Annotated[str, Field(min_length=1, max_length=200)], ...]
 LABEL = r"^[a-z][a-z0-9_-]{0,62}=[a-z0-9_-]{0,63}$"
-"""A label that a rule sets; https://cloud.google.com/vertex-ai/docs/general/labels allows further letters."""
+"""A label that a rule sets; https://cloud.google.com/vertex-ai/docs/general/labels allows more letters."""
 Basis = Literal["low", "expected", "high", "most"]
 
 
 class Approvers(BaseModel):
-    """A group of approvers: so many of the people with a role, or of those the ones that are named."""
+    """A group of approvers: a number of approvals by people with a role, or by people named."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     approvals: Annotated[int, Field(ge=1, le=10)] = 1
     role: Literal["approver", "lead"] = "approver"
     approvers: Words = ()
-    """Names of the people who may decide; empty: everybody with the role."""
+    """Names of the people who may approve; empty: everybody with the role."""
 
 
 class Rule(Approvers):
-    """One rule. Every condition that is given has to hold; a rule without conditions matches every job.
+    """One rule. It matches a job if all its conditions hold; a rule without conditions matches every job.
 
-    `outcome`: "allow", "ask" and "refuse" decide, of which the first rule that matches counts. "require" refuses a
-    job that lacks what the rule requires, "set" gives a job what it lacks; both decide nothing else. Amounts are USD,
-    those of all jobs of a sweep together; `hours_over` is the run time of one run. A rule is itself the first
-    group of approvers that it asks.
+    `outcome`: the first matching rule with "allow", "ask" or "refuse" decides. "require" refuses a job that lacks what
+    the rule requires, and "set" adds what a job lacks; neither decides anything else. Amounts are USD, of all jobs of a
+    sweep together; `hours_over` is the run time of one run. A rule is itself the first group of approvers that it asks.
     """
 
     outcome: Literal["allow", "ask", "refuse", "require", "set"]
@@ -58,18 +57,18 @@ class Rule(Approvers):
     kinds: Words = ()
     regions: Words = ()
     in_other_regions: bool = False
-    """Whether it matches every region but `regions`."""
+    """Whether the rule matches every region except `regions`."""
     hours_over: Annotated[Decimal, Field(ge=0, lt=10**6, allow_inf_nan=False)] | None = None
     budget_left_under: Usd | None = None
-    """Whether a budget that the job counts against has less left than this once the job has cost its most."""
+    """The rule matches if a budget of the job has less than this left after the job's highest cost."""
     labels: Words = ()
-    """Each is `key` or `key=value`; one of them is enough."""
+    """Each is `key` or `key=value`; a job needs one of them."""
     submitters: Words = ()
-    """Names under which people sign in; one of them is enough."""
+    """User names; one of them has to match."""
     further: Annotated[tuple[Approvers, ...], Field(max_length=MAX_GROUPS - 1)] = ()
-    """Groups that have to approve as well."""
+    """Further groups that have to approve."""
     require_labels: Words = ()
-    """Keys that the job has to carry."""
+    """Label keys that the job must have."""
     require_service_account: bool = False
     require_network: bool = False
     require_encryption: bool = False
@@ -81,13 +80,13 @@ class Rule(Approvers):
     set_encryption_key: Annotated[str, Field(max_length=300)] = ""
     set_timeout_hours: Annotated[Decimal, Field(gt=0, lt=10**5, allow_inf_nan=False)] | None = None
     must: bool = False
-    """Whether a job is refused that has another value than the one that the rule sets."""
+    """Whether a job with another value than the rule sets is refused."""
     words: Annotated[str, Field(max_length=500)] = ""
-    """What the requester reads."""
+    """A message for the requester."""
 
     @property
     def groups(self) -> tuple[Approvers, ...]:
-        """All groups of approvers that it asks, at least one."""
+        """All groups of approvers that the rule asks, at least one."""
         return (self, *self.further)
 
 
@@ -96,21 +95,21 @@ RULES: TypeAdapter[tuple[Rule, ...]] = TypeAdapter(Annotated[tuple[Rule, ...], F
 
 @dataclass(frozen=True, slots=True)
 class PolicyRules:
-    """The policy of a team: its rules in their order, and what it holds beside them."""
+    """A team's policy: its rules in order, and its other settings."""
 
     rules: tuple[Rule, ...]
     version: int = 0
-    """0: they were never saved as rules."""
+    """0: the policy was never saved as rules."""
     drift_percent: int = 0
-    """By how much the cost may rise after an approval before the job is asked about again."""
+    """Percent by which the cost may rise after an approval before a new one is needed."""
     cancels_at_cap: bool = True
-    """Whether a job is cancelled when it has cost its cap; else people get a message only."""
+    """Whether a job is cancelled when its cost reaches its cap; if not, people only get a message."""
 
 
 def rules_of_limits(
     ask_over_usd: Decimal, refuse_over_usd: Decimal | None = None, regions: Sequence[str] = ()
 ) -> tuple[Rule, ...]:
-    """Return the rules of a policy that was never saved as rules: two amounts and regions; empty: every region."""
+    """Return the rules of a policy never saved as rules: two amounts and regions; no regions means all."""
     rules = [Rule(outcome="refuse", regions=tuple(regions), in_other_regions=True)] if regions else []
     if refuse_over_usd is not None:
         rules.append(Rule(outcome="refuse", cost_over=refuse_over_usd))
@@ -119,7 +118,7 @@ def rules_of_limits(
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What rules read of one job, or of the jobs of a sweep together. USD is None where it is not known."""
+    """The facts that rules read of one job, or of all jobs of a sweep. An unknown amount in USD is None."""
 
     low: Decimal | None
     expected: Decimal | None
@@ -134,11 +133,12 @@ class Facts:
     labels: dict[str, str]
     submitter: str
     budget_left: Decimal | None = None
-    """The least that a budget has left after the job, None where it counts against none or its most is not known."""
+    """The least that any of the job's budgets has left after it; None without a budget or if the job's cost is
+    unknown."""
     has_budget: bool = False
 
     def as_dict(self) -> dict[str, Any]:
-        """Return JSON: amounts as text, the form stored with the decision."""
+        """Return the facts as JSON, with amounts as text; this form is stored with the decision."""
         amounts = {name: getattr(self, name) for name in ("low", "expected", "high", "most")}
         return {f"{name}_usd": None if usd is None else str(usd) for name, usd in amounts.items()} | {
             "gpus": self.gpus,
@@ -154,15 +154,15 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """The rules of a policy that match a job, each with its number, counted from 1, and what they read."""
+    """The rules that match a job, each with its number, counted from 1, and the facts that they read."""
 
     rules: tuple[tuple[int, Rule], ...]
     facts: Facts
     total: Estimate
-    """Of all `jobs` together."""
+    """The estimate for all `jobs` together."""
     jobs: int
     limit_usd: Decimal | None
-    """The least amount over which a rule asks about a job like this, None where none does."""
+    """The lowest amount above which a rule asks about a job like this; None if no rule asks by cost."""
     version: int
 
 
@@ -175,12 +175,12 @@ def match_rules(
     submitter: str = "",
     budgets: Sequence[BudgetLeft] = (),
 ) -> Matched:
-    """Return the rules that match a job, or a sweep's `jobs` together; `estimate` is that of one of them."""
+    """Return the rules that match a job, or the `jobs` of a sweep together; `estimate` is for one of them."""
     total = estimate.times(jobs)
     facts = _facts(submission, total, jobs, submitter, budgets)
     numbered = enumerate(policy.rules, 1)
     matching = tuple((number, rule) for number, rule in numbered if _matches(rule, facts))
-    # The least amount over which a rule would ask about this job if it cost as much.
+    # The lowest amount above which a rule would ask about this job at that cost.
     asking = ((rule, rule.cost_over) for rule in policy.rules if rule.outcome == "ask" and rule.cost_over is not None)
     at_any_cost = {"cost_over": None, "cost_unknown": False}
     limit = min((usd for rule, usd in asking if _matches(rule.model_copy(update=at_any_cost), facts)), default=None)
@@ -228,7 +228,7 @@ def _cost_matches(rule: Rule, facts: Facts) -> bool:
 
 
 def _is_over(basis: Basis, usd: Decimal, facts: Facts) -> bool:
-    """Return whether an amount of a job is surely more than `usd`; one that is unknown is at least what is known."""
+    """Return whether an amount is certainly above `usd`; an unknown amount is at least every known lower one."""
     order = ("low", "expected", "high", "most")
     known = [getattr(facts, name) for name in order[: order.index(basis) + 1]]
     return any(amount is not None and amount > usd for amount in (known if known[-1] is None else known[-1:]))

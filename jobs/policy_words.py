@@ -1,4 +1,4 @@
-"""How a rule of a team's policy reads, and why it asks about a job or refuses it, in sentences for people. Pure."""
+"""Sentences that describe a rule of a policy, and why it asks about a job or refuses it. Pure."""
 
 from collections.abc import Iterable
 from decimal import Decimal
@@ -11,7 +11,7 @@ from jobs.texts import joined
 from jobs.texts import translatable as _
 
 WHO = {"approvals", "role", "approvers", "further"}
-"""Fields of a rule that name who approves, and do not limit the jobs that it matches."""
+"""Fields of a rule that name the approvers and do not limit the jobs that match."""
 KINDS = {
     "custom_job": _("custom job"),
     "hyperparameter_tuning_job": _("hyperparameter tuning job"),
@@ -130,7 +130,7 @@ def _any(names: Iterable[str]) -> str:
 
 # ---------------------------------------------------------------- about a job
 def explain(rule: Rule, matched: Matched) -> tuple[str, str, str]:
-    """Return the code, the message and the remedy of a finding: why a rule asks about a job, or refuses it."""
+    """Return the code, message and remedy of the finding with which a rule asks about a job or refuses it."""
     estimate, jobs = matched.total, matched.jobs
     conditions = rule.model_dump(exclude_defaults=True).keys() - {"outcome", "words"} - WHO
     if conditions == {"regions", "in_other_regions"} and rule.outcome == "refuse":
@@ -163,13 +163,13 @@ _SHORTER_TIMEOUT = _("Set a shorter timeout, the longest time that a run may rea
 
 
 def _ends_at_timeout(estimate: Estimate) -> bool:
-    """Whether it is the timeout that makes the job dear: the most is what runs cost that last until then."""
+    """Return whether the highest cost of the job comes from runs that last until the timeout."""
     most, expected = estimate.most_usd, estimate.expected_usd
     return most is not None and most == estimate.until_timeout_usd and most != expected
 
 
 def _spends(estimate: Estimate, jobs: int) -> str:
-    """Return what a job, or the jobs of a sweep together, are expected to cost, and at most."""
+    """Return a sentence with the expected and highest cost of a job, or of the jobs of a sweep together."""
     expected, most = estimate.expected_usd, estimate.most_usd
     if expected is None:
         usd = format_usd(most or Decimal(0))

@@ -1,4 +1,4 @@
-"""What the states of a job are called in sentences and lists, in the language of the reader."""
+"""Names of job states in sentences and lists, translated."""
 
 from typing import TYPE_CHECKING
 
@@ -29,4 +29,4 @@ STATE_WORDS: "dict[str, StrPromise]" = {
     JobState.CANCELLED: _("cancelled"),
     JobState.EXPIRED: _("expired"),
 }
-"""A state that Vertex AI invents later is none of these."""
+"""A state that Vertex AI adds later is not in this dictionary."""

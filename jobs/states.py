@@ -1,8 +1,8 @@
-"""The states a job passes through, which of them are ours, and how Vertex AI's words map onto them.
+"""The states of a job, which of them are local, and how Vertex AI's states map to them.
 
-Two owners of truth. *Local* states are ours and move only along `LOCAL_MOVES`. *Remote* states mirror Vertex AI's
-JobState: they are recorded, not argued with, because a poll may miss any number of them. Only two rules bind them:
-a finished job stays finished, and a cancelling job does not go back to waiting or running.
+*Local* states belong to Trainboard and change only along `LOCAL_MOVES`. *Remote* states mirror Vertex AI's JobState.
+They are recorded as reported, because a poll may miss any number of them, with two exceptions: a finished job stays
+finished, and a cancelling job does not go back to waiting or running.
 
 Source: google-cloud-aiplatform 2.7.0, types/job_state.py and types/pipeline_state.py, read 2026-11-21.
 """
@@ -11,14 +11,14 @@ from enum import StrEnum
 
 
 class JobState(StrEnum):
-    """What `Job.state` holds. A remote state unknown to us is stored raw, so the column is wider than this list."""
+    """The values of `Job.state`. An unknown remote state is stored as it is, so the column is wider than this list."""
 
     AWAITING_APPROVAL = "awaiting_approval"
-    """Policy asks a person; nothing was sent to Vertex AI."""
+    """Policy requires an approval; nothing was sent to Vertex AI."""
     APPROVED = "approved"
-    """Allowed, waiting for a worker to submit it."""
+    """Allowed; a worker will submit it."""
     SUBMITTING = "submitting"
-    """A worker has begun to create it; whether Vertex AI has it is not yet certain."""
+    """A worker has begun to create it; it is not yet certain whether Vertex AI has it."""
     REJECTED = "rejected"
     """An approver rejected it."""
     WITHDRAWN = "withdrawn"
@@ -26,11 +26,11 @@ class JobState(StrEnum):
     SUBMIT_FAILED = "submit_failed"
     """Vertex AI refused the request; no remote job exists."""
     LOST = "lost"
-    """Vertex AI stopped knowing it; how it ended was not seen. It goes on if Vertex AI knows it again."""
+    """Vertex AI no longer knows it, so its end was not seen. It continues if Vertex AI knows it again."""
     QUEUED = "queued"
-    """Accepted by Vertex AI, not processed yet; it waits here when training quota is short."""
+    """Accepted by Vertex AI but not processed yet; a job waits here when training quota is short."""
     PENDING = "pending"
-    """Vertex AI prepares machines; some replicas may already run."""
+    """Vertex AI is preparing machines; some replicas may already run."""
     RUNNING = "running"
     """All replicas are available."""
     CANCELLING = "cancelling"
@@ -38,9 +38,9 @@ class JobState(StrEnum):
     PAUSED = "paused"
     """Stopped and resumable; custom jobs have no call for it."""
     UPDATING = "updating"
-    """Only from running, and back to it."""
+    """Entered from running only, and left to running."""
     SUCCEEDED = "succeeded"
-    """The primary replica exited with 0."""
+    """The primary replica exited with code 0."""
     PARTIALLY_SUCCEEDED = "partially_succeeded"
     """Ended with some results missing."""
     FAILED = "failed"
@@ -48,7 +48,7 @@ class JobState(StrEnum):
     CANCELLED = "cancelled"
     """Ended because somebody cancelled it."""
     EXPIRED = "expired"
-    """Ended because it waited or lived too long."""
+    """Ended because it waited or ran too long."""
 
 
 LOCAL = frozenset(
@@ -76,17 +76,17 @@ FINISHED = frozenset(
     }
 )
 NOT_SENT = frozenset({JobState.AWAITING_APPROVAL, JobState.APPROVED, JobState.SUBMITTING})
-"""Requests that Vertex AI has not answered, as far as their row knows."""
+"""Requests without an answer from Vertex AI, as far as the row shows."""
 REMOTE = frozenset(JobState) - LOCAL
-"""The states of Vertex AI that we have words for."""
+"""The states of Vertex AI that have a name here."""
 WAITING = frozenset({JobState.APPROVED, JobState.SUBMITTING, JobState.QUEUED, JobState.PENDING})
-"""Nothing for a person to do; no replica set is complete yet."""
+"""No person has to act; not all replicas run yet."""
 WAITING_AT_VERTEX = frozenset({JobState.QUEUED, JobState.PENDING})
-"""Vertex AI has it and not all its replicas run: before the first time, or again after a restart."""
+"""Vertex AI has it, but not all its replicas run: before the first run or after a restart."""
 RUNNING = frozenset({JobState.RUNNING, JobState.UPDATING, JobState.CANCELLING})
 SUCCESSFUL = frozenset({JobState.SUCCEEDED, JobState.PARTIALLY_SUCCEEDED})
 FAILURES = frozenset({JobState.FAILED, JobState.EXPIRED, JobState.SUBMIT_FAILED, JobState.LOST})
-"""Ended without a result, and nobody wanted that."""
+"""Ended without a result, against the wish of its owner."""
 
 LOCAL_MOVES: dict[str, frozenset[str]] = {
     "": frozenset({JobState.AWAITING_APPROVAL, JobState.APPROVED}),
@@ -96,13 +96,13 @@ LOCAL_MOVES: dict[str, frozenset[str]] = {
     ),
     JobState.SUBMITTING: frozenset({JobState.SUBMIT_FAILED, JobState.WITHDRAWN}),
 }
-"""From each local state, the local states that may follow; our jobs enter remote states from `submitting` only."""
+"""The local states that may follow each local state. Our jobs enter remote states from `submitting` only."""
 
 
 def from_vertex(value: str | int | None) -> str:
-    """Return our name for a JobState or PipelineState as Vertex AI writes it, or the raw text when it is unknown.
+    """Return our name for a JobState or PipelineState of Vertex AI, or its raw text if it is unknown.
 
-    `JOB_STATE_RUNNING` and `PIPELINE_STATE_RUNNING` both become `running`. An absent value is proto3's default,
+    `JOB_STATE_RUNNING` and `PIPELINE_STATE_RUNNING` both become `running`. A missing value is proto3's default,
     JOB_STATE_UNSPECIFIED, which is kept raw.
     """
     raw = str(value) if value is not None else "JOB_STATE_UNSPECIFIED"
@@ -113,12 +113,11 @@ def from_vertex(value: str | int | None) -> str:
 def may_follow(before: str, after: str, *, is_adopted: bool = False) -> bool:
     """Return whether a job in state `before` may enter state `after`.
 
-    A job that was made outside Trainboard and adopted was never in a state of ours: it begins (before = "") in whatever
-    state Vertex AI reports.
+    An adopted job never had a local state: it begins (before = "") in the state that Vertex AI reports.
 
-    Local moves follow `LOCAL_MOVES`. Remote moves are free, except that a finished state never changes and a
-    cancelling job only ends (google-cloud-aiplatform 2.7.0, types/job_state.py, JOB_STATE_CANCELLING). A lost job is
-    one that Vertex AI did not know for a while, so it goes on when Vertex AI knows it again.
+    Local moves follow `LOCAL_MOVES`. Remote moves are free, except that a finished state never changes and a cancelling
+    job only ends (google-cloud-aiplatform 2.7.0, types/job_state.py, JOB_STATE_CANCELLING). A lost job is one that
+    Vertex AI did not know for a while, so it continues when Vertex AI knows it again.
     """
     if before == after or before in FINISHED - {JobState.LOST}:
         return False

@@ -1,6 +1,6 @@
-"""What is due, and the next step of each: a job is claimed, and what its row asks for is done.
+"""Find due rows, and claim each and take its next step.
 
-The database is the queue. Celery's messages only make it fast; `repair` finds what has no next step.
+The database is the queue. Celery's messages only make it faster; `repair` finds rows without a next step.
 """
 
 import logging
@@ -35,16 +35,16 @@ logger = logging.getLogger(__name__)
 Step = Callable[[Job, Ports], None]
 
 AT_ONCE = 500
-"""Rows handed out by one sweep; the next sweep finds the rest."""
+"""Rows that one sweep hands out; the next sweep finds the rest."""
 
 
 def due_jobs(now: datetime) -> list[uuid.UUID]:
-    """Jobs whose next step is due: the oldest of each team, then the second of each, and so on.
+    """Return the jobs whose next step is due: the oldest of each team, then the second of each, and so on.
 
-    So a team that submits a thousand jobs delays another team's first job by one, not by a thousand. Jobs that nobody
-    has tried to send yet take turns with all others: one that may run unseen, or that is to be cancelled while it
-    costs money, does not wait behind a crowd. None where the database belongs to another instance, as a copy of it
-    that is used for staging does.
+    A team that submits a thousand jobs thus delays another team's first job by one, not by a thousand. Jobs that were
+    never sent take turns with all others, so that a job that may run unseen, or that costs money until it is cancelled,
+    does not wait behind many new ones. Return nothing if the database belongs to another instance, as a copy for
+    staging does.
     """
     if installation.is_external():
         return []
@@ -56,10 +56,10 @@ def due_jobs(now: datetime) -> list[uuid.UUID]:
 
 
 def begin_sweep(now: datetime, *, interval: timedelta) -> bool:
-    """Return whether a sweep should be made now; False while another one is less than half an interval old.
+    """Return whether to sweep now; False if another sweep is less than half an interval old.
 
-    Sweeps pile up where all threads of the workers are busy for a while. The database's clock decides, so that beat and
-    worker need not agree on the time. A `swept_at` in the future means that the clock was set back; it is ignored.
+    Sweeps pile up while all threads of the workers are busy. The database's clock decides, so beat and worker need not
+    agree on the time. A `swept_at` in the future means that the clock was set back; it is ignored.
     """
     installation.trusted_since(now)
     old = Q(swept_at=None) | Q(swept_at__lte=now - interval / 2) | Q(swept_at__gt=now)
@@ -67,34 +67,34 @@ def begin_sweep(now: datetime, *, interval: timedelta) -> bool:
 
 
 def due_feeds(now: datetime) -> list[int]:
-    """Projects whose logs should be read, oldest first."""
+    """Return the projects whose logs are due to be read, oldest first."""
     return list(LogFeed.objects.due(now).values_list("pk", flat=True)[:AT_ONCE])
 
 
 def due_discoveries(now: datetime) -> list[int]:
-    """Discoveries that somebody asked for, oldest first."""
+    """Return the requested discoveries that are due, oldest first."""
     return list(Discovery.objects.due(now).values_list("pk", flat=True)[:AT_ONCE])
 
 
 def due_scopes(now: datetime) -> list[int]:
-    """Scopes that are due to be polled, oldest first."""
+    """Return the scopes that are due to be polled, oldest first."""
     return list(Scope.objects.due(now).values_list("pk", flat=True)[:AT_ONCE])
 
 
 def due_resource_changes(now: datetime) -> list[int]:
-    """Changes of persistent resources that are to be sent, oldest first; none where another instance is in charge."""
+    """Return the due changes of persistent resources, oldest first; none if another instance is in charge."""
     if installation.is_external():
         return []
     return list(ResourceChange.objects.due(now).filter(ended_at=None).values_list("pk", flat=True)[:AT_ONCE])
 
 
 def change_resource(change_id: int, *, clock: Clock) -> None:
-    """Take a change of a persistent resource one step."""
+    """Take the next step of a change of a persistent resource."""
     send_change(change_id, now=clock.now())
 
 
 def observe(scope_id: int, *, clock: Clock) -> None:
-    """Poll one scope: its jobs, or its persistent resources. What carries our label unfollowed is settled at once."""
+    """Poll one scope: its jobs or its persistent resources. Jobs with our label but no row are handled at once."""
     now = clock.now()
     for kind in Scope.objects.filter(pk=scope_id).values_list("kind", flat=True):
         if kind == Scope.Kind.PERSISTENT_RESOURCE:
@@ -104,15 +104,15 @@ def observe(scope_id: int, *, clock: Clock) -> None:
 
 
 def advance(job_id: uuid.UUID | str, *, clock: Clock) -> None:
-    """Take one job its next step: submission before Vertex AI has it, then a pending cancellation or deletion."""
+    """Take the next step of a job: submit it, or once Vertex AI has it, send a pending cancellation or deletion."""
     take_step(job_id, ports(clock))
 
 
 def take_step(job_id: uuid.UUID | str, ports: Ports) -> None:
-    """Claim a job that is due and take it one step; do nothing when it is not due or another worker has claimed it.
+    """Claim a due job and take its next step; do nothing if it is not due or another worker has claimed it.
 
-    A fault in the step itself is written on the job, and the next try is made later and later. Where the database does
-    not answer, `OperationalError` or `InterfaceError` is raised and the claim runs out by itself.
+    A fault in the step is recorded on the job, and the next try is delayed with backoff. If the database does not
+    answer, raise `OperationalError` or `InterfaceError`; the claim then expires.
     """
     job = ports.store.claim(job_id)
     if job is None:
@@ -131,7 +131,7 @@ def take_step(job_id: uuid.UUID | str, ports: Ports) -> None:
 
 
 def step_for(job: Job) -> Step | None:
-    """Return what the job needs next: its submission, a pending deletion or cancellation, or a last look-up."""
+    """Return the next step of a job: submission, a pending deletion or cancellation, or a look-up; None if none."""
     if job.state in {JobState.APPROVED, JobState.SUBMITTING}:
         return submit
     if job.deletion_requested_at is not None and job.deleted_at is None:
@@ -142,12 +142,12 @@ def step_for(job: Job) -> Step | None:
 
 
 def nothing_to_do(job: Job, now: datetime) -> Change:
-    """Give the job back without another step, unless one was asked for meanwhile."""
+    """Release the job without a further step, unless one was requested meanwhile."""
     return Change(columns={"due_at": next_step_at(job, now)}, releases=True)
 
 
 def step_failed(error: Exception) -> Decide:
-    """Write down that a step failed for a reason that is a fault of Trainboard, and try again later."""
+    """Record that a step failed because of a fault in Trainboard, and schedule another try."""
 
     def decide(job: Job, now: datetime) -> Change:
         message = f"A step failed inside Trainboard: {type(error).__name__}: {str(error)[:500]}"
@@ -163,7 +163,7 @@ def step_failed(error: Exception) -> Decide:
 
 
 def cancel(job: Job, *, by: User, clock: Clock) -> bool:
-    """Ask for the end of a job, and let no further attempt of its request follow; see `submission.cancel`."""
+    """Request the cancellation of a job and stop further attempts of its request; see `submission.cancel`."""
     check_is_ours(job)
     with transaction.atomic():
         stopped = fallbacks.stop_attempts(job, by=by, now=clock.now())
@@ -171,5 +171,5 @@ def cancel(job: Job, *, by: User, clock: Clock) -> bool:
 
 
 def ports(clock: Clock) -> Ports:
-    """Return the database and Vertex AI as the settings name them."""
+    """Return the database and Vertex AI as configured in the settings."""
     return Ports(DatabaseStore(clock), VertexRemote(clock), clock)

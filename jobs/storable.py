@@ -1,7 +1,7 @@
-"""Whatever comes from outside is made to fit its column here, once for every model and database.
+"""Fit values from outside to their columns, for every model and database.
 
-Each kind of field has one rule. A field of a kind that has none raises TypeError, so that a new column cannot be
-forgotten: a test fits a row of every model that holds values from outside.
+Each kind of field has one rule. A kind without a rule raises TypeError, so that no new column is forgotten: a test fits
+a row of every model that holds values from outside.
 """
 
 from collections.abc import Mapping
@@ -27,13 +27,13 @@ WHOLE_NUMBERS: tuple[tuple[type[Field], int, int], ...] = (
     (models.BigIntegerField, -(2**63), 2**63 - 1),
     (models.IntegerField, -(2**31), 2**31 - 1),
 )
-"""What PostgreSQL's columns hold. The first kind that fits counts, so narrower classes come first."""
+"""The ranges of PostgreSQL's columns. The first matching class applies, so narrower classes come first."""
 OURS = (models.BooleanField, models.UUIDField, models.ForeignKey, models.AutoField)
-"""Kinds of field that no value from outside reaches."""
+"""Kinds of field that hold no value from outside."""
 
 
 def fit(row: models.Model) -> list[str]:
-    """Make every value of an unsaved row one that its column holds; return what was changed, in words."""
+    """Fit every value of an unsaved row to its column; return descriptions of what was changed."""
     cuts = []
     for field in row._meta.concrete_fields:
         value = getattr(row, field.attname)
@@ -45,12 +45,12 @@ def fit(row: models.Model) -> list[str]:
 
 
 def fit_columns(model: type[models.Model], columns: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of an UPDATE with values that fit; expressions of the database stay as they are."""
+    """Return the columns of an UPDATE with fitted values; database expressions are kept."""
     return {name: fitted_value(_field(model, name), value) for name, value in columns.items()}
 
 
 def update_row(row: models.Model, columns: Mapping[str, Any]) -> bool:
-    """Write some columns of a row, and set them on the instance; False, and nothing set, when the row is gone."""
+    """Update some columns of a row and of its instance; return False and set nothing if the row is gone."""
     if not type(row)._base_manager.filter(pk=row.pk).update(**columns):
         return False
     for name, value in columns.items():
@@ -59,9 +59,10 @@ def update_row(row: models.Model, columns: Mapping[str, Any]) -> bool:
 
 
 def fitted_value(field: Field, value: Any) -> Any:
-    """Return the value as its column holds it: text is cut, a number out of range becomes the nearest or none.
+    """Return the value as its column can hold it: text is cut, a number or time out of range is replaced.
 
-    What may be empty is left empty, since a wrong number or time is worse than none.
+    A nullable column becomes empty, since a wrong number or time is worse than none. Any other column gets the nearest
+    time or integer; a decimal or float becomes zero.
     """
     if value is None or isinstance(field, OURS) or hasattr(value, "resolve_expression"):
         return value
@@ -70,7 +71,7 @@ def fitted_value(field: Field, value: Any) -> Any:
     if isinstance(field, models.DateTimeField):
         return _moment(field, value)
     if isinstance(field, models.DateField):
-        return value  # every date of Python is one of both databases
+        return value  # both databases store every date of Python
     if isinstance(field, models.CharField | models.TextField):
         return _text(field, value)
     return _number(field, value)
@@ -99,7 +100,7 @@ def _number(field: Field, value: Any) -> Any:
     if isinstance(field, models.DecimalField):
         return value if _has_room(field, Decimal(value)) else (None if field.null else Decimal(0))
     if isinstance(field, models.FloatField):
-        is_in_range = -1.7e308 < value < 1.7e308  # false for what is no number too
+        is_in_range = -1.7e308 < value < 1.7e308  # false for NaN too
         return value if is_in_range else (None if field.null else 0.0)
     for kind, least, most in WHOLE_NUMBERS:
         if isinstance(field, kind):
@@ -109,7 +110,7 @@ def _number(field: Field, value: Any) -> Any:
 
 
 def _has_room(field: "models.DecimalField[Any, Any]", number: Decimal) -> bool:
-    """Whether a decimal column holds the number, rounded as Django rounds it; SQLite keeps fifteen of its digits."""
+    """Return whether a decimal column can hold the number, rounded as Django does; SQLite keeps 15 of its digits."""
     places = Decimal(1).scaleb(-field.decimal_places)
     try:
         for kept in (number, Context(prec=15).plus(number)):
@@ -122,7 +123,7 @@ def _has_room(field: "models.DecimalField[Any, Any]", number: Decimal) -> bool:
 
 @lru_cache(maxsize=256)
 def _is_key(field: Field) -> bool:
-    """Whether the field identifies rows, so that two of its values must not be cut to the same."""
+    """Return whether the field identifies rows, so that two different values must not be cut to the same."""
     unique = (constraint.fields for constraint in field.model._meta.constraints if hasattr(constraint, "fields"))
     return field.unique or any(field.name in fields for fields in unique)
 

@@ -1,4 +1,4 @@
-"""Thin Celery tasks over the due rows. Each takes ids, calls one verb, and may run twice or late without harm."""
+"""Thin Celery tasks over due rows. Each takes ids and calls one function, and may safely run twice or late."""
 
 import logging
 import uuid
@@ -33,17 +33,17 @@ from jobs.upkeep import (
 logger = logging.getLogger(__name__)
 
 MAX_HINT_AGE = 3 * settings.SWEEP_INTERVAL
-"""A hint that is older by the database's clock is dropped: the sweeps have found the row again by then.
+"""An older hint, by the database's clock, is dropped, because sweeps have found the row again by then.
 
-So hints of busy times do not pile up. Celery's own expiry would compare the clocks of two machines.
+This keeps hints from piling up in busy times. Celery's own expiry would compare the clocks of two machines.
 """
 HANDED_OUT = 100
-"""Most `advance` messages that wait at once. Each sweep sorts the due jobs again; a longer queue would be outdated."""
+"""Limit of waiting `advance` messages. Each sweep sorts the due jobs again, so a longer queue would be outdated."""
 
 
 @shared_task
 def sweep(**_: Any) -> None:
-    """Hand out everything that is due; beat calls it every few seconds, and of several at once one counts."""
+    """Hand out everything that is due. Beat calls it every few seconds; of several calls at once, one has an effect."""
     now = database_now()
     if not steps.begin_sweep(now, interval=settings.SWEEP_INTERVAL):
         return
@@ -74,7 +74,7 @@ def sweep(**_: Any) -> None:
 
 @shared_task
 def advance(*, job_id: str, sent_at: str = "", **_: Any) -> None:
-    """Take one job its next step."""
+    """Take the next step of a job."""
     if _is_fresh(sent_at):
         steps.advance(job_id, clock=DatabaseClock())
 
@@ -88,94 +88,94 @@ def observe(*, scope_id: int, sent_at: str = "", **_: Any) -> None:
 
 @shared_task
 def change_resource(*, change_id: int, sent_at: str = "", **_: Any) -> None:
-    """Take a change of a persistent resource one step."""
+    """Take the next step of a change of a persistent resource."""
     if _is_fresh(sent_at):
         steps.change_resource(change_id, clock=DatabaseClock())
 
 
 @shared_task
 def read_feed(*, feed_id: int, sent_at: str = "", **_: Any) -> None:
-    """Read one project's logs."""
+    """Read the logs of one project."""
     if _is_fresh(sent_at):
         observation.read_feed(feed_id, now=database_now())
 
 
 @shared_task
 def discover(*, discovery_id: int, sent_at: str = "", **_: Any) -> None:
-    """Look for jobs of a region that were made outside Trainboard."""
+    """Search a region for jobs made outside Trainboard."""
     if _is_fresh(sent_at):
         observation.discover(discovery_id, now=database_now())
 
 
 @shared_task
 def deliver_messages(*, destination: str, sent_at: str = "", **_: Any) -> None:
-    """Send the messages that are due for one channel, or the e-mail to people."""
+    """Send the messages that are due to one channel, or the due e-mail."""
     if _is_fresh(sent_at):
         messages.deliver(destination, clock=DatabaseClock())
 
 
 def _is_fresh(sent_at: str) -> bool:
-    """Whether a hint is young enough to be followed; one without a time always is."""
+    """Return whether a hint is recent enough to follow; a hint without a time always is."""
     return not sent_at or database_now() - datetime.fromisoformat(sent_at) <= MAX_HINT_AGE
 
 
 @shared_task
 def prune(**_: Any) -> None:
-    """Remove what is old, once a day; the database decides when."""
+    """Delete old rows, once a day; the database decides when."""
     retention.prune_when_due(database_now())
 
 
 @shared_task
 def import_prices(**_: Any) -> None:
-    """Read Google's prices, once a day; the database decides when."""
+    """Import Google's prices, once a day; the database decides when."""
     price_import.import_when_due(database_now())
 
 
 @shared_task
 def examine(**_: Any) -> None:
-    """Check everything that jobs need, once an hour or when somebody asked; the database decides when."""
+    """Check the setup that jobs need, once an hour or on request; the database decides when."""
     doctor.examine_when_due(database_now(), machine_now=timezone.now)
 
 
 @shared_task
 def read_quotas(**_: Any) -> None:
-    """Read limits and use of quotas, every ten minutes; the database decides when."""
+    """Read quota limits and use, every ten minutes; the database decides when."""
     quota_reading.read_when_due(database_now())
 
 
 @shared_task
 def read_images(**_: Any) -> None:
-    """Ask about the container images that forms wait for."""
+    """Look up the container images that forms wait for."""
     image_reading.read_when_due(database_now())
 
 
 def enqueue_images() -> None:
-    """After the commit, ask a worker to read the images that wait; the next run of beat does if no worker hears it."""
+    """After the commit, ask a worker to look up waiting images; without a worker, the next run by beat does it."""
     transaction.on_commit(partial(_enqueue, read_images, {}))
 
 
 def enqueue_examination() -> None:
-    """After the commit, ask a worker to make an examination that is due; the next sweep does if no worker hears it."""
+    """After the commit, ask a worker to run a due examination; without a worker, the next run by beat does it."""
     transaction.on_commit(partial(_enqueue, examine, {}))
 
 
 def enqueue_discovery(discovery_id: int) -> None:
-    """After the commit, ask a worker to make a discovery; no failure without a broker."""
+    """After the commit, ask a worker to make a discovery; a missing broker is no failure."""
     transaction.on_commit(partial(_enqueue, discover, {"discovery_id": discovery_id}))
 
 
 def enqueue_resource_change(change_id: int) -> None:
-    """After the commit, ask a worker to send a change of a persistent resource; no failure without a broker."""
+    """After the commit, ask a worker to send a change of a persistent resource; a missing broker is no failure."""
     transaction.on_commit(partial(_enqueue, change_resource, {"change_id": change_id}))
 
 
 def enqueue_messages(destination: str) -> None:
-    """After the commit, ask a worker to send what is due for a destination; no failure without a broker."""
+    """After the commit, ask a worker to send what is due to a destination; a missing broker is no failure."""
     transaction.on_commit(partial(_enqueue, deliver_messages, {"destination": destination}))
 
 
 def _waiting(task: "Task[..., None]") -> int:
-    """How many hints for a task no worker has taken yet."""
+    """Return the number of hints for a task that no worker has taken yet."""
     app = task.app
     queue = app.amqp.router.route({}, task.name)["queue"]
     with app.connection_or_acquire() as connection:
@@ -183,7 +183,7 @@ def _waiting(task: "Task[..., None]") -> int:
 
 
 def enqueue_job(job_id: uuid.UUID | str) -> None:
-    """After the commit, ask a worker to take the job on; only saves time, so a missing broker is no failure."""
+    """After the commit, ask a worker to take the job's next step, to save time; a missing broker is no failure."""
     transaction.on_commit(partial(_enqueue, advance, {"job_id": str(job_id)}))
 
 

@@ -1,9 +1,8 @@
-"""English texts that can be translated where they are shown. Pure: nothing here knows Django.
+"""English texts that can be translated when they are shown. Pure: this module does not import Django.
 
-The texts of strategies and diagnoses are written in English once, for the API, the command line and what is stored. A
-`Text` is that English `str`, and remembers the message id and the values that it was made of: with them
-`jobs.translations.translated` translates it into the language of a page. A module imports `translatable as _`, the name
-by which `make messages` finds the literals.
+The texts of strategies and diagnoses are written once in English, for the API, the command line and storage. A `Text`
+is that English `str` and keeps its message id and values, from which `jobs.translations.translated` makes the
+translation for a page. Modules import `translatable as _`, the name by which `make messages` finds the literals.
 """
 
 import re
@@ -23,7 +22,7 @@ class Text(str):
 
 
 def translatable(msgid: str, /, **values: object) -> Text:
-    """Return the text of a message id, a literal, with its `%(name)s` filled in; without values it stands as it is."""
+    """Return the text of a literal message id with its `%(name)s` filled in; without values it is used unchanged."""
     kept = {name: value if isinstance(value, str) else str(value) for name, value in values.items()}
     text = Text(msgid % kept if kept else msgid)
     text.msgid, text.values = msgid, kept
@@ -42,40 +41,40 @@ QUOTATION = "“%(words)s”"
 
 
 def quotation(words: str) -> Text:
-    """Return what a program or Vertex AI wrote, in quotation marks; a page may set it as code instead.
+    """Return the words of a program or of Vertex AI in quotation marks; a page may format them as code instead.
 
-    A full stop at its end is left out, for the sentence around it has its own.
+    A full stop at the end is left out, because the sentence around it has its own.
     """
     return translatable(QUOTATION, words=words if words.endswith("..") else words.removesuffix("."))
 
 
 def joined(*texts: str, between: str = " ") -> Text:
-    """Return texts as one, with `between` between them; empty ones are left out."""
+    """Return non-empty texts joined by `between`."""
     parts = {f"part{number}": text for number, text in enumerate(filter(None, texts))}
     return translatable(between.join(f"%({name})s" for name in parts), **parts)
 
 
 def as_json(text: str) -> Any:
-    """Return a text as JSON of which `from_json` makes the same text."""
+    """Return a text as JSON that `from_json` reads."""
     if not isinstance(text, Text):
         return text
     return {"msgid": text.msgid, "values": {name: as_json(value) for name, value in text.values.items()}}
 
 
 def from_json(kept: Any) -> str:
-    """Return the text that `as_json` was given."""
+    """Return the text from the JSON of `as_json`."""
     if isinstance(kept, str):
         return kept
     return translatable(kept["msgid"], **{name: from_json(value) for name, value in kept["values"].items()})
 
 
 def month_of(day: date) -> Text:
-    """Return the month of a day, "November 2026"."""
+    """Return the month of a day, such as "November 2026"."""
     return translatable(MONTHS[day.month - 1], year=day.year)
 
 
 def is_translatable(text: str) -> bool:
-    """Return whether a text, or one among its values, has words of its own, rather than quoting English ones only."""
+    """Return whether a text, or one of its values, has words to translate besides quotations."""
     if not isinstance(text, Text):
         return False
     return bool(_WORD.search(_PLACEHOLDER.sub("", text.msgid))) or any(map(is_translatable, text.values.values()))

@@ -1,4 +1,4 @@
-"""The only functions that change the state of a job, each with the event that explains it."""
+"""The only functions that change the state of a job; each records an event."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -26,11 +26,11 @@ def transition(
     once_key: str = "",
     **columns: Any,
 ) -> bool:
-    """Move `job` from the state its instance holds to `to`; return False when that is not possible any more.
+    """Move `job` from the state of its instance to `to`; return False if that is no longer possible.
 
-    Writes the state, its event, the derived columns and any further `columns` in one transaction. False means that
-    another worker moved the job first, that `once_key` was already recorded, or that the move is not one that
-    `states.may_follow` allows; nothing was written then. On True the instance holds the new row.
+    Write the state, its event, the derived columns and any further `columns` in one transaction. False means that
+    another worker moved the job first, that `once_key` was recorded before, or that `states.may_follow` does not allow
+    the move; nothing was written. On True the instance holds the new row.
 
     `now` is when the step began. If `occurred_at` is later, `recorded_at` is `occurred_at`, not `now`.
     """
@@ -67,7 +67,7 @@ def record_event(
     detail: dict[str, Any] | None = None,
     **columns: Any,
 ) -> bool:
-    """Record something that happened without a change of state; return False when `once_key` was recorded before."""
+    """Record an event without a change of state; return False if `once_key` was recorded before."""
     event = JobEvent(
         job=job,
         kind=kind,
@@ -85,9 +85,9 @@ def record_event(
 def record_custom_job_state(
     job: Job, before: str, to: str, *, now: datetime, occurred_at: datetime, message: str
 ) -> bool:
-    """Record that the custom job of a pipeline has another state, which the pipeline's own does not show.
+    """Record a state of a pipeline's custom job that the pipeline's own state does not show.
 
-    Return False when it was recorded before.
+    Return False if it was recorded before.
     """
     event = JobEvent(
         job=job,
@@ -104,7 +104,7 @@ def record_custom_job_state(
 
 
 def supersede(job: Job, *, by: Job, now: datetime) -> None:
-    """End the row of a job that was adopted from outside and is now followed by `by`, the request that made it."""
+    """End the row of an adopted job that `by`, the request that made it, now follows."""
     message = f"It was made by the request “{by.display_name}” and is followed there; this entry ends here."
     fields: dict[str, Any] = {"reason": "superseded", "detail": {"job": str(by.pk)}}
     if not transition(job, JobState.LOST, now=now, message=message, remote_name="", **fields):
@@ -113,15 +113,15 @@ def supersede(job: Job, *, by: Job, now: datetime) -> None:
 
 
 def _write(job: Job, event: JobEvent, columns: dict[str, Any], *, only_from: str | None = None) -> bool:
-    """Write an event, its message, the columns and what follows from all events; bring the instance up to date.
+    """Write an event, its message, `columns` and the derived columns; update the instance.
 
-    Values that their columns cannot hold are made to fit first; the event's detail names which of its own were.
+    Values are fitted to their columns first; the event's detail lists which of its own were changed.
     """
     if cuts := storable.fit(event):
         event.detail |= {"cut": cuts}
     columns = storable.fit_columns(Job, columns)
-    with transaction.atomic(savepoint=False):  # in a caller's transaction, one would be two more statements per event
-        # Whoever waited for the lock has the state compared again: of two workers that saw it, the second finds no row.
+    with transaction.atomic(savepoint=False):  # a savepoint would cost two more statements per event
+        # The state is compared again after the lock: if two workers saw the same state, the second finds no row.
         rows = Job.objects.select_for_update().filter(pk=job.pk)
         rows = rows if only_from is None else rows.filter(state=only_from)
         revision = rows.values_list("revision", flat=True).first()
@@ -135,13 +135,13 @@ def _write(job: Job, event: JobEvent, columns: dict[str, Any], *, only_from: str
 
 
 def _events(job: Job, once_key: str) -> list[JobEvent]:
-    """Return the events of a job that its columns follow from, and the one with this key if there is one."""
+    """Return the events of a job that its columns derive from, and the event with this key if there is one."""
     counts = ~Q(kind__in=JobEvent.PASSING) | Q(once_key=once_key)
     return list(JobEvent.objects.filter(counts, job=job).defer("message").order_by("id"))
 
 
 def _derived(events: Sequence[JobEvent]) -> dict[str, Any]:
-    """The columns that cache what a job's events hold; those of something passing do not count."""
+    """Return the columns derived from a job's events; passing events do not count."""
     facts = timeline.facts(event for event in events if event.kind not in JobEvent.PASSING)
     return {
         "state_since": facts.state_since,

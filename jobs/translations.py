@@ -1,4 +1,4 @@
-"""A text of `jobs.texts` in the language that is active."""
+"""Translate texts of `jobs.texts` into the active language."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ _PLACEHOLDER = re.compile(r"%\((\w+)\)s")
 
 
 def translated(text: str) -> str:
-    """Return the translation of a `Text` and of the texts among its values; any other `str` as it is."""
+    """Return the translation of a `Text` and of the texts among its values; any other `str` unchanged."""
     if not isinstance(text, Text):
         return text
     msgstr = gettext(text.msgid) if text.msgid else ""
@@ -19,9 +19,9 @@ def translated(text: str) -> str:
 
 
 def pieces(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield the words of a text in the language that is active, each run with whether it is a quotation.
+    """Yield the translated parts of a text, each with whether it is a quotation.
 
-    A quotation comes without its marks.
+    A quotation comes without its quotation marks.
     """
     if not isinstance(text, Text) or not text.values:
         yield translated(text), False

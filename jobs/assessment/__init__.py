@@ -1,7 +1,7 @@
-"""Everything known about a submission before it is sent: findings, an estimate for each strategy, and the outcome.
+"""The assessment of a submission before it is sent: findings, an estimate for each strategy, and the outcome.
 
-Nothing else decides. The compose page, imports, `jobspec check`, requests and the last assessment before a job is sent
-all call `assess`; they differ only in the context that they load.
+The compose page, imports, `jobspec check`, requests and the last assessment before a job is sent all call `assess`.
+They differ only in the context that they load. No other code decides on a submission.
 """
 
 from jobs.assessment.assess import (

@@ -1,4 +1,4 @@
-"""A submission and its context become findings, an estimate for each strategy, and the outcome. Pure."""
+"""Assess a submission in its context: findings, an estimate for each strategy, and the outcome. Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -19,18 +19,18 @@ from jobs.texts import translatable
 from jobs.texts import translatable as _
 
 MAX_USD = Decimal(10) ** 12
-"""Amounts are kept below this: the columns hold no more."""
+"""Stored amounts stay below this, the limit of their columns."""
 
 
 class Outcome(StrEnum):
-    """What becomes of a request; the values are stored with the events of a job."""
+    """The outcome of a request; the values are stored with the events of a job."""
 
     ALLOWED = "allow"
-    """It may be sent at once."""
+    """The job may be sent at once."""
     NEEDS_APPROVAL = "ask"
-    """An approver decides."""
+    """An approver has to decide."""
     REFUSED = "refuse"
-    """It cannot be sent like this."""
+    """The job cannot be sent like this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,23 +43,23 @@ class Alternative:
     findings: tuple[Finding, ...]
     estimate: Estimate
     saving: Decimal | None
-    """Share of the expected standard cost that is saved, below zero when it costs more; None where it is not known."""
+    """Share of the expected standard cost that is saved; negative if this strategy costs more, None if unknown."""
     quotas: tuple[Quota, ...]
-    """What it draws on the quotas of the project and region; empty: nothing."""
+    """Quotas of the project and region that the job uses; empty: none."""
 
     @property
     def errors(self) -> tuple[Finding, ...]:
-        """Why the job cannot run under this strategy; empty when it can."""
+        """The errors that prevent the job from running under this strategy."""
         return of_severity(self.findings, Severity.ERROR)
 
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """What is known about one submission, with what policy sets in it.
+    """The assessment of one submission, with the values that policy sets in it.
 
-    `findings` are those of the rules, then those of policy. `estimate` and `outcome` are None while no run time is
-    known, the estimate is that of one job; `decision` is that of policy.
-    `alternatives` has the job under every strategy where they were asked for.
+    `findings` are those of the rules, then those of policy. `estimate` is for one job, and `decision` is that of
+    policy. `estimate` and `outcome` are None if no run time is known. `alternatives` is the job under every strategy,
+    if requested.
     """
 
     submission: Submission
@@ -71,41 +71,41 @@ class Assessment:
     sweep_size: int = 1
     decision: Decision | None = None
     cap_cancels: bool = True
-    """Whether the job is cancelled when it has cost its cap."""
+    """Whether the job is cancelled when its cost reaches its cap."""
 
     @property
     def total(self) -> Estimate | None:
-        """What all jobs of a sweep cost together."""
+        """The estimate for all jobs of a sweep together."""
         return self.estimate.times(self.sweep_size) if self.estimate is not None else None
 
     @property
     def total_max_usd(self) -> Decimal | None:
-        """The most that may be spent on all jobs of a sweep, as `max_usd`."""
+        """The most that all jobs of a sweep may cost, computed as `max_usd` is."""
         return _most(self.total)
 
     @property
     def errors(self) -> tuple[Finding, ...]:
-        """What keeps the job from being sent."""
+        """The errors, which prevent the job from being sent."""
         return of_severity(self.findings, Severity.ERROR)
 
     @property
     def approvals(self) -> tuple[Finding, ...]:
-        """What an approver has to agree to."""
+        """The findings that an approver has to agree to."""
         return of_severity(self.findings, Severity.APPROVAL)
 
     @property
     def asks(self) -> list[dict[str, Any]]:
-        """What an approver has to agree to, as it is kept with the question."""
+        """The findings that an approver has to agree to, as stored with the request for approval."""
         return [finding.as_kept() for finding in self.approvals]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return JSON, as the event of an assessment keeps it."""
+        """Return findings and policy decision as JSON, the form stored in the event of an assessment."""
         policy = self.decision.as_dict() if self.decision is not None else None
         return {"findings": [finding.as_dict() for finding in self.findings], "policy": policy}
 
     @property
     def max_usd(self) -> Decimal | None:
-        """The most that may be spent, to the cent, as a job keeps it; None where no price is known."""
+        """The most that the job may cost, rounded up to cents, as stored with the job; None if no price is known."""
         return _most(self.estimate)
 
 
@@ -117,11 +117,11 @@ def assess(
     strategy: Strategy | None = None,
     compares: bool = False,
 ) -> Assessment:
-    """Assess a submission; never raises on one that could be read.
+    """Assess a submission. Never raise if the submission could be parsed.
 
     `expected` is the run time of the job, or of one trial; without it there is no estimate and no outcome. `strategy`
-    checks the job by the rules of a strategy that it does not ask for yet, which has no estimate either. `compares`
-    adds the job under every strategy, as far as prices need: a run time and the machines of every worker pool.
+    checks the job by the rules of another strategy than its own; then there is no estimate either. `compares` adds the
+    job under every strategy, if a run time is known and every worker pool names its machine.
     """
     given = filled(submission, context, expected)
     submission = given.submission
@@ -151,9 +151,9 @@ def assess(
 
 
 def filled(submission: Submission, context: Context, expected: timedelta | None) -> Filled:
-    """Return the submission with the values that policy sets; as it is where no run time or no policy is known.
+    """Return the submission with the values that policy sets; unchanged if no run time or no policy is known.
 
-    `Context.fills` is off for a job that was requested: what it lacks by now is not sent with it.
+    `Context.fills` is off for a job that was requested already, so that nothing is added to it afterwards.
     """
     if expected is None or context.policy is None or not context.fills:
         return Filled(submission)
@@ -168,7 +168,7 @@ def _identical(jobs: Sequence[IdenticalJob]) -> tuple[Finding, ...]:
     """Return a note that names the newest identical job and counts the others."""
     if not jobs:
         return ()
-    state = translatable(jobs[0].state.replace("_", " "))  # `jobs.state_words` marks them
+    state = translatable(jobs[0].state.replace("_", " "))  # `jobs.state_words` marks the states for translation
     words = {"state": state, "name": jobs[0].display_name, "more": len(jobs) - 1}
     message = _("An identical job of the team is %(state)s: %(name)s, and %(more)s more.", **words)
     if len(jobs) == 1:
@@ -183,12 +183,12 @@ def _most(cost: Estimate | None) -> Decimal | None:
 
 
 def storable_usd(usd: Decimal | None) -> Decimal | None:
-    """Return an amount that its column can hold, else None: what a job of a billion replicas would cost."""
+    """Return an amount that its column can hold, else None. A job of a billion replicas would cost more."""
     return usd if usd is not None and usd < MAX_USD else None
 
 
 def outcome_of(findings: Iterable[Finding]) -> Outcome:
-    """Return what becomes of a job with these findings: the worst severity decides."""
+    """Return the outcome for a job with these findings; the worst severity decides."""
     severities = {finding.severity for finding in findings}
     if Severity.ERROR in severities:
         return Outcome.REFUSED
@@ -201,7 +201,7 @@ def of_severity(findings: Iterable[Finding], severity: Severity) -> tuple[Findin
 
 
 def has_machines(submission: Submission | None) -> bool:
-    """Return whether every worker pool names its machine type, without which nothing can be priced."""
+    """Return whether every worker pool names its machine type; without it there is no price."""
     if submission is None or not submission.pools:
         return False
     return all(pool.machine_spec.machine_type for _index, pool in submission.pools)
@@ -210,7 +210,7 @@ def has_machines(submission: Submission | None) -> bool:
 def _alternatives(submission: Submission, context: Context, expected: timedelta | None) -> tuple[Alternative, ...]:
     """Return the job under every strategy, in their order.
 
-    Each strategy sets in the job what it needs and takes out what belongs to others; then its rules check the result.
+    Each strategy sets what it needs in the job and removes what belongs to others; then its rules check the result.
     """
     if expected is None:
         return ()

@@ -1,4 +1,4 @@
-"""What an assessment rests on besides the submission; each caller loads what it knows."""
+"""The context of an assessment: everything besides the submission. Each caller loads what it knows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -17,7 +17,7 @@ from jobs.strategies import Known, Severities, Strategy
 
 
 class IdenticalJob(NamedTuple):
-    """A job of the team that asks for exactly the same: its name, state and id."""
+    """A job of the team with the same content: its name, state and id."""
 
     display_name: str
     state: str
@@ -26,53 +26,53 @@ class IdenticalJob(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What an assessment rests on besides the submission; the defaults are those of a spec that nobody requests."""
+    """The context of an assessment; the defaults fit a spec that nobody requests."""
 
     policy: PolicyRules | None = None
-    """That of a team; None: nobody's, and there is no outcome."""
+    """Policy of the team; None: there is no team, and the assessment has no outcome."""
     severities: Severities = field(default_factory=dict)
-    """What the site has set for rules, `{code: severity or "off"}`."""
+    """Severities that the site has set for rules, `{code: severity or "off"}`."""
     resources: Known = ()
     """The persistent resources of the project and region."""
     identical: tuple[IdenticalJob, ...] = ()
-    """Jobs of the team that ask for the same and have not ended, or not long ago."""
+    """Jobs of the team with the same content that have not ended, or ended recently."""
     sweep_size: int = 1
-    """Jobs that are assessed together because they were requested together; they cost the same."""
+    """Number of jobs requested and assessed together; each costs the same."""
     book: PriceBook = field(default_factory=PriceBook.load)
     allowed: Allowed | None = None
-    """What of Google Cloud the team may use; None: anything."""
+    """Google Cloud resources that the team may use; None: any."""
     budgets: tuple[BudgetLeft, ...] = ()
-    """Those that the job counts against, without what it is itself committed for."""
+    """Budgets of the job, without the amount committed for the job itself."""
     budget_jobs: int | None = None
-    """Jobs of the sweep that are held against the budgets together; None: all."""
+    """Jobs of the sweep that are checked against the budgets together; None: all."""
     learned: Mapping[str, Learned] = field(default_factory=dict)
-    """What was learned from ended jobs of the team, by the key of their strategy."""
+    """Figures learned from ended jobs of the team, by strategy key."""
     submitter: str = ""
-    """The name of who requests the job."""
+    """User name of the requester."""
     quota_states: Mapping[str, QuotaState] = field(default_factory=dict)
     """Limits and use of the project's quotas in the region, by metric."""
     image_states: Mapping[str, ImageState] = field(default_factory=dict)
-    """What Artifact Registry answered about the images, by name."""
+    """Answers of Artifact Registry about the images, by name."""
     cap_usd: Decimal | None = None
-    """The most that each job shall cost."""
+    """Cap on the cost of each job."""
     fills: bool = True
-    """Whether policy sets what the submission lacks."""
+    """Whether policy sets values that the submission lacks."""
     cap_cancels: bool = True
-    """Whether a job is cancelled when it has cost its cap; else people get a message only."""
+    """Whether a job is cancelled when its cost reaches its cap; if not, people only get a message."""
 
     def estimate(self, submission: Submission, strategy: Strategy, expected: timedelta) -> Estimate:
-        """Return what a submission costs under a strategy."""
+        """Return the estimate for a submission under a strategy."""
         learned = self.learned.get(strategy.key, NOT_LEARNED)
         return estimate(submission, strategy=strategy, expected=expected, book=self.book, learned=learned)
 
     def up_to_cap(self, cost: Estimate) -> Estimate:
-        """Return an estimate that ends at the cap, where jobs are cancelled that have cost it."""
+        """Return an estimate limited by the cap, if jobs are cancelled at their cap."""
         if self.cap_usd is None or not self.cap_cancels or not is_usable_cap(self.cap_usd):
             return cost
         return replace(cost, cap_usd=self.cap_usd)
 
     def match_policy(self, submission: Submission, cost: Estimate) -> Matched:
-        """Return the rules of the policy that match the jobs assessed together, each of which has this cost."""
+        """Return the policy rules that match the jobs assessed together; `cost` is the estimate for each."""
         assert self.policy is not None
         size, by = self.sweep_size, self.submitter
         return match_rules(self.policy, submission, cost, jobs=size, submitter=by, budgets=self.budgets)

@@ -1,4 +1,4 @@
-"""What Google has billed beside what was counted here: reading the Cloud Billing export, and comparing it."""
+"""Compare the amounts that Google billed, from a Cloud Billing export, with the costs recorded here."""
 
 from jobs.billing.compare import import_billing
 from jobs.billing.reader import QUERY, BadExport, read_rows

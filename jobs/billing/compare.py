@@ -1,4 +1,4 @@
-"""Compare an export of Cloud Billing with the jobs of a team, month by month."""
+"""Compare a Cloud Billing export with the jobs of a team, month by month."""
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -21,13 +21,13 @@ from jobs.permissions import is_lead
 
 MAX_ROWS = 2_000_000
 MAX_KEYS = 300_000
-"""Jobs and services of one import, each in a month and currency."""
+"""Limit of the keys of one import: jobs and services, each in a month and currency."""
 PORTION = 500
 USD = "USD"
 
 
 class Key(NamedTuple):
-    """What amounts are added up for; `service` only where no job is named."""
+    """The key by which amounts are summed; `service` is set only without a job."""
 
     month: date
     currency: str
@@ -47,7 +47,7 @@ class Sums:
 
 @dataclass(slots=True)
 class Read:
-    """A file added up; `passed_over` rows belong to other projects and name no job."""
+    """The sums of a file; `passed_over` rows belong to other projects and name no job."""
 
     sums: dict[Key, Sums]
     rows: int = 0
@@ -55,9 +55,9 @@ class Read:
 
 
 def import_billing(team: Team, lines: Iterable[str], *, name: str, by: User, now: datetime) -> BillingImport:
-    """Read an export, compare it with the team's jobs and keep the result in place of the last one.
+    """Read an export, compare it with the team's jobs and replace the last result.
 
-    Raises NotPermitted unless `by` leads the team, BadExport with nothing written for a file that cannot be read.
+    Raise NotPermitted unless `by` is a lead of the team. Raise BadExport and write nothing if the file cannot be read.
     """
     if not is_lead(by, team_id=team.pk):
         raise NotPermitted(_("Only leads of the team import what was billed."))
@@ -76,7 +76,7 @@ def import_billing(team: Team, lines: Iterable[str], *, name: str, by: User, now
 
 
 def add_up(rows: Iterable[BilledRow], *, projects: Collection[str]) -> Read:
-    """Add the rows up by job, month and currency; memory grows with the jobs, not with the rows."""
+    """Sum the rows by job, month and currency; memory grows with the number of jobs, not of rows."""
     read = Read({})
     for row in rows:
         read.rows += 1
@@ -141,7 +141,7 @@ def _amount(row: BillingImport, key: Key, sums: Sums, pk: UUID | None, months: d
 
 
 def _not_billed(row: BillingImport, months: set[date], seen: set[tuple[UUID, date]]) -> Iterator[BilledAmount]:
-    """Yield what the team's jobs cost here in the months of the file and was not billed."""
+    """Yield the costs of the team's jobs in the months of the file that were not billed."""
     for month in sorted(months):
         end = (month + timedelta(days=32)).replace(day=1)
         ran = JobSpend.objects.filter(team=row.team, job__started_at__date__lt=end)

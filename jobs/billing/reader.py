@@ -1,8 +1,8 @@
-"""Reading a CSV of the Cloud Billing export's table in BigQuery, row by row. Pure.
+"""Read a CSV of the Cloud Billing export's BigQuery table, row by row. Pure.
 
 The table `gcp_billing_export_v1_<account>` has nested columns (docs.cloud.google.com/billing/docs/how-to/
-export-data-bigquery-tables/standard-usage, read 2026-11-23), which no CSV holds, so that a query writes arrays as JSON:
-`QUERY` below is one. A name may have a dot or an underscore (`invoice.month` or `invoice_month`).
+export-data-bigquery-tables/standard-usage, read 2026-11-23). CSV has none, so the query has to write arrays as JSON, as
+`QUERY` does. A name may have a dot or an underscore (`invoice.month` or `invoice_month`).
 """
 
 import csv
@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 from jobs.clients import JOB_LABEL
 
 PACIFIC = ZoneInfo("America/Los_Angeles")
-"""The time zone in which an invoice's month ends."""
+"""The time zone of invoice months."""
 QUERY = """SELECT usage_start_time, cost, currency, cost_type, invoice.month AS invoice_month, project.id AS project_id,
   service.description AS service_description, TO_JSON_STRING(labels) AS labels, TO_JSON_STRING(credits) AS credits
 FROM `PROJECT.DATASET.gcp_billing_export_v1_ACCOUNT` WHERE invoice.month = "202611\""""
@@ -30,12 +30,12 @@ TAX = "tax"
 
 
 class BadExport(ValueError):
-    """The file is no such export; the message states in which line and why."""
+    """The file is not a valid export; the message gives the line and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class BilledRow:
-    """One row: amounts in `currency`, its month by US Pacific time, and the job that its label names, else ""."""
+    """One row: amounts in `currency`, the month by US Pacific time, and the job in its label, else ""."""
 
     month: date
     currency: str
@@ -48,7 +48,7 @@ class BilledRow:
 
 
 def read_rows(lines: Iterable[str]) -> Iterator[BilledRow]:
-    """Yield the rows of a file as they are read; raise BadExport at the first line that cannot be."""
+    """Yield the rows of a file as they are read. Raise BadExport at the first invalid line."""
     csv.field_size_limit(MAX_FIELD)
     reader = csv.reader(lines, strict=True)
     try:
@@ -127,7 +127,7 @@ def _amount(text: Any, name: str, line: int) -> Decimal:
 
 
 def _credits(text: str, line: int) -> Decimal:
-    """Add up the credits, which are below zero; a number alone is their sum."""
+    """Return the sum of the credits, which are negative; a single number is their sum already."""
     found = _json(text, "credits", line) if text.strip() else []
     if isinstance(found, list) and all(isinstance(each, dict) for each in found):
         return sum((_amount(each.get("amount", 0), "credits", line) for each in found), Decimal(0))
@@ -135,7 +135,7 @@ def _credits(text: str, line: int) -> Decimal:
 
 
 def _job(text: str, line: int) -> str:
-    """Return the value of our label; "" where there is none."""
+    """Return the value of Trainboard's job label; "" if there is none."""
     found = _json(text, "labels", line) if text.strip() else []
     if isinstance(found, dict):
         return str(found.get(JOB_LABEL, ""))[:63]

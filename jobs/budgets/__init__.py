@@ -1,4 +1,4 @@
-"""Budgets: what jobs cost and may cost, as kept sums; what is left; reserving it; and who changes a budget."""
+"""Budgets: stored sums of spending, what is left of a budget, reservations, and changes of budgets."""
 
 from jobs.budgets.drift import find_drift, mend_drift
 from jobs.budgets.groups import month_of

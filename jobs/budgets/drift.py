@@ -1,4 +1,4 @@
-"""Compare the kept sums of spending with the rows that they are made of, and make them equal again."""
+"""Compare the stored sums of spending with the rows that they are computed from, and correct them."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ PORTION = 1_000
 
 
 def find_drift() -> Iterator[tuple[Team, str]]:
-    """Yield each team whose kept sums are not those of its jobs, with words for people; nothing when all is well."""
+    """Yield each team whose stored sums differ from its jobs, with a message for people."""
     for team in Team.objects.order_by("pk"):
         with transaction.atomic():
             lock_teams([team.pk])
@@ -24,7 +24,7 @@ def find_drift() -> Iterator[tuple[Team, str]]:
 
 
 def mend_drift() -> int:
-    """Make the kept sums those of the jobs; return how many sums differed."""
+    """Correct the stored sums from the jobs; return how many sums were wrong."""
     count = 0
     for team in Team.objects.order_by("pk"):
         with transaction.atomic():
@@ -38,7 +38,7 @@ def mend_drift() -> int:
 
 
 def _counted(team: Team) -> dict[Any, Sums]:
-    """Return the sums of the team's jobs and persistent resources for each model, from their rows."""
+    """Return the sums of the team's jobs and persistent resources for each model, computed from their rows."""
     found: dict[Any, Sums] = {model: {} for model in MODELS}
     of_jobs = JobSpend.objects.filter(team=team).iterator(chunk_size=PORTION)
     spent: Iterator[Spent] = chain(of_jobs, ResourceSpend.objects.filter(team=team).iterator(chunk_size=PORTION))
@@ -50,7 +50,7 @@ def _counted(team: Team) -> dict[Any, Sums]:
 
 
 def _differences(model: Any, team: Team, sums: Sums) -> dict[tuple[Any, ...], dict[str, int]]:
-    """Return {columns that name a row: its right sums} of the rows that hold others."""
+    """Return {key columns of a row: its correct sums} for the rows that are wrong."""
     names, columns = MODELS[model], [each for each in ("cents", "jobs") if hasattr(model, each)]
     kept = {
         tuple(row[name] for name in names): {column: row[column] for column in columns}

@@ -1,4 +1,4 @@
-"""The groups of a team's jobs to which a job belongs: by which spending is summed and budgets are set."""
+"""The groups of a job within its team, by which spending is summed and budgets are set."""
 
 from datetime import UTC, date, datetime
 from typing import Any
@@ -12,7 +12,7 @@ ALL: Group = (Dimension.ALL, "")
 
 
 def groups_of(*, owner_id: int, strategy: str, machines: str, labels: Any) -> list[Group]:
-    """Return the groups of a job, each once, in their order; `machines` is its worker pools in one line."""
+    """Return the groups of a job, each once, in order; `machines` is its worker pools in one line."""
     kinds = machines.split(",")[0].partition(" × ")[2].split(" ")[0]
     named = labels if isinstance(labels, dict) else {}
     found = [
@@ -26,7 +26,7 @@ def groups_of(*, owner_id: int, strategy: str, machines: str, labels: Any) -> li
 
 
 def groups_of_job(job: Job) -> list[Group]:
-    """Return the groups of a job's row."""
+    """Return the groups of a stored job."""
     labels = job.spec.get("labels") if isinstance(job.spec, dict) else None
     return groups_of(owner_id=job.owner_id, strategy=job.strategy, machines=job.machines, labels=labels)
 

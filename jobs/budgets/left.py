@@ -1,4 +1,4 @@
-"""What is left of a team's budgets for jobs of certain groups: one query, two where a budget counts for them."""
+"""Query what is left of a team's budgets for jobs of certain groups: one query, two if a budget applies."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -17,7 +17,7 @@ from jobs.strategies import strategy_of
 
 
 def left_for(team_id: int, groups: Sequence[Group], now: datetime) -> tuple[BudgetLeft, ...]:
-    """Return the team's open budgets against which jobs of these groups count, in the month of `now`."""
+    """Return the open budgets of the team that apply to these groups, in the month of `now`."""
     wanted = set(groups)
     open_budgets = Budget.objects.filter(team=team_id, closed_at=None).values_list("pk", "dimension", "value")
     counted = [pk for pk, *group in open_budgets if tuple(group) in wanted]
@@ -29,7 +29,7 @@ def left_for(team_id: int, groups: Sequence[Group], now: datetime) -> tuple[Budg
 def left_for_submission(
     team: Team, by: User | None, submission: Submission | None, now: datetime | None
 ) -> tuple[BudgetLeft, ...]:
-    """Return the budgets against which a submission counts that `by` requests; none where one of the three is None."""
+    """Return the budgets that apply to a submission requested by `by`; empty if `by`, `submission` or `now` is None."""
     if by is None or submission is None or now is None:
         return ()
     groups = groups_of(
@@ -42,9 +42,9 @@ def left_for_submission(
 
 
 def left_for_job(job: Job, now: datetime) -> tuple[BudgetLeft, ...]:
-    """Return the budgets against which a job counts, without what it is itself spent and committed for.
+    """Return the budgets that apply to a job, without the job's own spending and commitment.
 
-    As many queries as `left_for`, and one more where the job's `spend` was not loaded with it.
+    This takes the queries of `left_for`, and one more if the job's `spend` was not loaded with it.
     """
     found = left_for(job.team_id, groups_of_job(job), now)
     own: JobSpend | None = getattr(job, "spend", None) if found else None
@@ -66,7 +66,7 @@ def left_for_job(job: Job, now: datetime) -> tuple[BudgetLeft, ...]:
 
 
 def with_sums(budgets: QuerySet[Budget], now: datetime) -> QuerySet[Budget]:
-    """Annotate budgets with `spent_cents` of the month of `now` and `committed_cents`; the team's own first."""
+    """Annotate budgets with `spent_cents` (month of `now`) and `committed_cents`; budgets of the whole team first."""
     group = {name: OuterRef(name) for name in ("team", "dimension", "value")}
     spent = MonthSpend.objects.filter(**group, month=month_of(now)).values("cents")
     committed = Committed.objects.filter(**group).values("cents")
@@ -78,6 +78,6 @@ def with_sums(budgets: QuerySet[Budget], now: datetime) -> QuerySet[Budget]:
 
 
 def left_of(row: Budget, now: datetime) -> BudgetLeft:
-    """Return what is left of a budget of `with_sums`."""
+    """Return what is left of a budget from `with_sums`."""
     spent, committed = (Decimal(getattr(row, name)) / 100 for name in ("spent_cents", "committed_cents"))
     return BudgetLeft(row.name, month_of(now), row.amount_usd, spent, committed, Passing(row.passing))

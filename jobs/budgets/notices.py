@@ -1,4 +1,4 @@
-"""Record that a share of a budget is spent: a row for each share, written once, which messages are made from."""
+"""Record when a share of a budget is spent: one row per share, written once, from which messages are made."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -18,8 +18,8 @@ from jobs.texts import translatable as _
 def record_notices(now: datetime) -> int:
     """Write a notice for each share of a budget that is spent and has no notice yet; return how many.
 
-    Of several shares that are passed at once all are written; a budget of zero has none, as nothing is a share of it.
-    A budget that was changed is announced anew.
+    If several shares are passed at once, each gets a notice. A budget of zero gets none. A budget that was changed gets
+    new notices.
     """
     budgets = {row.pk: row for row in with_sums(Budget.objects.filter(closed_at=None, amount_usd__gt=0), now)}
     due = [
@@ -35,7 +35,7 @@ def record_notices(now: datetime) -> int:
     known = set(sent.values_list("budget_id", "percent", "amount_usd"))
     new = [each for each in due if (each.budget_id, each.percent, each.amount_usd) not in known]
     with transaction.atomic():
-        BudgetNotice.objects.bulk_create(new, ignore_conflicts=True)  # another worker may be at it
+        BudgetNotice.objects.bulk_create(new, ignore_conflicts=True)  # another worker may do the same
         for notice in new:
             key = f"budget:{notice.budget_id}:{notice.month.isoformat()}:{notice.percent}:{notice.amount_usd}"
             detail = {"text": notice.text, "path": "/spend/", "next": _("Look at what spends it on the page Spend.")}

@@ -1,7 +1,7 @@
-"""Bring the sums of spending up to date with jobs: what they have cost by day, and what they may still cost.
+"""Update the sums of spending: what jobs have cost by day, and what they may still cost.
 
-The row of a job holds what it has added to every sum, so recording it again adds only the difference, and a step that
-was cut short or done twice changes nothing.
+The row of a job stores what it has added to every sum. Recording a job again adds only the difference, so a step that
+was interrupted or repeated does no harm.
 """
 
 from collections import Counter
@@ -20,25 +20,25 @@ from jobs.models import Committed, DaySpend, Dimension, Job, JobEvent, JobSpend,
 from jobs.states import JobState
 
 Spent = JobSpend | ResourceSpend
-"""Rows that hold what they have added to the sums."""
+"""Rows that store what they have added to the sums."""
 Sums = dict[tuple[Any, ...], Counter[str]]
-"""From the columns that name a row to what is added to its sums."""
+"""Key columns of a row, and what is added to its sums."""
 MODELS: dict[Any, tuple[str, ...]] = {
     Committed: ("team_id", "dimension", "value"),
     MonthSpend: ("team_id", "month", "dimension", "value"),
     DaySpend: ("team_id", "day", "strategy"),
 }
-"""The models of sums, in the order in which they are locked, with the columns that name a row."""
+"""The models of sums, in locking order, with the key columns of their rows."""
 ROWS_AT_ONCE = 100
-"""Rows named in one query; a database limits how long a condition may be."""
+"""Rows in one query; databases limit the length of a condition."""
 UPDATED = ["team", "groups", "days", "committed_cents", "is_open", "recorded_at"]
 
 
 def record_spend(jobs: Sequence[Job], now: datetime) -> None:
-    """Record jobs whose rows the caller has locked, or has written, in its transaction.
+    """Record jobs whose rows the caller has locked or written in its transaction.
 
-    At most four queries, and those of the sums. The caller has locked their teams before. Sums are locked in one order:
-    commitments, months, days; each by team and group.
+    The caller has locked their teams before. This takes at most four queries and those of the sums. Sums are locked in
+    this order: commitments, months, days; each by team and group.
     """
     before = JobSpend.objects.in_bulk([job.pk for job in jobs])
     changes, trials = _list_changes(jobs, now), _list_trials(jobs, now)
@@ -49,12 +49,12 @@ def record_spend(jobs: Sequence[Job], now: datetime) -> None:
 
 
 def sums_of(before: Iterable[Spent], after: Iterable[Spent]) -> dict[Any, Sums]:
-    """Return by how much the sums of each model change when rows become others."""
+    """Return the change of each model's sums when the rows `before` become `after`."""
     return {model: count(before, after) for model, count in zip(MODELS, (_commitments, _months, _days), strict=True)}
 
 
 def _list_changes(jobs: Sequence[Job], now: datetime) -> dict[UUID, list[JobEvent]]:
-    """Return the state events of the jobs that ran on several days."""
+    """Return the state events of the jobs that ran on more than one day."""
     long = [job.pk for job in jobs if job.trial_seconds is None and len(timeline.days_of(job, now)) > 1]
     found: dict[UUID, list[JobEvent]] = {pk: [] for pk in long}
     events = JobEvent.objects.filter(job__in=long, kind__in=timeline.SPAN_KINDS).defer("message", "detail")
@@ -111,7 +111,7 @@ def _months(before: Iterable[Spent], after: Iterable[Spent]) -> Sums:
 
 
 def cents_by_month(row: Spent) -> Counter[date]:
-    """Return {first day of a month: US cents} of what a job or a persistent resource cost."""
+    """Return {first day of a month: US cents} for the cost of a job or a persistent resource."""
     return _by_month(row.days)
 
 
@@ -132,9 +132,9 @@ def _days(before: Iterable[Spent], after: Iterable[Spent]) -> Sums:
 
 
 def add_sums(model: Any, sums: Sums) -> None:
-    """Add to rows, made where they are missing; rows to which the same is added in one query.
+    """Add to rows, creating missing ones; rows with the same addition share a query.
 
-    The caller holds their teams (`lock_teams`), so that two never wait for each other.
+    The caller has locked their teams (`lock_teams`), so two callers cannot deadlock.
     """
     names = MODELS[model]
     changed = [
@@ -151,9 +151,9 @@ def add_sums(model: Any, sums: Sums) -> None:
 
 
 def lock_teams(team_ids: Iterable[int]) -> None:
-    """Hold what the teams have committed until the transaction ends, before any row of a job is locked.
+    """Lock the commitments of teams until the transaction ends; call it before locking any row of a job.
 
-    Whoever records spending holds it, so what is left of a budget stays what it was when it was read.
+    Everything that records spending takes this lock, so what is left of a budget cannot change after it was read.
     """
     dimension, value = ALL
     for team_id in sorted(set(team_ids)):

@@ -1,4 +1,4 @@
-"""Take what approved jobs may cost out of their team's budgets, in the transaction that allows them."""
+"""Reserve the cost of approved jobs in their team's budgets, in the transaction that allows them."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -14,14 +14,14 @@ from jobs.spec import Severity
 
 
 def check_and_reserve(jobs: Sequence[Job], now: datetime) -> None:
-    """Commit what jobs of one team may cost that a person has just approved. The caller has locked the team.
+    """Commit the highest cost of jobs of one team that were just approved. The caller has locked the team.
 
-    Raises NotAllowed, and the caller rolls back, where they would pass a budget that stops jobs. One that asks is
-    answered by the approval.
+    Raise NotAllowed if they would exceed a budget that stops jobs; the caller then rolls back. A budget that asks is
+    covered by the approval.
     """
     most = [job.max_usd for job in jobs]
     known = None if None in most else sum((usd for usd in most if usd is not None), Decimal(0))
-    # The jobs are one, or those of a sweep, which are of the same groups.
+    # There is one job, or all jobs of a sweep, which have the same groups.
     passed = budget.check(known, left_for(jobs[0].team_id, groups_of_job(jobs[0]), now))
     stops = [found for found in passed if found.severity is Severity.ERROR]
     if stops:

@@ -1,6 +1,6 @@
-"""What a persistent resource has cost on each day, by the sizes that were seen of it. Asks no database.
+"""Compute the daily cost of a persistent resource from its observed sizes, without a database.
 
-The spend of teams and the page of persistent resources rest on it, so that both show the same.
+Team spending and the page of persistent resources both use it, so their figures agree.
 """
 
 from collections import defaultdict
@@ -15,17 +15,17 @@ from jobs.models import Job, PersistentResource, ResourceSize
 
 DAY = timedelta(days=1)
 Payer = tuple[int | None, int | None]
-"""The team that pays for what stood idle and the person in it who has created the resource; None: unknown."""
+"""The team that pays for idle time and the person in it who created the resource; None: unknown."""
 K = TypeVar("K")
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceCost:
-    """US cents by day (UTC): of what each job held, and of what stood idle. `is_known`: every price was.
+    """US cents by day (UTC) of each job's use and of idle time. `is_known`: every price was known.
 
-    A day's cents of the jobs of one team add up to those of their sum, which is rounded once; so do those of what
-    stood idle. `held` and `idle_time` are times of replicas, by the index of their resource pool; `up` are the times
-    in which the resource was billed, in order.
+    The cents of one team's jobs on a day add up to their sum, which is rounded once. The same holds for idle time.
+    `held` and `idle_time` are replica times by index of the resource pool. `up` are the times in which the resource was
+    billed, in order.
     """
 
     of_jobs: Mapping[tuple[Job, date], int]
@@ -37,7 +37,7 @@ class ResourceCost:
 
     @property
     def shares(self) -> list[tuple[Job, Decimal]]:
-        """US dollars of each job, most expensive first."""
+        """The US dollars of each job, most expensive first."""
         cents: dict[Job, int] = defaultdict(int)
         for (job, _), count in self.of_jobs.items():
             cents[job] += count
@@ -46,12 +46,12 @@ class ResourceCost:
 
     @property
     def idle_usd(self) -> Decimal:
-        """US dollars of what stood idle."""
+        """The US dollars of idle time."""
         return Decimal(sum(self.of_idle.values())) / 100
 
     @property
     def total_usd(self) -> Decimal:
-        """US dollars of the whole bill."""
+        """The US dollars of the whole bill."""
         return self.idle_usd + Decimal(sum(self.of_jobs.values())) / 100
 
 
@@ -62,9 +62,9 @@ def cost_of_resource(
     now: datetime,
     creators: Mapping[int, int] | None = None,
 ) -> ResourceCost:
-    """Return what a resource cost between two moments; `sizes` are its rows in their order, `jobs` ran on it.
+    """Return the cost of a resource between two times; `sizes` are its rows in order, `jobs` ran on it.
 
-    `creators` holds who has created the resource, by the key of a size. A stretch without a known price costs nothing.
+    `creators` is the person who created the resource, by key of a size. A period without a known price costs nothing.
     """
     jobs = sorted(jobs, key=lambda job: (job.started_at or now, job.pk))
     of_jobs: dict[tuple[date, int | None], dict[Job, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
@@ -100,7 +100,7 @@ def cost_of_resource(
 def _split_by_use(
     sizes: Sequence[ResourceSize], since: datetime, now: datetime
 ) -> Iterator[tuple[ResourceSize, datetime, datetime]]:
-    """Yield each stretch of one size and one day (UTC) in which the resource was up."""
+    """Yield each period of one size and one day (UTC) in which the resource was up."""
     for place, size in enumerate(sizes):
         following = sizes[place + 1].at if place + 1 < len(sizes) else now
         start, end = max(size.at.astimezone(UTC), since.astimezone(UTC)), min(following, now)
@@ -116,7 +116,7 @@ def _add(sums: dict[int, timedelta], times: Mapping[int, timedelta]) -> None:
 
 
 def _by_day(usd: Mapping[tuple[date, int | None], Mapping[K, Decimal]]) -> dict[tuple[K, date], int]:
-    """Return whole cents of each part of a day's sum, in the order of the parts; they add up to the rounded sum."""
+    """Return whole cents for each part of a day's sum, in order; they add up to the rounded sum."""
     found: dict[tuple[K, date], int] = defaultdict(int)
     for (day, _), parts in sorted(usd.items(), key=lambda each: (each[0][0], each[0][1] or 0)):
         total, counted = Decimal(0), 0

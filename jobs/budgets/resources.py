@@ -1,7 +1,7 @@
-"""What persistent resources cost, by day: the share of each job to its team, the idle rest to who created the resource.
+"""Record the daily cost of persistent resources: each job's share for its team, idle time for the team of the creator.
 
-The bill is that of `timeline.resource_bill` for each stretch of one size. The last days are counted anew every few
-minutes, because the end of a job may be learned late; what was counted before them stays.
+`timeline.resource_bill` computes the bill of each period of one size. The last days are computed again every few
+minutes, because the end of a job may be observed late. Earlier days stay as recorded.
 """
 
 from collections.abc import Sequence
@@ -19,20 +19,20 @@ from jobs.models import Dimension, Job, PersistentResource, ResourceChange, Reso
 from jobs.strategies.persistent import STRATEGY
 
 INTERVAL = timedelta(minutes=5)
-"""Between two checks of what a resource has cost."""
+"""Time between two computations of a resource's cost."""
 SETTLED_WITHIN = timedelta(hours=1)
-"""How long after a resource is gone its bill is counted anew."""
+"""How long the bill is updated after a resource is gone."""
 AGAIN_DAYS = 1
-"""Whole days before the last count that are counted again."""
+"""Whole days before the last computation that are computed again."""
 MAX_DAYS = 400
-"""What a resource cost before so many days is not counted."""
+"""Costs of a resource from more days ago are not computed."""
 PORTION = 20
 Key = tuple[int, bool]
-"""A team, and whether it pays for what stood idle."""
+"""A team, and whether it pays for idle time."""
 
 
 def watch_resources(now: datetime) -> int:
-    """Bring up to date what up to PORTION resources have cost; return how many."""
+    """Update the cost of up to PORTION resources; return how many."""
     is_old = Q(billed_until=None) | Q(billed_until__lte=now - INTERVAL) | Q(billed_until__gt=now + INTERVAL)
     is_open = Q(gone_at=None) | Q(billed_until=None) | Q(billed_until__lt=F("gone_at") + SETTLED_WITHIN)
     due = PersistentResource.objects.filter(is_old & is_open).order_by(F("billed_until").asc(nulls_first=True), "pk")
@@ -40,14 +40,14 @@ def watch_resources(now: datetime) -> int:
 
 
 def record_resource(resource: PersistentResource, now: datetime) -> bool:
-    """Record what a resource has cost until now; False where another worker has meanwhile."""
+    """Record the cost of a resource until now; return False if another worker has done so meanwhile."""
     place = {"project": resource.project, "region": resource.region, "resource_id": resource.resource_id}
     paid = ResourceSpend.objects.filter(**place)
-    # The midnight (UTC) from which on the bill is counted now.
+    # The midnight (UTC) from which the bill is computed now.
     earliest = now - DAY * MAX_DAYS
     since = earliest if resource.billed_until is None else min(resource.billed_until, now) - DAY * AGAIN_DAYS
     since = datetime.combine(max(since, earliest).astimezone(UTC).date(), time(), UTC)
-    if paid.filter(of_groups=None).exists():  # counted before persons and labels were: the month so far is counted anew
+    if paid.filter(of_groups=None).exists():  # recorded before persons and labels were: compute the whole month
         since = min(since, datetime.combine(month_of(now), time(), UTC))
     sizes = list(ResourceSize.objects.filter(**place).order_by("pk"))
     ran = Q(started_at__isnull=False) & (Q(ended_at=None) | Q(ended_at__gt=since))
@@ -76,7 +76,7 @@ def record_resource(resource: PersistentResource, now: datetime) -> bool:
 
 
 def _creators(resource: PersistentResource, sizes: Sequence[ResourceSize]) -> dict[int, int]:
-    """Return who has asked here for the resource of each size, by its key; nobody where it was made elsewhere."""
+    """Return who requested each resource here, by key of a size; resources created elsewhere are left out."""
     asked = list(
         ResourceChange.objects.filter(
             project=resource.project, region=resource.region, resource_id=resource.resource_id,
@@ -92,7 +92,7 @@ def _creators(resource: PersistentResource, sizes: Sequence[ResourceSize]) -> di
 
 
 def _rows(cost: ResourceCost) -> dict[Key, ResourceSpend]:
-    """Return what each team has paid: by day, and by day for each person and label."""
+    """Return the spending of each team by day, and by day for each person and label."""
     rows: dict[Key, ResourceSpend] = {}
     for (job, day), cents in cost.of_jobs.items():
         groups = [group for group in groups_of_job(job) if group[0] in (Dimension.PERSON, Dimension.LABEL)]
@@ -115,7 +115,7 @@ def _add(rows: dict[Key, ResourceSpend], key: Key, groups: Sequence[Group], day:
 
 
 def _merged(before: ResourceSpend | None, counted: ResourceSpend | None, since: datetime) -> dict[str, Any]:
-    """Return the columns of a row: days before `since` as they were, the others as they were counted now."""
+    """Return the columns of a row: old values for days before `since`, new ones for the others."""
     old, new = (before or ResourceSpend(of_groups={})), (counted or ResourceSpend(of_groups={}))
     groups: dict[str, dict[str, dict[str, int]]] = {}
     for kept, source in ((True, old), (False, new)):

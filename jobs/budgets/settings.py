@@ -1,4 +1,4 @@
-"""Leads of a team set its budgets; every change is kept with who made it and why."""
+"""Create, change and close the budgets of a team. Only its leads may, and every change is recorded with its reason."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,16 +19,16 @@ from jobs.permissions import is_lead
 
 MAX_USD = Decimal(10) ** 11
 MAX_BUDGETS = 50
-"""Open budgets of one team; each request is held against all that fit it."""
+"""Open budgets of one team; each request is checked against all that apply to it."""
 MAX_PERCENT = 500
 CHANGED = gettext_lazy("Somebody else has changed this budget meanwhile. Look at it again, then repeat your change.")
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetValues:
-    """What a lead sets: US dollars for each calendar month (UTC), and what happens to a job that would pass them.
+    """The values of a budget: US dollars per calendar month (UTC), and what happens to a job that would exceed them.
 
-    `thresholds` are the percents at which people get a message.
+    `thresholds` are the percentages at which people get a message.
     """
 
     name: str
@@ -49,9 +49,10 @@ class BudgetValues:
 def create_budget(
     team: Team, values: BudgetValues, *, dimension: str = "", value: str = "", by: User, reason: str, now: datetime
 ) -> Budget:
-    """Hold the team's jobs against a new budget: all of them, one person's, or those with one label.
+    """Create a budget for all jobs of the team, those of one person, or those with one label.
 
-    Raises NotPermitted unless `by` leads the team, ValueError with words for people for what cannot be a budget.
+    Raise NotPermitted unless `by` is a lead of the team. Raise ValueError with a message for people if the budget is
+    invalid.
     """
     _check_leads(by, team.pk)
     _check(values, reason)
@@ -69,7 +70,7 @@ def create_budget(
 
 
 def change_budget(pk: int, values: BudgetValues, *, version: int, by: User, reason: str, now: datetime) -> None:
-    """Change an open budget; `version` is the one that the person has seen. Raises as `create_budget` does."""
+    """Change an open budget; `version` is the one that the person has seen. Raise the errors of `create_budget`."""
     _check(values, reason)
     columns = values.as_columns()
     with transaction.atomic():
@@ -80,7 +81,7 @@ def change_budget(pk: int, values: BudgetValues, *, version: int, by: User, reas
 
 
 def close_budget(pk: int, *, version: int, by: User, reason: str, now: datetime) -> None:
-    """Hold no more jobs against a budget; it stays in the history. Raises as `create_budget` does."""
+    """Close a budget, which stays in the history. Raise the errors of `create_budget`."""
     _check_reason(reason)
     with transaction.atomic():
         row = _locked(pk, version, by)

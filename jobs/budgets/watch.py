@@ -1,4 +1,4 @@
-"""Keep the sums of spending up to date while jobs run, and record what no step has recorded."""
+"""Update the sums of spending while jobs run, and record jobs that no step has recorded."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -14,19 +14,19 @@ from jobs.models import Job, JobSpend
 from jobs.states import JobState
 
 PORTION = 200
-"""Jobs of one transaction: a fraction of a second, so that no worker waits for long."""
+"""Jobs per transaction: it takes a fraction of a second, so that no worker waits long."""
 INTERVAL = min(timedelta(minutes=5), 10 * settings.POLL_INTERVAL)
-"""Between two checks of what a running job has cost: as often as an emulated job gets on, for one that takes seconds.
+"""Time between two records of a running job's cost; short for an emulated job, which takes seconds.
 
-What a job may cost in all was committed, so nothing is overspent meanwhile.
+The highest cost of the job is committed already, so nothing is overspent in between.
 """
 
 
 def watch_budgets(now: datetime) -> int:
-    """Record up to PORTION jobs that need it, persistent resources, and the notices that follow; return how many jobs.
+    """Record up to PORTION jobs that need it, persistent resources, and resulting notices; return the number of jobs.
 
-    These are running jobs that were not recorded for a while, jobs that wait for another approval and are committed
-    no more, and jobs of ours that no step has recorded, as adopted ones or those of the version before.
+    These are running jobs that were not recorded for a while; jobs that wait for another approval, whose commitment
+    ends; and jobs that no step has recorded, such as adopted ones or those of an earlier version of Trainboard.
     """
     old = Q(recorded_at__lte=now - INTERVAL) | Q(recorded_at__gt=now + INTERVAL)  # the clock may have been set back
     running = Q(job__started_at__isnull=False) & old
@@ -42,7 +42,7 @@ def watch_budgets(now: datetime) -> int:
 
 
 def record_all(now: datetime) -> Iterator[int]:
-    """Record every job that has cost something and that no step has recorded; yield after each portion how many."""
+    """Record every job that may have cost something and that no step has recorded; yield the size of each portion."""
     missing = Job.objects.filter(spend=None).exclude(state=JobState.AWAITING_APPROVAL)
     while keys := list(missing.order_by("pk").values_list("pk", flat=True)[:PORTION]):
         yield _record(Job.objects.filter(pk__in=keys), now)

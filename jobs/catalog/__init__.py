@@ -1,4 +1,4 @@
-"""The catalogue: machines, accelerators, regions, disks and prices as data files with source and date."""
+"""The catalogue: machines, accelerators, regions, disks and prices from data files with source and date."""
 
 from jobs.catalog.accelerators import ACCELERATORS, Accelerator
 from jobs.catalog.machines import (

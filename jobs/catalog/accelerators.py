@@ -1,6 +1,6 @@
-"""Accelerators that training knows, and those that are retired.
+"""Accelerators that training supports, and retired ones.
 
-TPUs without an AcceleratorType of their own (v5e, v6e, 7x) have our names TPU_V5E, TPU_V6E and TPU_7X.
+TPUs without their own AcceleratorType (v5e, v6e, 7x) are named TPU_V5E, TPU_V6E and TPU_7X here.
 """
 
 from collections.abc import Mapping
@@ -15,10 +15,10 @@ from jobs.catalog.rows import day, rows
 class Accelerator:
     """A GPU or TPU.
 
-    `quota` is the end of its quota metric's name; `has_default_quota` is False where a project has none until it asks
-    for it. `flex_start` is whether Flex-start offers it, `retired_date` the day its support ended (with
-    `replacement`, an accelerator's name). `min_cuda` is the first CUDA version, (major, minor), that knows it,
-    `end_cuda` the first that no longer does; None: for TPUs, and where there is no such version yet.
+    `quota` is the end of its quota metric's name. `has_default_quota` is False if a project has none until it requests
+    some. `flex_start` is whether Flex-start offers it. `retired_date` is the day its support ended, and `replacement`
+    the name of another accelerator. `min_cuda` is the first CUDA version, (major, minor), that supports it, and
+    `end_cuda` the first that no longer does; None for TPUs and if there is no such version yet.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Accelerator:
 
     @property
     def is_retired(self) -> bool:
-        """Whether its support has ended; the catalogue lists only ends that have passed."""
+        """Whether its support has ended; the catalogue lists only dates in the past."""
         return self.retired_date is not None
 
 
@@ -68,4 +68,4 @@ def _load() -> Mapping[str, Accelerator]:
 
 
 ACCELERATORS: Mapping[str, Accelerator] = _load()
-"""`{name: Accelerator}`, those that can still be had first."""
+"""`{name: Accelerator}`, available ones first."""

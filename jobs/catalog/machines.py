@@ -1,4 +1,4 @@
-"""Machine types: what they are made of, which accelerators they carry or take, which TPU topologies they form."""
+"""Machine types: their parts, the accelerators that they include or can attach, and their TPU topologies."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -16,12 +16,12 @@ EVICTION_GIB = Decimal(100) / 1024
 MEMORY_RESERVED = tuple(
     (Decimal(size), Decimal(percent) / 100) for size, percent in ((4, 25), (4, 20), (8, 10), (112, 6), (0, 2))
 )
-"""Shares of a node's memory that GKE keeps for itself: (GiB, share) from the first GiB on; 0: of all that is left."""
+"""Shares of a node's memory that GKE reserves: (GiB, share) from the first GiB on; 0 means the rest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """A TPU slice: its name (`4x4`), its chips and the machines it spans."""
+    """A TPU slice: its name (`4x4`), its chips and its number of machines."""
 
     name: str
     chips: int
@@ -32,10 +32,9 @@ class Topology:
 class Machine:
     """A machine type.
 
-    `gpu_attach` is "fixed" (the machine has exactly `gpu_count` of `gpu_type`), "attachable" (`attachable` holds which
-    counts of which type it takes) or "" (none). For TPU machines `gpu_count` is the chips of one machine. `vcpu`,
-    `memory_gib` and `local_ssd_gib` are None where no source gives them. `trainable` is false for types that only
-    serve.
+    `gpu_attach` is "fixed" (the machine has exactly `gpu_count` of `gpu_type`), "attachable" (`attachable` has the
+    possible counts of each type) or "" (none). For TPU machines, `gpu_count` is the chips of one machine. `vcpu`,
+    `memory_gib` and `local_ssd_gib` are None if no source gives them. `trainable` is false for types that only serve.
     """
 
     machine_type: str
@@ -60,12 +59,12 @@ class Machine:
 
     @property
     def fixed_accelerator(self) -> str:
-        """The accelerator that the machine always has, TPUs under our names; empty where none or a choice."""
+        """The accelerator that the machine always has, with our names for TPUs; "" if it has none or a choice."""
         return TPU_NAMES.get(self.series, self.gpu_type if self.gpu_attach == "fixed" else "")
 
     @property
     def allocatable_gib(self) -> Decimal | None:
-        """The memory that GKE leaves to programs on the machine, in GiB; Vertex AI's own agents take more from it.
+        """The memory in GiB that GKE leaves to programs on the machine; Vertex AI's own agents use part of it.
 
         Source: GKE documentation, plan-node-sizes, "Memory and CPU reservations" (2026-11-22).
         """
@@ -78,7 +77,7 @@ class Machine:
         return max(self.memory_gib - reserved, Decimal(0))
 
     def takes(self, accelerator: str, count: int) -> bool:
-        """Return whether `count` of an accelerator (an AcceleratorType) may be asked for on this machine."""
+        """Return whether a job may request `count` of an accelerator (an AcceleratorType) on this machine."""
         if self.series == "cloud-tpu":
             return accelerator in self.attachable and (count == 8 or (count >= POD_CORES and count % POD_CORES == 0))
         if self.gpu_attach == "fixed":
@@ -87,7 +86,7 @@ class Machine:
 
 
 def _attachable(text: str) -> Mapping[str, frozenset[int]]:
-    """Read `NVIDIA_TESLA_T4:1|2|4;...`; the counts of TPU pods are words and left to `takes`."""
+    """Parse `NVIDIA_TESLA_T4:1|2|4;...`; the counts of TPU pods are words, and `takes` checks them."""
     found: dict[str, frozenset[int]] = {}
     for part in filter(None, text.split(";")):
         name, _, counts = part.partition(":")
@@ -128,7 +127,7 @@ def _load() -> Mapping[str, Machine]:
 
 
 MACHINES: Mapping[str, Machine] = _load()
-"""`{machine type: Machine}`, those that only serve included."""
+"""`{machine type: Machine}`, including types that only serve."""
 TRAINABLE: tuple[str, ...] = tuple(name for name, machine in MACHINES.items() if machine.trainable)
 
 
@@ -138,10 +137,10 @@ def machine(machine_type: str) -> Machine | None:
 
 
 def count_accelerators(summary: str) -> Counter[str]:
-    """Return how many accelerators of each name the machines of a job have.
+    """Return the number of accelerators by name in the machines of a job.
 
-    `summary` is the worker pools in one line, `1 × n1-standard-8 (2 × NVIDIA_TESLA_T4) + 4 × n1-standard-4`. A machine
-    that the catalogue does not know counts none; so does what was cut off from a long summary.
+    `summary` is the worker pools in one line, `1 × n1-standard-8 (2 × NVIDIA_TESLA_T4) + 4 × n1-standard-4`. Unknown
+    machines and the truncated part of a long summary are not counted.
     """
     counts: Counter[str] = Counter()
     for text in summary.split(" + "):
@@ -159,7 +158,7 @@ def count_accelerators(summary: str) -> Counter[str]:
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """A type of boot disk; `default_for` names machine types, `*` all others."""
+    """A type of boot disk; `default_for` lists machine types, `*` means all others."""
 
     disk_type: str
     label: str
@@ -181,7 +180,7 @@ MAX_DISK_GB = 64_000
 
 
 def default_disk(machine_type: str) -> str:
-    """Return the boot disk type that a machine gets when none is asked for."""
+    """Return the default boot disk type of a machine."""
     for disk in DISKS.values():
         if machine_type in disk.default_for:
             return disk.disk_type

@@ -1,4 +1,4 @@
-"""Prices and management fees as the data files hold them; `jobs.cost` decides which row applies."""
+"""Prices and management fees from the data files; `jobs.cost` decides which row applies."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -14,9 +14,9 @@ class PriceRow:
 
     `resource` is a machine type, an accelerator, `<series>-vcpu-hour`, `<series>-ram-gb-hour`, `<disk>-gb-month` (an
     hourly figure: the monthly price / 730) or `tpu-<version>-chip`. `strategy` is standard, spot, flex_start,
-    reservation or `*` for all. `basis` is whose bill it is: compute_engine or vertex_training. `usd_per_hour` is
-    None where no source gives it, `as_of` where the source is undated. Rows of the data files are not official: all of
-    them are copies that others made of Google's pages, bills and price lists.
+    reservation or `*` for all. `basis` is the bill that has it: compute_engine or vertex_training. `usd_per_hour` is
+    None if no source gives it, and `as_of` if the source is undated. Rows of the data files are not official, because
+    they are copies by others of Google's pages, bills and price lists.
     """
 
     region: str
@@ -29,7 +29,7 @@ class PriceRow:
     note: str
     is_official: bool = False
     origin: str = "file"
-    """Where the row was recorded: file, or on this site by a person or an import."""
+    """Where the row was recorded: a file, or on this site by a person or an import."""
 
 
 def _read(name: str) -> tuple[PriceRow, ...]:
@@ -50,7 +50,7 @@ def _read(name: str) -> tuple[PriceRow, ...]:
 
 @cache
 def price_rows() -> tuple[PriceRow, ...]:
-    """Return all prices. Several dates may stand for one resource; the newest counts."""
+    """Return all prices. A resource may have several dates; the newest applies."""
     return _read("prices")
 
 

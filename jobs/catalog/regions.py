@@ -1,4 +1,4 @@
-"""Regions that train, and the accelerators each of them has for training."""
+"""Regions that offer training, and the accelerators of each."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,11 +36,11 @@ _RETIRED = frozenset(name for name, found in ACCELERATORS.items() if found.is_re
 
 
 def accelerators_in(region: str) -> frozenset[str]:
-    """Return the accelerators that training can get in a region; empty for a region that has none or is unknown."""
+    """Return the accelerators available for training in a region; empty if it has none or is unknown."""
     found = REGIONS.get(region)
     return found.accelerators - _RETIRED if found is not None else frozenset()
 
 
 def regions_with(accelerator: str) -> tuple[str, ...]:
-    """Return the regions where training can get an accelerator, in alphabetical order."""
+    """Return the regions where an accelerator is available for training, in alphabetical order."""
     return tuple(region for region in REGIONS if accelerator in accelerators_in(region))

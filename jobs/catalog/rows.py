@@ -1,4 +1,4 @@
-"""Reading the data files of the catalogue: CSV with a header, one source and date per row."""
+"""Read the data files of the catalogue: CSV with a header, one source and date per row."""
 
 import csv
 from collections.abc import Iterator
@@ -16,10 +16,10 @@ def rows(name: str) -> Iterator[dict[str, str]]:
 
 
 def decimal(text: str) -> Decimal | None:
-    """Return the number that a cell holds, or None where it is empty."""
+    """Return the number in a cell, or None if it is empty."""
     return Decimal(text) if text else None
 
 
 def day(text: str) -> date | None:
-    """Return the ISO date that a cell holds, or None where it is empty."""
+    """Return the ISO date in a cell, or None if it is empty."""
     return date.fromisoformat(text) if text else None

@@ -1,4 +1,4 @@
-"""What a job costs: the price book, estimates before it runs, and what it has cost while it runs."""
+"""The cost of jobs: the price book, estimates, and the cost so far of running jobs."""
 
 from jobs.cost.actual import accrued
 from jobs.cost.estimate import Estimate, estimate

@@ -1,11 +1,11 @@
-"""What a job has cost so far: its hourly price times the time in which its machines worked."""
+"""The cost of a job so far: its hourly price times the billable time of its machines."""
 
 from datetime import timedelta
 from decimal import Decimal
 
 BILLING_INCREMENT = timedelta(seconds=30)
-"""Started increments count whole. Unverified: only a secondary guide names 30 seconds, Google's own sentence was not
-found (2026-11-21). No minimum is known and none is applied."""
+"""Started increments are billed whole. Unverified: only a secondary guide gives 30 seconds, and no statement of Google
+was found (2026-11-21). No minimum is known and none is applied."""
 
 HOUR = timedelta(hours=1)
 MICROSECOND = timedelta(microseconds=1)
@@ -14,10 +14,10 @@ MICROSECOND = timedelta(microseconds=1)
 def accrued(
     usd_per_hour: Decimal | None, running: timedelta, *, increment: timedelta = BILLING_INCREMENT
 ) -> Decimal | None:
-    """Return the USD owed for `running`, the time in RUNNING, or None when the price is not known.
+    """Return the cost in USD of `running`, the time in RUNNING; None if the price is not known.
 
-    Queued, pending and preempted time is not billed and must not be part of `running`. `increment` zero bills to the
-    microsecond. A negative time, which clocks can produce, counts as none.
+    Queued, pending and preempted time is not billed and must not be part of `running`. With an `increment` of zero, the
+    time is billed to the microsecond. A negative time, which clocks can produce, counts as zero.
     """
     if usd_per_hour is None:
         return None
@@ -25,7 +25,7 @@ def accrued(
 
 
 def billable(running: timedelta, *, increment: timedelta = BILLING_INCREMENT) -> timedelta:
-    """Return the time that is billed for `running`: rounded up to whole increments, never below zero."""
+    """Return the billed time for `running`: rounded up to whole increments, never below zero."""
     running = max(running, timedelta())
     if not increment:
         return running
@@ -33,5 +33,5 @@ def billable(running: timedelta, *, increment: timedelta = BILLING_INCREMENT) ->
 
 
 def for_time(usd_per_hour: Decimal, time: timedelta) -> Decimal:
-    """Return what `time` costs at that price, counted to the microsecond."""
+    """Return the cost of `time` at that price, exact to the microsecond."""
     return usd_per_hour * (time // MICROSECOND) / (HOUR // MICROSECOND)

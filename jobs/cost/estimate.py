@@ -1,4 +1,4 @@
-"""What a job will cost: machines × hours × price, as a range where nobody can know better."""
+"""Estimate the cost of a job: machines × hours × price, with a range for what cannot be known."""
 
 import math
 from dataclasses import dataclass, replace
@@ -23,52 +23,53 @@ from jobs.strategies.rules.scheduling import DEFAULT_TIMEOUT
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The expected cost of a job under one strategy. USD is None where a price is not known."""
+    """The expected cost of a job under one strategy. USD is None if a price is not known."""
 
     strategy: str
     """Key of the strategy."""
     hours: float
-    """Expected running time of the job, or of one trial when it tunes, without anything that restarts add."""
+    """Expected run time of the job, or of one trial of a tuning job, without the time that restarts add."""
     usd_per_hour: Decimal | None
-    """While it runs: all its machines, and all trials that run at once."""
+    """Cost per hour of all machines, and of all trials that run at once."""
     expected_usd: Decimal | None
     low_usd: Decimal | None
-    """The 5th percentile of what it costs when it succeeds, `high_usd` the 95th: 9 of 10 jobs should end between."""
+    """The 5th percentile of the cost if the job succeeds; `high_usd` is the 95th. 9 of 10 jobs should end in
+    between."""
     high_usd: Decimal | None
     lines: tuple[Line, ...]
-    """Of one run: what `hourly` is made of, for all replicas."""
+    """The parts of the hourly cost of one run, for all replicas."""
     notes: tuple[str, ...]
     """Sentences for people."""
     prices_as_of: date | None
-    """The oldest date among the prices; None when none of them has a date."""
+    """The oldest date among the prices; None if none has a date."""
     trials: int = 1
     rounds: int = 1
-    """How many runs follow one another: a tuning job's trials, a few at a time."""
+    """Number of runs in sequence: a tuning job runs a few trials at a time."""
     elapsed_hours: float = 0.0
-    """Expected time from the start to the end, with what restarts add, when nothing waits for machines."""
+    """Expected time from start to end, with the time that restarts add and without waiting for machines."""
     restarts: Outlook | None = None
-    """What preemptions add, where the machines can be preempted."""
+    """What preemptions add, if the machines can be preempted."""
     until_timeout_usd: Decimal | None = None
-    """What all runs cost that last until the timeout."""
+    """Cost if all runs last until the timeout."""
     timeout_hours: float = 0.0
-    """The timeout that applies to each run: the spec's, else Vertex AI's default."""
+    """The timeout of each run: the spec's, else Vertex AI's default."""
     has_timeout: bool = True
-    """Whether the spec gives it."""
+    """Whether the spec sets the timeout."""
     documented_high_usd: Decimal | None = Decimal(0)
-    """The upper end by documented rates of preemption alone, which no history lowers; None where it has no end."""
+    """The upper end by documented preemption rates alone, which no history lowers; None if it is unlimited."""
     wait: Wait | None = None
-    """How long it waits for machines, where jobs of the team show it."""
+    """The wait for machines, if jobs of the team show it."""
     basis: tuple[str, ...] = ()
-    """Sentences on what the range rests on, and how often earlier ones held."""
+    """Sentences on what the range is based on, and how often earlier ranges held."""
     cap_usd: Decimal | None = None
-    """The job is cancelled when it has cost this much; None: it is not."""
+    """The cost at which the job is cancelled; None: it is not cancelled."""
 
     @property
     def most_usd(self) -> Decimal | None:
-        """The most that may be spent as far as is known: the high estimate, or runs until the timeout if that is more.
+        """The most that may be spent as far as known: the high estimate, or the cost until the timeout if higher.
 
-        What the team's jobs have shown raises it and never lowers it; a cap makes it less. None where no price is
-        known, or where restarts have no end and no cap ends them.
+        The team's history can raise it but never lower it; a cap lowers it. None if no price is known, or if restarts
+        are unlimited and there is no cap.
         """
         if self.high_usd is None or self.documented_high_usd is None:
             return None if self.usd_per_hour is None else self.cap_usd
@@ -76,11 +77,11 @@ class Estimate:
         return most if self.cap_usd is None else min(most, self.cap_usd)
 
     def has_stale_prices(self, today: date) -> bool:
-        """Return whether one of the prices is older than 90 days."""
+        """Return whether a price is older than 90 days."""
         return self.prices_as_of is not None and is_stale(self.prices_as_of, today)
 
     def times(self, jobs: int) -> "Estimate":
-        """Return what so many of this job cost together."""
+        """Return the estimate for `jobs` such jobs together."""
         if jobs == 1:
             return self
         amounts = (
@@ -91,7 +92,7 @@ class Estimate:
         return replace(self, **{name: usd * jobs for name, usd in values.items() if usd is not None})
 
     def as_dict(self) -> dict[str, Any]:
-        """Return JSON: amounts as text, dates as YYYY-MM-DD."""
+        """Return the estimate as JSON: amounts as text, dates as YYYY-MM-DD."""
         return {
             "strategy": self.strategy,
             "hours": self.hours,
@@ -121,11 +122,11 @@ def estimate(
     checkpoint_every: timedelta | None = None,
     learned: Learned = NOT_LEARNED,
 ) -> Estimate:
-    """Return what `submission` costs under `strategy` when it, or each of its trials, runs for `expected`.
+    """Return the cost of `submission` under `strategy` if it, or each of its trials, runs for `expected`.
 
     `checkpoint_every` is the time between checkpoints; None assumes the best one. `learned`: see `Learned`.
     """
-    # None where the spec names none: Vertex AI's default of seven days applies then.
+    # None if the spec sets no timeout; Vertex AI's default of seven days applies then.
     timeout = submission.job_spec.scheduling.timeout
     timeout = timeout if timeout and timeout > timedelta() else None
     applies = timeout or DEFAULT_TIMEOUT
@@ -160,7 +161,7 @@ def _forecast(
     every: timedelta | None,
     learned: Learned,
 ) -> Forecast:
-    """How long a run will be billed that ends after `timeout` hours; `every` is the time between checkpoints."""
+    """Return the billed hours of a run of at most `timeout` hours; `every` is the time between checkpoints."""
     if not strategy.preemptible:
         return forecast(hours, timeout=timeout, learned=learned)
     return forecast_preemptible(

@@ -1,10 +1,10 @@
-"""How long a run will be billed: what is expected, and the range in which 9 of 10 runs end. Pure.
+"""Forecast the billed hours of a run: the expected value, and the range in which 9 of 10 runs end. Pure.
 
-A run is billed for its useful time and for what its preemptions cost:
+A run is billed for its useful time and for the time lost by preemptions:
 
 1. The useful time is the expected run time times a factor whose logarithm follows Student's t (`Learned.run_factor`).
-2. Preemptions come as a Poisson process with a rate per machine that is known as a Gamma distribution. What each of
-   them costs is exposed as well, so for one rate their number follows the generalized Poisson distribution of Consul
+2. Preemptions are a Poisson process whose rate per machine follows a Gamma distribution. The time that each of them
+   costs can be preempted as well, so for one rate their number follows the generalized Poisson distribution of Consul
    and Jain (Technometrics 15(4), 1973, doi 10.1080/00401706.1973.10489112): a = rate × uncut time, b = rate × loss.
 3. The range lies between the 5th and the 95th percentile of the mixture over both, taken at FACTORS × RATES points of
    equal probability.
@@ -21,34 +21,34 @@ from jobs.cost.learned import NOT_LEARNED, Learned
 from jobs.cost.restarts import CHECKPOINT_HOURS, LIKELY, LIKELY_HIGH, LIKELY_LOW, Assumption, Outlook, Run, outlook
 
 FACTORS, RATES = 30, 5
-"""Points of equal probability at which the run time and the rate of preemptions are taken; the 5th and the 95th
-percentile are among those of the run time."""
+"""Number of points of equal probability for the run time and the preemption rate. The 5th and 95th percentile are among
+those of the run time."""
 MAX_PREEMPTIONS = 300
-"""A run that meets more is taken to have no end; Vertex AI gives up after six."""
+"""A run with more preemptions is treated as endless; Vertex AI gives up after six."""
 MANY = 20.0
-"""From so many preemptions on, their number is taken as normally distributed."""
+"""From this many preemptions on, their number is treated as normally distributed."""
 SMALL = 1e-3
-"""A probability that no percentile of the range depends on."""
+"""A probability too small to affect a percentile of the range."""
 SHORT_HOURS = 6.0
-"""A run up to this long has an hour of the day; a longer one runs through many of them."""
+"""A run of up to this length belongs to one hour of the day; a longer one covers many."""
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Billed hours of one run, or of each trial on average; infinite where it would hardly ever end."""
+    """Billed hours of one run, or the mean of the trials; infinite if it would hardly ever end."""
 
     low: float
     expected: float
     high: float
     outlooks: tuple[Outlook, Outlook, Outlook] | None = None
-    """What preemptions add when there are few, some and many; None for machines that cannot be preempted."""
+    """What few, some and many preemptions add; None for machines that cannot be preempted."""
     assumptions: tuple[Assumption, Assumption, Assumption] = (LIKELY_LOW, LIKELY, LIKELY_HIGH)
     documented_high: float = 0.0
-    """What the documented rates alone would give as the upper end, so that no history lowers what policy sees."""
+    """The upper end by the documented rates alone, so that no history lowers the cost that policy checks."""
 
     @property
     def middle(self) -> Outlook | None:
-        """What the preemptions to expect add."""
+        """What the expected preemptions add."""
         return self.outlooks[1] if self.outlooks else None
 
 
@@ -73,9 +73,10 @@ def forecast_preemptible(
     interval: float | None,
     learned: Learned = NOT_LEARNED,
 ) -> Forecast:
-    """Return the billed hours of a run of `hours` on `replicas` machines that may be preempted; of `trials`, the mean.
+    """Return the billed hours of a run of `hours` on `replicas` preemptible machines; for `trials`, the mean.
 
-    `interval` are the hours between checkpoints, None for Daly's; `allowed` the restarts that Vertex AI grants.
+    `interval` is the hours between checkpoints, None for Daly's optimum; `allowed` is the number of restarts by Vertex
+    AI.
     """
     factor = learned.run_factor()
     work = _run_time(hours, factor.centre, timeout)
@@ -112,7 +113,7 @@ def _run_time(hours: float, logarithm: float, timeout: float) -> float:
 
 
 def _assumptions(learned: Learned, rate: Gamma) -> tuple[Assumption, Assumption, Assumption]:
-    """Return few, some and many preemptions: as documented, or as the team's jobs have shown."""
+    """Return assumptions of few, some and many preemptions: documented, or from the team's jobs."""
     documented = (LIKELY_LOW, LIKELY, LIKELY_HIGH)
     if not learned.team.machine_seconds:
         return documented
@@ -122,19 +123,19 @@ def _assumptions(learned: Learned, rate: Gamma) -> tuple[Assumption, Assumption,
 
 
 def _uncut(work: float, seen: Outlook) -> float:
-    """Hours of a run with its checkpoints that is not preempted."""
+    """Return the hours of a run with its checkpoints and without preemptions."""
     return Run(work, seen.interval_hours, CHECKPOINT_HOURS, 0.0, 0.0).uncut_hours
 
 
 def _loss(work: float, seen: Outlook) -> float:
-    """Hours that each preemption costs on average, by Daly's model: of its work, and of the restart."""
+    """Return the mean hours that a preemption costs by Daly's model: lost work and the restart."""
     if not seen.preemptions or not math.isfinite(seen.billed_hours):
         return 0.0 if math.isfinite(seen.billed_hours) else math.inf
     return (seen.billed_hours - _uncut(work, seen)) / seen.preemptions
 
 
 def _with_loss(seen: Outlook, uncut: float, loss: float, rate: float) -> Outlook:
-    """Return the outlook with what each preemption costs as it was seen to: T = uncut + rate × T × loss."""
+    """Return the outlook with the observed loss per preemption: T = uncut + rate × T × loss."""
     if rate * loss >= 1:
         return replace(seen, billed_hours=math.inf, preemptions=math.inf)
     billed = uncut / (1 - rate * loss)
@@ -142,12 +143,12 @@ def _with_loss(seen: Outlook, uncut: float, loss: float, rate: float) -> Outlook
 
 
 def _points(known: Gamma | Spread, count: int) -> list[float]:
-    """Return values of equal probability."""
+    """Return `count` values of equal probability."""
     return [known.quantile((place + 0.5) / count) for place in range(count)]
 
 
 def _range(uncut: list[float], rates: list[float], loss: float, trials: int) -> tuple[float, float]:
-    """Return the 5th and the 95th percentile of the billed hours of a run, or of each of `trials` on average."""
+    """Return the 5th and the 95th percentile of the billed hours of a run, or of the mean of `trials`."""
     if not math.isfinite(loss):
         return min(uncut), math.inf
     share = 1 / len(uncut) / len(rates)
@@ -164,7 +165,7 @@ def _range(uncut: list[float], rates: list[float], loss: float, trials: int) -> 
 
 
 def _percentile(points: list[tuple[float, float]], share: float) -> float:
-    """Return a percentile of sorted (value, probability), between the middles of points; infinite beyond the last."""
+    """Return a percentile of sorted (value, probability), interpolated between points; infinite beyond the last."""
     before, middle, below = points[0][0], 0.0, 0.0
     for value, chance in points:
         following = below + chance / 2
@@ -178,8 +179,9 @@ def _percentile(points: list[tuple[float, float]], share: float) -> float:
 def _preemptions(exposure: float, again: float) -> Iterator[tuple[float, float]]:
     """Yield (k, probability of k preemptions) of the generalized Poisson distribution, until little is left.
 
-    `exposure` are those that an uncut run meets on average, `again` those that the time meets which one of them costs.
-    Many are taken as normal. Where `again` is 1 or more, part of the runs never ends, and that part is left out.
+    `exposure` is the mean number in an uncut run, `again` the mean number in the time that one preemption costs. Many
+    are treated as normally distributed. If `again` is 1 or more, a part of the runs never ends, and this part is left
+    out.
     """
     if exposure > MANY:
         if again < 1:

@@ -1,4 +1,4 @@
-"""The parts of a price: what is asked for, what each thing costs an hour, and where that figure comes from."""
+"""The lines of a price: what is billed, its cost per hour, and the source of the figure."""
 
 import math
 from collections.abc import Iterable
@@ -10,11 +10,11 @@ from typing import Any
 from jobs.spec import DiskSpec, MachineSpec
 
 DIGITS = 9
-"""Decimal places that leave this room; list prices have no more. Sums are rounded only then."""
+"""Decimal places to which sums are rounded for output; list prices have no more."""
 
 
 def as_text(usd: Decimal | None) -> str | None:
-    """Write an amount for JSON: plain digits, at most `DIGITS` after the point, or None when it is not known."""
+    """Return an amount for JSON: plain digits, at most `DIGITS` after the point, or None if it is not known."""
     if usd is None:
         return None
     return f"{usd:.{DIGITS}f}".rstrip("0").rstrip(".")
@@ -22,7 +22,7 @@ def as_text(usd: Decimal | None) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """One machine as a worker pool or a resource pool asks for it, with its boot disk."""
+    """One machine of a worker pool or resource pool, with its boot disk."""
 
     machine_type: str
     accelerator_type: str = ""
@@ -34,7 +34,7 @@ class Shape:
 
 
 def shape_of(machine: MachineSpec, disk: DiskSpec) -> Shape:
-    """Return what a machine and its disk are for the price book; worker pools and resource pools alike."""
+    """Return the shape of a machine and its disk for the price book, for worker pools and resource pools."""
     return Shape(
         machine_type=machine.machine_type,
         accelerator_type=machine.accelerator,
@@ -47,42 +47,42 @@ def shape_of(machine: MachineSpec, disk: DiskSpec) -> Shape:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One billed thing: how many, and what one of them costs an hour."""
+    """One billed item: the quantity, and the cost per hour of one unit."""
 
     resource: str
     quantity: Decimal
     unit: str
     """In the singular: machine, GPU, chip, vCPU, GiB."""
     unit_usd: Decimal | None
-    """USD for one unit for one hour; None when it is not known."""
+    """USD for one unit for one hour; None if it is not known."""
     basis: str
-    """Whose price it is: vertex_training, compute_engine, management_fee or persistent_resource."""
+    """The kind of price: vertex_training, compute_engine, management_fee or persistent_resource."""
     source: str = ""
     as_of: date | None = None
-    """The day on which the source held this price; None when it gives no date, which `assumption` then states."""
+    """The day on which the source had this price; None if it gives no date, which `assumption` then states."""
     assumption: str = ""
-    """Why the figure is not simply read from a source, in sentences for people; empty when it is."""
+    """Sentences for people on why the figure is not taken directly from a source; empty if it is."""
     is_estimate: bool = False
     """Whether the figure is derived from another price by a rule, which `assumption` then states."""
     is_official: bool = False
-    """Whether the figure, or the one that it is computed from, was read from Google itself."""
+    """Whether the figure, or the one it is computed from, was read from Google directly."""
 
     @property
     def usd_per_hour(self) -> Decimal | None:
-        """What the whole quantity costs an hour."""
+        """Cost per hour of the whole quantity."""
         return None if self.unit_usd is None else self.unit_usd * self.quantity
 
     @property
     def assumed(self) -> bool:
-        """Whether something about the figure had to be assumed."""
+        """Whether something about the figure was assumed."""
         return bool(self.assumption)
 
     def times(self, count: int) -> "Line":
-        """Return the line for `count` times as much."""
+        """Return the line for `count` times the quantity."""
         return replace(self, quantity=self.quantity * count)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return JSON: amounts as text, the date as YYYY-MM-DD."""
+        """Return the line as JSON: amounts as text, the date as YYYY-MM-DD."""
         return {
             "resource": self.resource,
             "quantity": as_text(self.quantity),
@@ -101,14 +101,14 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """What one hour costs, with the lines that it is made of and what a person should know about them."""
+    """The cost of one hour, with its lines and notes for people."""
 
     lines: tuple[Line, ...]
     notes: tuple[str, ...] = ()
 
     @property
     def usd_per_hour(self) -> Decimal | None:
-        """The sum of the lines; None as soon as one of them is not known."""
+        """The sum of the lines; None if one of them is not known."""
         return total(line.usd_per_hour for line in self.lines)
 
     @property
@@ -118,24 +118,24 @@ class Rate:
 
     @property
     def is_estimate(self) -> bool:
-        """Whether a line is derived from another price by a rule, and not the price of a source."""
+        """Whether a line is derived from another price by a rule."""
         return any(line.is_estimate for line in self.lines)
 
     def times(self, count: int) -> "Rate":
-        """Return the rate of `count` of these."""
+        """Return the rate for `count` times as much."""
         return Rate(tuple(line.times(count) for line in self.lines), self.notes)
 
     def __add__(self, other: "Rate") -> "Rate":
-        """Return both together: equal lines become one, equal notes are shown once."""
+        """Return the sum of both: equal lines are merged, and equal notes are shown once."""
         return Rate(merged(self.lines + other.lines), tuple(dict.fromkeys(self.notes + other.notes)))
 
 
 NOTHING = Rate(())
-"""No machine at all, for sums to start from."""
+"""The rate of no machine, as the start of a sum."""
 
 
 def total(amounts: Iterable[Decimal | None]) -> Decimal | None:
-    """Add amounts up; None as soon as one of them is not known."""
+    """Return the sum of amounts; None if one of them is not known."""
     result = Decimal(0)
     for amount in amounts:
         if amount is None:
@@ -145,14 +145,14 @@ def total(amounts: Iterable[Decimal | None]) -> Decimal | None:
 
 
 def amount_of(usd_per_hour: Decimal | None, runs: int, hours: float = 1.0) -> Decimal | None:
-    """Return price × runs × hours; None when the price is not known or the hours have no end."""
+    """Return price × runs × hours; None if the price is not known or the hours are infinite."""
     if usd_per_hour is None or not math.isfinite(hours):
         return None
     return usd_per_hour * runs * Decimal(repr(hours))
 
 
 def merged(lines: Iterable[Line]) -> tuple[Line, ...]:
-    """Join lines that differ only in their quantity, in the order of their first appearance."""
+    """Merge lines that differ only in quantity, in the order of their first appearance."""
     by_kind: dict[tuple[object, ...], Line] = {}
     for line in lines:
         kind = (line.resource, line.unit, line.unit_usd, line.basis, line.source, line.as_of, line.assumption)

@@ -1,4 +1,4 @@
-"""What a whole machine costs: the sum of its parts, because the Cloud Billing Catalog prices no machine whole. Pure."""
+"""Compute prices of machines from their parts, as the Cloud Billing Catalog has no prices of machines. Pure."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -13,13 +13,14 @@ from jobs.cost.skus import UnitPrice
 SOURCE = "Cloud Billing Catalog API of Google"
 MAX_NOTE_CHARACTERS = 500
 _Part = tuple[str, Decimal]
-"""A resource and how many of it."""
+"""A resource and its quantity."""
 
 
 def rows_of(units: Mapping[Key, UnitPrice], *, as_of: date) -> list[PriceRow]:
-    """Return a row for each part and for each machine all of whose parts have a price.
+    """Return a row for each part, and for each machine whose parts all have a price.
 
-    `as_of`: the day on which the Catalog was asked; its `effectiveTime` is that moment too, not when a price began.
+    `as_of` is the day on which the Catalog was read. Its `effectiveTime` is the time of the request, not when a price
+    began.
     """
     rows = [_row(key, unit.usd, _part_note(unit), as_of) for key, unit in units.items()]
     for region in sorted({key[1] for key in units} & set(REGIONS)):
@@ -38,14 +39,14 @@ def rows_of(units: Mapping[Key, UnitPrice], *, as_of: date) -> list[PriceRow]:
 
 
 def _parts(machine: Machine, basis: str) -> list[_Part]:
-    """Return what the machine is billed as; empty where it is not by parts, or where not all of them are known.
+    """Return the billed parts of a machine; empty if it is not billed by parts, or not all of them are known.
 
-    The local SSD that A3 machines bring is on Compute Engine's bill only. Whether Vertex AI bills that of other
-    machines was never seen, and of A3 Ultra its size was not.
+    The local SSD of A3 machines is billed by Compute Engine only. Whether Vertex AI bills the local SSD of other
+    machines is not known, nor is the size on A3 Ultra.
     """
     if not machine.trainable or machine.is_tpu:
         return []
-    if machine.gpu_type == "NVIDIA_B200":  # a slice holds its share of the host
+    if machine.gpu_type == "NVIDIA_B200":  # a slice includes its share of the host
         return [(machine.gpu_type, Decimal(machine.gpu_count))]
     if not (machine.vcpu and machine.memory_gib):
         return []

@@ -1,4 +1,4 @@
-"""The notes of an estimate: how trials, restarts and the timeout make its figures, and what they rest on."""
+"""Notes of an estimate: the effect of trials, restarts and the timeout, and the basis of its range."""
 
 import math
 from datetime import timedelta
@@ -19,14 +19,14 @@ from jobs.texts import translatable as _
 HARDLY_ANY = 0.05
 """Preemptions; fewer would be shown as 0.0."""
 MIN_CHANCE = 0.0001
-"""A smaller one would be shown as 0.00%."""
+"""A lower chance would be shown as 0.00%."""
 RANGE = _(
     "Low and high are the 5th and the 95th percentile: 9 of 10 such jobs that succeed should cost an amount between."
 )
 
 
 def tuning_notes(submission: Submission, hours: float, billed_hours: float) -> list[str]:
-    """Return how a tuning job's time and cost follow from its trials, and what may make them less."""
+    """Return notes on how a tuning job's time and cost result from its trials, and what may reduce them."""
     tuning = submission.tuning
     if tuning is None:
         return []
@@ -54,7 +54,7 @@ def tuning_notes(submission: Submission, hours: float, billed_hours: float) -> l
 
 
 def timeout_notes(submission: Submission, expected: timedelta, timeout: timedelta | None, high: float) -> list[str]:
-    """Return what the timeout does to the range, whose upper end would else be `high` hours; each trial has its own."""
+    """Return notes on how the timeout limits the range, which else ends at `high` hours; each trial has its own."""
     is_trial = submission.tuning is not None
     applies = timeout or DEFAULT_TIMEOUT
     if expected > applies:
@@ -71,7 +71,7 @@ def timeout_notes(submission: Submission, expected: timedelta, timeout: timedelt
 
 
 def restart_notes(found: Forecast, hours: float, allowed: int, submission: Submission) -> list[str]:
-    """Return what was assumed about preemptions, if there are any, and how likely the job, or a trial, dies of them."""
+    """Return notes on the assumed preemptions, and the chance that they end the job or a trial."""
     if found.outlooks is None:
         return []
     least, middle, most = found.outlooks
@@ -130,7 +130,7 @@ def _chance(least: float, most: float) -> str:
 
 
 def resource_notes(held: Rate) -> list[str]:
-    """Return what the machines cost on the bill of the persistent resource, which is priced like standard."""
+    """Return a note on the cost of the machines on the bill of the persistent resource, priced like standard."""
     share = _("an unknown share")
     if held.usd_per_hour is not None:
         share = _("about %(usd)s", usd=format_usd(held.usd_per_hour))
@@ -144,7 +144,7 @@ def resource_notes(held: Rate) -> list[str]:
 
 
 def basis_of(label: str, learned: Learned, *, is_preemptible: bool) -> tuple[str, ...]:
-    """Return what the range rests on, what it means, and how often earlier ranges held; `label` is the strategy's."""
+    """Return the basis of the range, its meaning, and how often earlier ranges held; `label` is the strategy's."""
     return (_rests_on(label, learned, is_preemptible=is_preemptible), RANGE, *_calibration(label, learned))
 
 
@@ -164,7 +164,7 @@ def _rests_on(label: str, learned: Learned, *, is_preemptible: bool) -> str:
 
 
 def _jobs(learned: Learned) -> Text:
-    """Return the jobs that an estimate's run time rests on."""
+    """Return a description of the jobs that an estimate's run time is based on."""
     team, alike = learned.team_runs.runs, learned.alike_runs.runs
     month = month_of(learned.since) if learned.since else ""
     words = {"count": team, "month": month}
@@ -183,7 +183,7 @@ def _jobs(learned: Learned) -> Text:
 
 
 def _calibration(label: str, learned: Learned) -> tuple[str, ...]:
-    """Return how often jobs of the team under the strategy cost what was estimated; nothing before the first."""
+    """Return how often the cost of the team's jobs under the strategy was within the range; empty if there are none."""
     held, of = learned.team.inside, learned.team.estimated
     if not of:
         return ()
@@ -198,7 +198,7 @@ def _calibration(label: str, learned: Learned) -> tuple[str, ...]:
 
 
 def in_words(hours: float) -> str:
-    """Write a length of time for people: seconds below two minutes, minutes below two hours, else hours."""
+    """Return a duration for people: seconds below two minutes, minutes below two hours, else hours."""
     if hours < 2 / 60:
         return _("%(count)s seconds", count=f"{hours * 3600:.0f}")
     if hours < 2:

@@ -1,6 +1,6 @@
-"""Of what a machine consists, in the words of the price files: the whole, or its cores, memory, GPUs and disks.
+"""The parts of a machine in the terms of the price files: the whole machine, or its cores, memory, GPUs and disks.
 
-Google prices most machines by core and GiB; our files hold the sum for most of them and the parts for some.
+Google prices most machines by core and GiB. Our files have the sum for most of them and the parts for some.
 """
 
 from dataclasses import dataclass
@@ -18,16 +18,16 @@ FAMILIES = {
     "a3-ultragpu": "a3ultra",
     "g4-standard": "g4",
 }
-"""Machine series whose cores and memory have unit prices of their own, and the name these carry in the files."""
+"""Machine series with unit prices for cores and memory, and the name of these prices in the files."""
 
 CHIPS = {"ct5lp": "tpu-v5e-chip", "ct6e": "tpu-v6e-chip"}
 DEVICE_CORES = 8
-"""TPU v2 and v3 are priced by the device of eight cores; acceleratorCount counts cores."""
+"""TPU v2 and v3 are priced per device of eight cores; acceleratorCount counts cores."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """So many units of a resource, as the price files name it."""
+    """A quantity of a resource, by its name in the price files."""
 
     resource: str
     quantity: Decimal
@@ -35,16 +35,16 @@ class Part:
 
 
 def whole(shape: Shape) -> Part:
-    """Return the machine in one piece: fixed GPUs and bundled local SSD inside, attached GPUs and boot disk not."""
+    """Return the whole machine: with fixed GPUs and bundled local SSD, without attached GPUs and boot disk."""
     return Part(shape.machine_type or "a machine without a type", Decimal(1), "machine")
 
 
 def pieces(shape: Shape) -> tuple[Part, ...]:
-    """Return the same machine in parts, without its local SSD; empty where the files know no unit prices for it."""
+    """Return the machine in parts, without its local SSD; empty if the files have no unit prices for it."""
     row = machine(shape.machine_type)
     if row is None:
         return ()
-    if row.gpu_type == "NVIDIA_B200" and row.gpu_count:  # a slice holds its share of the host
+    if row.gpu_type == "NVIDIA_B200" and row.gpu_count:  # a slice includes its share of the host
         return (Part(row.gpu_type, Decimal(row.gpu_count), "GPU slice"),)
     family = FAMILIES.get(shape.machine_type.rpartition("-")[0])
     if family is None or not (row.vcpu and row.memory_gib and row.gpu_type and row.gpu_count):
@@ -57,7 +57,7 @@ def pieces(shape: Shape) -> tuple[Part, ...]:
 
 
 def local_ssd(shape: Shape) -> tuple[Part, ...]:
-    """Return the local SSD that comes with the machine, if any is known to."""
+    """Return the local SSD that is known to come with the machine."""
     row = machine(shape.machine_type)
     if row is None or not row.local_ssd_gib:
         return ()
@@ -65,7 +65,7 @@ def local_ssd(shape: Shape) -> tuple[Part, ...]:
 
 
 def attached(shape: Shape) -> tuple[Part, ...]:
-    """Return the GPUs that are attached to the machine and priced beside it, as with N1."""
+    """Return the GPUs that are attached to the machine and priced separately, as with N1."""
     row = machine(shape.machine_type)
     fixed = row is not None and row.gpu_attach == "fixed"
     if fixed or not shape.accelerator_type or shape.accelerator_count <= 0:
@@ -80,9 +80,9 @@ def is_tpu(shape: Shape) -> bool:
 
 
 def tpu(shape: Shape) -> Part:
-    """Return the TPU chips or devices that one replica asks for; a topology such as 4x4 counts for all its machines.
+    """Return the TPU chips or devices of one replica; a topology such as 4x4 includes all its machines.
 
-    What no price file knows keeps its own name: TPU7x, and slices of v2 and v3 that are larger than one device.
+    Resources that no price file knows keep their own name: TPU7x, and slices of v2 and v3 larger than one device.
     """
     row = machine(shape.machine_type)
     if row is not None and row.series in CHIPS:
@@ -95,13 +95,13 @@ def tpu(shape: Shape) -> Part:
 
 
 def bills_local_ssd(shape: Shape) -> bool:
-    """Return whether Vertex AI's price covers the local SSD; the bill of an A3 machine had no line for it."""
+    """Return whether Vertex AI bills the local SSD; the bill of an A3 machine had no line for it."""
     row = machine(shape.machine_type)
     return row is None or row.series != "a3"
 
 
 def boot_disk(shape: Shape) -> Part:
-    """Return the boot disk, of the machine's default type when none is named; one for each machine of a TPU slice."""
+    """Return the boot disk, by default of the machine's default type; a TPU slice has one for each of its machines."""
     row = machine(shape.machine_type)
     topology = row.topologies.get(shape.tpu_topology) if row is not None else None
     disk_type = shape.disk_type or default_disk(shape.machine_type)

@@ -1,4 +1,4 @@
-"""What an import would change in the price book, and which of it somebody has to confirm. Pure."""
+"""Compute what an import would change in the price book, and which changes need a confirmation. Pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -9,16 +9,16 @@ from jobs.catalog import PriceRow
 from jobs.cost.prices import Key, PriceBook
 
 MAX_FACTOR = 10
-"""A price that is more than so many times another, or less than that part of it, is rather a wrong match."""
+"""A price that differs from another by more than this factor is more likely a wrong match."""
 MAX_UNCHANGED_AGE = timedelta(days=30)
-"""A price that holds still is recorded anew after so long; it would be shown as old after 90 days otherwise."""
+"""An unchanged price is recorded again after this time; otherwise it would be shown as old after 90 days."""
 DIGITS = Decimal("1e-12")
-"""As exact as a price is kept."""
+"""The precision of stored prices."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A new row and the row of the book that it would take the place of; `doubt` is why somebody must confirm it."""
+    """A new row and the row that it would replace; `doubt` is why somebody has to confirm it."""
 
     row: PriceRow
     old: PriceRow | None
@@ -26,12 +26,12 @@ class Change:
 
     @property
     def name(self) -> str:
-        """How a person names the change to confirm it: region/resource/strategy/basis."""
+        """The name by which a person confirms the change: region/resource/strategy/basis."""
         return "/".join((self.row.region, self.row.resource, self.row.strategy, self.row.basis))
 
     @property
     def percent(self) -> Decimal | None:
-        """By how much the price rises, in percent; None where there was none."""
+        """The increase of the price in percent; None if there was no price."""
         new, old = self.row.usd_per_hour, self.old.usd_per_hour if self.old else None
         return (new / old - 1) * 100 if new is not None and old else None
 
@@ -43,7 +43,7 @@ class Change:
 
 @dataclass(slots=True)
 class Comparison:
-    """What an import found: rows to write, rows that need a confirmation, and how many need nothing."""
+    """The result of an import: rows to write, rows that need a confirmation, and the number of unchanged rows."""
 
     changes: list[Change] = field(default_factory=list)
     doubtful: list[Change] = field(default_factory=list)
@@ -57,11 +57,11 @@ def compare(
     imported: Mapping[Key, Decimal | None],
     confirmed: Iterable[str] = (),
 ) -> Comparison:
-    """Compare what an import read with the book.
+    """Compare the rows of an import with the book.
 
-    `imported` is the price that the last import wrote for each key. A correction by a person is replaced only when
-    the Catalog's price is not the one of the last import any more, or when it is confirmed. `confirmed`: the names of
-    changes that are written whatever the doubt.
+    `imported` is the price that the last import wrote for each key. A correction by a person is replaced only if the
+    Catalog's price differs from the last import, or if the change is confirmed. `confirmed` are the names of changes
+    that are written despite a doubt.
     """
     names, found = frozenset(confirmed), Comparison()
     for row in rows:
@@ -93,7 +93,7 @@ def _amount(row: PriceRow) -> Decimal | None:
 
 
 def _is_recent(row: PriceRow, old: PriceRow | None) -> bool:
-    """Whether the old row holds the same officially and is young enough to stand."""
+    """Return whether the old row has an official price that is recent enough to keep."""
     if old is None or not old.is_official or old.as_of is None:
         return False
     return (row.as_of or date.max) - old.as_of <= MAX_UNCHANGED_AGE

@@ -1,4 +1,4 @@
-"""What a price can be for: the resources of the price book, and the strategies and bases under which each is priced."""
+"""The resources of the price book, and the strategies and bases under which each has a price."""
 
 from functools import cache
 
@@ -11,21 +11,21 @@ STRATEGIES = {
     VERTEX_TRAINING: ("standard",),
     MANAGEMENT_FEE: (ANY_STRATEGY, "spot", "flex_start", "reservation"),
 }
-"""Under which strategies something is priced, for each basis; a reservation pays Compute Engine's standard price."""
+"""The strategies that have a price, for each basis; a reservation pays Compute Engine's standard price."""
 
 
 def family(machine: Machine) -> str:
-    """Return the name under which the price book holds the machine's cores and memory, such as a3plus or n1."""
+    """Return the price book's name for the machine's cores and memory, such as a3plus or n1."""
     return FAMILIES.get(machine.machine_type.rpartition("-")[0], machine.series)
 
 
 def vcpu(machine: Machine) -> str:
-    """Return the resource that one core of the machine is."""
+    """Return the resource for one core of the machine."""
     return f"{family(machine)}-vcpu-hour"
 
 
 def memory(machine: Machine) -> str:
-    """Return the resource that one GiB of the machine's memory is."""
+    """Return the resource for one GiB of the machine's memory."""
     return f"{family(machine)}-ram-gb-hour"
 
 
@@ -40,6 +40,6 @@ def resources() -> tuple[str, ...]:
 
 
 def keys_in(region: str) -> tuple[Key, ...]:
-    """Return every key that a region can have, those without any price as well, in the order of `resources`."""
+    """Return every key that a region can have, including those without a price, in the order of `resources`."""
     bases = [(strategy, basis) for basis, strategies in STRATEGIES.items() for strategy in strategies]
     return tuple((resource, region, *pair) for resource in resources() for pair in bases)

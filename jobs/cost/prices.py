@@ -1,12 +1,12 @@
-"""The price book: which of several published prices for the same thing counts.
+"""The price book, which selects one of several published prices for the same resource.
 
-One key (resource, region, strategy, basis) can have several rows, from different days and sources. What the site has
-recorded itself, by a person or an import, counts before the data files, which hold copies at second hand; of a key the
-row that was recorded last. So a person's correction holds until a later row takes its place, and an import writes one
-only when Google's price has changed since or somebody confirms it (`jobs.cost.price_changes`).
+One key (resource, region, strategy, basis) can have several rows from different days and sources. Rows recorded by the
+site, by a person or an import, take precedence over the data files, which are second-hand copies; of several, the last
+one recorded applies. So a person's correction applies until a later row replaces it. An import replaces it only if
+Google's price has changed since or somebody confirms it (`jobs.cost.price_changes`).
 
-Among rows of the files the newest trusted one wins; a row without a date counts only where there is no other, and a row
-that its own source doubts comes last. Never another region's row.
+Among rows of the files, the newest trusted one applies. A row without a date applies only if there is no other, and a
+row that its own source doubts comes last. A row of another region never applies.
 """
 
 import re
@@ -21,7 +21,7 @@ from jobs.cost.lines import Line
 from jobs.texts import translatable as _
 
 HOURS_PER_MONTH = 730
-"""How Google's price pages and our files turn a monthly price into an hourly one; Billing's own month has 720."""
+"""Hours by which Google's price pages and our files convert monthly prices; Cloud Billing's own month has 720."""
 
 ANY_STRATEGY = "*"
 COMPUTE_ENGINE, VERTEX_TRAINING, MANAGEMENT_FEE = "compute_engine", "vertex_training", "management_fee"
@@ -39,18 +39,18 @@ _REMARKS = {
 MAX_PRICE_AGE = timedelta(days=90)
 """Compute Engine changes Spot prices up to once a day, others within months (Spot VMs, docs.cloud.google.com)."""
 Key = tuple[str, str, str, str]
-"""Resource, region, strategy and basis; a fee that the site has recorded has the basis management_fee."""
+"""Resource, region, strategy and basis; a fee recorded by the site has the basis management_fee."""
 
 
 class PriceBook:
-    """All published prices and management fees that we know, by resource, region and strategy."""
+    """All known published prices and management fees, by resource, region and strategy."""
 
     def __init__(
         self, prices: Iterable[PriceRow], fees: Iterable[PriceRow], recorded: Mapping[Key, PriceRow] | None = None
     ) -> None:
-        """Index the rows; the order in which they come does not matter.
+        """Index the rows; their order does not matter.
 
-        `recorded` is what the site has recorded itself, `{key: the newest row}`.
+        `recorded` are the rows recorded by the site, `{key: the newest row}`.
         """
         self._prices = _index(prices)
         self._fees = _index(fees)
@@ -58,17 +58,17 @@ class PriceBook:
 
     @classmethod
     def load(cls) -> "PriceBook":
-        """Return the book of the catalogue's data files alone; they are read once per process."""
+        """Return the book of the catalogue's data files alone; they are loaded once per process."""
         return _load()
 
     def price(self, resource: str, *, region: str, strategy: str, basis: str) -> PriceRow | None:
-        """Return the row that counts, or None where nothing is published; `strategy` is a price key."""
+        """Return the row that applies, or None if no price is published; `strategy` is a price key."""
         key = (resource, region, strategy, basis)
         row = self._recorded.get(key) or _best(self._prices.get(key, ()))
         return row if row and row.usd_per_hour is not None else None
 
     def fee(self, resource: str, *, region: str, strategy: str) -> PriceRow | None:
-        """Return Vertex AI's management fee on a resource, or None where no figure was found."""
+        """Return Vertex AI's management fee for a resource, or None if none is known."""
         recorded = [self._recorded.get((resource, region, key, MANAGEMENT_FEE)) for key in (strategy, ANY_STRATEGY)]
         listed = [
             _best(self._fees.get((resource, region, key, VERTEX_TRAINING), ())) for key in (strategy, ANY_STRATEGY)
@@ -77,14 +77,14 @@ class PriceBook:
         return row if row and row.usd_per_hour is not None else None
 
     def effective_row(self, key: Key) -> PriceRow | None:
-        """Return the row that counts for a key, a fee's as well, or None."""
+        """Return the row that applies to a key, including a fee's, or None."""
         resource, region, strategy, basis = key
         if basis == MANAGEMENT_FEE:
             return self.fee(resource, region=region, strategy=strategy)
         return self.price(resource, region=region, strategy=strategy, basis=basis)
 
     def recorded(self, key: Key) -> PriceRow | None:
-        """Return the row that the site has recorded for a key, also one without a price, or None."""
+        """Return the row that the site recorded for a key, even without a price, or None."""
         return self._recorded.get(key)
 
     def listed(self, key: Key) -> tuple[PriceRow, ...]:
@@ -93,12 +93,12 @@ class PriceBook:
         return tuple(sorted(rows or (), key=_trust, reverse=True))
 
     def is_withdrawn(self, resource: str, *, region: str, strategy: str, basis: str) -> bool:
-        """Return whether the site has recorded that the resource is no longer sold so."""
+        """Return whether the site has recorded that the resource is no longer sold this way."""
         row = self._recorded.get((resource, region, strategy, basis))
         return row is not None and row.usd_per_hour is None
 
     def is_listed_without_price(self, resource: str, *, region: str, strategy: str) -> bool:
-        """Return whether the newest word on a resource is that it has no price, such as N/A on Google's page."""
+        """Return whether the newest row of a resource has no price, such as N/A on Google's page."""
         if row := self._recorded.get((resource, region, strategy, COMPUTE_ENGINE)):
             return row.usd_per_hour is None
         rows = self._prices.get((resource, region, strategy, COMPUTE_ENGINE), ())
@@ -106,7 +106,7 @@ class PriceBook:
 
 
 def line(row: PriceRow, *, quantity: Decimal, unit: str, resource: str = "", basis: str = "") -> Line:
-    """Return a line with all that the row knows: price, source, date and what is doubtful about it."""
+    """Return the line of a row: price, source, date and doubts."""
     remarks = [message for word, message in (_DOUBTS | _REMARKS).items() if word in row.note]
     doubts = remarks if row.as_of else [*remarks, "The source gives no date."]
     return Line(
@@ -128,14 +128,14 @@ def is_stale(as_of: date, today: date) -> bool:
 
 
 def age_words(as_of: date, today: date) -> str:
-    """Return what people need to know about the age of a price; empty while it is recent enough."""
+    """Return the age of a stale price for people; empty if it is recent enough."""
     if not is_stale(as_of, today):
         return ""
     return _("%(days)s days old", days=(today - as_of).days)
 
 
 def hourly(row: PriceRow) -> Decimal | None:
-    """Return USD per hour; for disks from the monthly list price in the note, as the hourly column is rounded."""
+    """Return USD per hour; for disks from the monthly list price in the note, because the hourly column is rounded."""
     if row.usd_per_hour is None:
         return None
     if row.resource.endswith("-gb-month") and (monthly := _MONTHLY.search(row.note)):
@@ -160,6 +160,6 @@ def _best(rows: Iterable[PriceRow]) -> PriceRow | None:
 
 
 def _trust(row: PriceRow) -> tuple[bool, bool, date]:
-    """Order rows: doubted ones last, then undated ones, then by date."""
+    """Return a sort key: doubted rows first, then undated ones, then by date; the last one is the most trusted."""
     doubted = any(word in row.note for word in _DOUBTS)
     return not doubted, row.as_of is not None, row.as_of or date.min

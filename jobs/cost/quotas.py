@@ -1,4 +1,4 @@
-"""What a job draws on the quotas of its project and region."""
+"""The quotas of project and region that a job uses."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -11,9 +11,9 @@ from jobs.strategies import Strategy
 from jobs.texts import translatable as _
 
 DEVICE_CORES = 8
-"""A TPU v2 or v3 of more cores is a Pod, which has a quota metric of its own."""
+"""A TPU v2 or v3 with more cores is a Pod, which has its own quota metric."""
 SHARED_CPU_QUOTA = frozenset({"n1", "e2"})
-"""Series that share the quota metric `...cpus`; every other series has one of its own."""
+"""Series that share the quota metric `...cpus`; every other series has its own."""
 
 
 UNLIMITED = -1
@@ -22,7 +22,7 @@ CONSOLE = "aiplatform.googleapis.com"
 
 @dataclass(frozen=True, slots=True)
 class QuotaState:
-    """What Google last returned for a metric in a region: limit (-1: none), what is used (None: unknown), and when."""
+    """The last reading of a metric in a region from Google: limit (-1: none), use (None: unknown), and time."""
 
     metric: str
     limit: int
@@ -32,15 +32,15 @@ class QuotaState:
 
     @property
     def free(self) -> int | None:
-        """How much was left; None where there is no limit or its use is not known."""
+        """The unused amount; None if there is no limit or the use is not known."""
         return None if self.limit == UNLIMITED or self.used is None else max(self.limit - self.used, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """How much of a quota a job needs; `amount` is in vCPUs, GPUs or TPU chips, None where that is not known.
+    """The amount of a quota that a job needs, in vCPUs, GPUs or TPU chips; None if not known.
 
-    `is_allowed` is False where a project has none of it until it asks for some.
+    `is_allowed` is False if a project has none of it until it requests some.
     """
 
     metric: str
@@ -50,14 +50,14 @@ class Quota:
 
     @property
     def is_short(self) -> bool:
-        """Whether more is needed than was free, or than the limit where its use is not known."""
+        """Whether the job needs more than is free, or more than the limit if the use is not known."""
         if self.state is None or self.amount is None or self.state.limit == UNLIMITED:
             return False
         return self.amount > (self.state.limit if self.state.free is None else self.state.free)
 
 
 def with_states(needed: Iterable[Quota], states: Mapping[str, QuotaState]) -> tuple[Quota, ...]:
-    """Return the quotas with what is known of each; a limit that was read decides whether a project has any."""
+    """Return the quotas with their known states; a limit that was read decides whether a project has any."""
     return tuple(
         replace(each, state=state, is_allowed=state.limit != 0) if (state := states.get(each.metric)) else each
         for each in needed
@@ -65,7 +65,7 @@ def with_states(needed: Iterable[Quota], states: Mapping[str, QuotaState]) -> tu
 
 
 def increase_command(quota: Quota, *, project: str, region: str) -> str:
-    """Return the gcloud command that asks for a limit with which the job fits; "" where the quota has no known id.
+    """Return the gcloud command that requests a sufficient limit; "" if the quota has no known id.
 
     Source: `gcloud beta quotas preferences create`, gcloud reference, read 2026-11-23.
     """
@@ -79,9 +79,9 @@ def increase_command(quota: Quota, *, project: str, region: str) -> str:
 
 
 def quotas(submission: Submission, strategy: Strategy) -> tuple[Quota, ...]:
-    """Return what a job draws on quotas: one metric per CPU family and accelerator, in the order of its pools.
+    """Return the quotas of a job: one metric per CPU family and accelerator, in the order of its pools.
 
-    Source: 429 answers of Vertex AI for N1, E2 and the GPUs up to H100; the names for other CPU families, newer GPUs
+    Source: 429 answers of Vertex AI for N1, E2 and the GPUs up to H100. The names for other CPU families, newer GPUs
     and TPUs follow the same pattern and are not verified (2026-11-21). The defaults of preemptible metrics are not
     documented.
     """
@@ -100,9 +100,9 @@ def quotas(submission: Submission, strategy: Strategy) -> tuple[Quota, ...]:
 
 
 def short_quotas(submission: Submission, strategy: Strategy, states: Mapping[str, QuotaState]) -> list[Finding]:
-    """Return a note for each quota of which less was free than the job needs; `states` are those of its region.
+    """Return a note for each quota with less free than the job needs; `states` are those of its region.
 
-    Never an error: what was read is minutes old, and a job that does not fit now may wait in the queue.
+    This is never an error: the readings are minutes old, and a job that does not fit now may wait in the queue.
     """
     found = []
     for each in with_states(quotas(submission, strategy), states) if states else ():
@@ -126,7 +126,7 @@ def short_quotas(submission: Submission, strategy: Strategy, states: Mapping[str
 
 
 def _quotas(spec: MachineSpec, begin: str, machines: int) -> Iterator[Quota]:
-    """Yield what so many machines need; metrics end like `a2_cpus` and `nvidia_a100_gpus`."""
+    """Yield the quotas that so many machines need; metrics end like `a2_cpus` and `nvidia_a100_gpus`."""
     row = machine(spec.machine_type)
     if row is None:
         return

@@ -1,8 +1,8 @@
-"""What one machine costs an hour under each strategy: the rules of billing, applied to the price book.
+"""The cost of one machine per hour under each strategy, from the billing rules and the price book.
 
-standard: Vertex AI's own price, management fee inside; where only Compute Engine's is known, 1.15 times that.
-spot, flex_start, reservation: Compute Engine's price for that strategy, and the management fee as a line of its own.
-persistent: the job costs nothing, because the resource bills. docs/cost.md argues each rule.
+standard: Vertex AI's own price, which includes the management fee; if only Compute Engine's price is known, 1.15 times
+that. spot, flex_start, reservation: Compute Engine's price for that strategy, and the management fee as its own line.
+persistent: nothing, because the resource is billed. docs/cost.md explains each rule.
 """
 
 from collections.abc import Callable
@@ -23,9 +23,10 @@ from jobs.texts import translatable as _
 MARKUP = Decimal("1.15")
 FEE_SHARE = Decimal("0.15")
 PERSISTENT = "persistent"
-"""The price key of a run on a persistent resource; the resource itself is priced like standard."""
+"""Price key of a run on a persistent resource; the resource itself is priced like standard."""
 HOME = "us-central1"
-"""The region whose prices are known best. Where another region's are not known it is mentioned, never used."""
+"""The region with the best known prices. If a price of another region is not known, a note mentions this region's
+price, but no estimate uses it."""
 
 _VERTEX, _COMPUTE = "vertex_training", "compute_engine"
 _MARKED_UP = "Estimate: 1.15 × Compute Engine's list price: Vertex AI's own price is not published for this."
@@ -34,12 +35,12 @@ _WORDS = {"spot": "Spot", "flex_start": "Flex-start"}
 
 
 def rate_of(submission: Submission, *, price_key: str, book: PriceBook) -> Rate:
-    """Return what one run of a job costs an hour, over all replicas of all pools; `price_key` as for `hourly`."""
+    """Return the hourly cost of one run of a job, over all replicas of all pools; `price_key` as for `hourly`."""
     pools = tuple((shape_of(pool.machine_spec, pool.disk_spec), max(0, pool.replicas)) for _, pool in submission.pools)
     return _rate(book, pools or ((Shape(""), 1),), submission.region, price_key)
 
 
-@lru_cache(maxsize=1024)  # most of what one types into a form changes neither machines nor replicas
+@lru_cache(maxsize=1024)  # most edits in a form change neither machines nor replicas
 def _rate(book: PriceBook, pools: tuple[tuple[Shape, int], ...], region: str, price_key: str) -> Rate:
     rate = NOTHING
     for shape, replicas in pools:
@@ -47,9 +48,9 @@ def _rate(book: PriceBook, pools: tuple[tuple[Shape, int], ...], region: str, pr
     return rate
 
 
-@lru_cache(maxsize=2048)  # a page that compares strategies while somebody types asks for the same few again and again
+@lru_cache(maxsize=2048)  # a form that compares strategies looks up the same few repeatedly
 def hourly(book: PriceBook, shape: Shape, *, region: str, price_key: str) -> Rate:
-    """Return what one such machine with its boot disk costs an hour; a price that is not known stays None.
+    """Return the hourly cost of one machine with its boot disk; a price that is not known is None.
 
     `price_key`: standard, spot, flex_start, reservation or persistent.
     """
@@ -60,7 +61,7 @@ def hourly(book: PriceBook, shape: Shape, *, region: str, price_key: str) -> Rat
 
 
 def machine_rate(book: PriceBook, shape: Shape, *, region: str, price_key: str) -> Rate:
-    """Return what one such machine costs an hour without its boot disk."""
+    """Return the hourly cost of one machine without its boot disk."""
     rate = _RULES[price_key](book, shape, region)
     names = ", ".join(dict.fromkeys(part.resource for part in rate.lines if part.unit_usd is None))
     if not names:
@@ -75,8 +76,8 @@ def machine_rate(book: PriceBook, shape: Shape, *, region: str, price_key: str) 
 def boot_disk(book: PriceBook, shape: Shape, *, region: str) -> Line:
     """Return the line of the boot disk, which costs the same under every strategy.
 
-    Vertex AI's price is known for pd-ssd in us-central1; elsewhere it is taken as 1.15 times Compute Engine's, and a
-    disk type that no file prices is counted as pd-ssd.
+    Vertex AI's price is known for pd-ssd in us-central1. Elsewhere it is estimated as 1.15 times Compute Engine's, and
+    a disk type without a known price is counted as pd-ssd.
     """
     part = parts.boot_disk(shape)
     name = f"{part.resource} boot disk"
@@ -140,7 +141,7 @@ _RULES: dict[str, Callable[[PriceBook, Shape, str], Rate]] = {
 
 
 def _with_fee(book: PriceBook, shape: Shape, region: str, price_key: str) -> Rate:
-    """Compute Engine's price under the strategy, and the management fee."""
+    """Return Compute Engine's price under the strategy, and the management fee."""
     strategy = "standard" if price_key == "reservation" else price_key
     if parts.is_tpu(shape):
         return _tpu(book, shape, region, strategy)
@@ -155,14 +156,14 @@ def _tpu(book: PriceBook, shape: Shape, region: str, strategy: str) -> Rate:
 
 
 def _fee(book: PriceBook, shape: Shape, region: str, strategy: str) -> tuple[Line, ...]:
-    """The fee as it was billed where that is known for the whole machine, else 15 % of the on-demand price."""
+    """Return the published fee for the whole machine, or if it is not known, 15 % of the on-demand price."""
     machine = _listed_fee(book, shape, region, strategy) or _on_demand_without_ssd(book, shape, region, _estimated_fee)
     gpus = (_estimated_fee(_priced(book, part, region, "standard", _COMPUTE)) for part in parts.attached(shape))
     return (*machine, *gpus)
 
 
 def _listed_fee(book: PriceBook, shape: Shape, region: str, strategy: str) -> tuple[Line, ...]:
-    """The published fee on the machine or on all of its parts, or nothing where one of them is missing."""
+    """Return the published fee for the machine or all of its parts; nothing if a part is missing."""
     for candidate in ((parts.whole(shape),), parts.pieces(shape)):
         rows = [(part, book.fee(part.resource, region=region, strategy=strategy)) for part in candidate]
         found = [line(row, quantity=part.quantity, unit=part.unit) for part, row in rows if row is not None]
@@ -174,7 +175,7 @@ def _listed_fee(book: PriceBook, shape: Shape, region: str, strategy: str) -> tu
 def _on_demand_without_ssd(
     book: PriceBook, shape: Shape, region: str, change: Callable[[Line], Line]
 ) -> tuple[Line, ...]:
-    """Compute Engine's on-demand lines, changed; less the local SSD of A3, which Vertex AI's bills do not show."""
+    """Return Compute Engine's on-demand lines, changed, without the local SSD of A3, which Vertex AI does not bill."""
     machine = _machine(book, shape, region, "standard", _COMPUTE, ssd=parts.bills_local_ssd(shape))
     if len(machine) > 1 or parts.bills_local_ssd(shape):
         return tuple(change(each) for each in machine)
@@ -190,7 +191,7 @@ def _on_demand_without_ssd(
 def _machine(
     book: PriceBook, shape: Shape, region: str, strategy: str, basis: str, *, ssd: bool = True
 ) -> tuple[Line, ...]:
-    """The machine as one line where it is priced as a whole, else by its parts, else as one line without a price."""
+    """Return the machine as one line if it has a price, else its parts, else one line without a price."""
     whole = _priced(book, parts.whole(shape), region, strategy, basis)
     if whole.unit_usd is not None or book.is_withdrawn(whole.resource, region=region, strategy=strategy, basis=basis):
         return (whole,)
@@ -201,7 +202,7 @@ def _machine(
 
 
 def _vertex_or_marked_up(book: PriceBook, part: Part, region: str) -> Line | None:
-    """Vertex AI's price of a part, else 1.15 times Compute Engine's, else None."""
+    """Return Vertex AI's price of a part, else 1.15 times Compute Engine's, else None."""
     own = _priced(book, part, region, "standard", _VERTEX)
     if own.unit_usd is not None:
         return own
@@ -240,7 +241,7 @@ def _scaled(found: Line, factor: Decimal, reason: str) -> Line:
 
 
 def _assume(found: Line, reason: str) -> Line:
-    """Add a sentence to what a line with a price assumes."""
+    """Add a sentence to the assumptions of a line with a price."""
     if not reason or found.unit_usd is None:
         return found
     return replace(found, assumption=f"{reason} {found.assumption}".strip())

@@ -1,8 +1,8 @@
-"""How long a job really runs, and how likely it dies, when its machines may be taken away at any moment.
+"""Model the run time of a job, and its chance to finish, on machines that may be preempted at any time.
 
-Preemptions are taken as a Poisson process over the whole job: `preemptions_per_hour` counts those of all replicas
-together, because a job stops when one of them is taken. Every time is in hours. Queueing and preempted time is not
-billed and is not part of any figure here. docs/cost.md shows where the formulas and the default figures come from.
+Preemptions are a Poisson process over the whole job: `preemptions_per_hour` counts those of all replicas together,
+because a job stops when one replica is preempted. Every time is in hours. Queueing and preempted time is not billed and
+not included in any figure. docs/cost.md gives the sources of the formulas and default figures.
 """
 
 import math
@@ -16,33 +16,33 @@ RESTARTS_ALLOWED = 6
 
 @dataclass(frozen=True)
 class Run:
-    """A job that saves a checkpoint after every `interval` of work and starts again from the last one when cut."""
+    """A job that saves a checkpoint after every `interval` of work and restarts from the last one when preempted."""
 
     work: float
-    """Hours of useful work, above or equal to zero."""
+    """Hours of useful work, zero or more."""
     interval: float
     """Hours of work between two checkpoints, above zero; longer than `work` means no checkpoint at all."""
     checkpoint: float
-    """Hours that it takes to write one checkpoint."""
+    """Hours to write one checkpoint."""
     preemptions_per_hour: float
-    """Of the whole job: the sum over its replicas."""
+    """Preemptions of the whole job, the sum over its replicas."""
     restart: float
-    """Billed hours lost on each restart: machines come up, the image is pulled, the checkpoint is read."""
+    """Billed hours lost on each restart: starting machines, pulling the image, reading the checkpoint."""
 
     def __post_init__(self) -> None:
-        """Raise ValueError for figures that have no meaning."""
+        """Raise ValueError for figures without a meaning."""
         smallest = min(self.work, self.checkpoint, self.preemptions_per_hour, self.restart)
         if not smallest >= 0 or not self.interval > 0:
             raise ValueError("times and rates must not be negative and the interval must be above zero")
 
     @property
     def pieces(self) -> int:
-        """Into how many pieces checkpoints cut the work; at least one."""
+        """The number of pieces between checkpoints; at least one."""
         return max(1, math.ceil(self.work / self.interval - 1e-9))
 
     @property
     def full_piece(self) -> float:
-        """Hours of one piece with its checkpoint, for every piece but the last."""
+        """Hours of one piece with its checkpoint, for every piece except the last."""
         return self.interval + self.checkpoint
 
     @property
@@ -54,15 +54,15 @@ class Run:
 
     @property
     def uncut_hours(self) -> float:
-        """Hours of the whole run when nothing is preempted."""
+        """Hours of the whole run without preemptions."""
         return self.work + (self.pieces - 1) * self.checkpoint
 
 
 def young_interval(*, checkpoint: float, preemptions_per_hour: float) -> float:
-    """Return the best time between checkpoints, to first order.
+    """Return the optimum time between checkpoints, to first order.
 
-    Source: Young, "A first order approximation to the optimum checkpoint interval", CACM 17(9), 1974,
-    doi 10.1145/361147.361115.
+    Source: Young, "A first order approximation to the optimum checkpoint interval", CACM 17(9), 1974, doi
+    10.1145/361147.361115.
     """
     if preemptions_per_hour == 0:
         return math.inf
@@ -70,10 +70,10 @@ def young_interval(*, checkpoint: float, preemptions_per_hour: float) -> float:
 
 
 def daly_interval(*, checkpoint: float, preemptions_per_hour: float) -> float:
-    """Return the best hours of work between checkpoints, to higher order; without end when nothing is preempted.
+    """Return the optimum hours of work between checkpoints, to higher order; infinite without preemptions.
 
-    Source: Daly, "A higher order estimate of the optimum checkpoint interval for restart dumps", FGCS 22(3), 2006,
-    doi 10.1016/j.future.2004.11.016. `checkpoint` must be above zero: a free checkpoint has no best interval.
+    Source: Daly, "A higher order estimate of the optimum checkpoint interval for restart dumps", FGCS 22(3), 2006, doi
+    10.1016/j.future.2004.11.016. `checkpoint` must be above zero, because a free checkpoint has no optimum interval.
     """
     if checkpoint <= 0:
         raise ValueError("a checkpoint must take some time")
@@ -88,16 +88,19 @@ def daly_interval(*, checkpoint: float, preemptions_per_hour: float) -> float:
 
 
 def preemptions_per_hour(*, daily_share: float, replicas: int = 1) -> float:
-    """Return the rate of a job whose every replica is preempted within a day with probability `daily_share`, 0 to 1."""
+    """Return a job's preemption rate if each replica is preempted within a day with probability `daily_share`.
+
+    `daily_share` is from 0 up to, but not including, 1.
+    """
     if not 0 <= daily_share < 1:
         raise ValueError("a share lies between 0 and 1")
     return -math.log1p(-daily_share) / HOURS_PER_DAY * replicas
 
 
 def expected_hours(run: Run) -> float:
-    """Return the billed hours to expect when a restart can itself be preempted; without end when it never finishes.
+    """Return the expected billed hours if restarts can be preempted too; infinite if the job never finishes.
 
-    Daly's complete model: a piece of length t takes `e^(L R) (e^(L t) - 1) / L` on average.
+    In Daly's complete model, a piece of length t takes `e^(L R) (e^(L t) - 1) / L` on average.
     """
     rate = run.preemptions_per_hour
     if rate == 0:
@@ -109,25 +112,25 @@ def expected_hours(run: Run) -> float:
 
 
 def expected_preemptions(run: Run) -> float:
-    """Return how often the job is preempted on average; every billed hour is exposed, restarts too."""
+    """Return the mean number of preemptions; every billed hour may be preempted, including restarts."""
     return run.preemptions_per_hour * expected_hours(run) if run.preemptions_per_hour else 0.0
 
 
 def survival(run: Run, *, allowed: int = RESTARTS_ALLOWED) -> float:
     """Return the probability, 0 to 1, that the job ends after at most `allowed` preemptions.
 
-    1. A piece of length t is never cut with a = e^(-L t); a restarted one is not cut with b = e^(-L (t + R)).
-       So it is cut k times with (1 - a) (1 - b)^(k - 1) b.
-    2. The counts of all pieces add up: their generating polynomials multiply, kept up to degree `allowed`.
+    1. A piece of length t is never preempted with a = e^(-L t); after a restart it is not preempted with
+       b = e^(-L (t + R)). So it is preempted k times with (1 - a) (1 - b)^(k - 1) b.
+    2. The counts of all pieces add up: their generating polynomials are multiplied, up to degree `allowed`.
        The equal pieces are multiplied by repeated squaring.
-    3. The sum of the coefficients is the answer.
+    3. The result is the sum of the coefficients.
     """
     full = _power(_piece_counts(run, run.full_piece, allowed), run.pieces - 1)
     return min(1.0, sum(_times(full, _piece_counts(run, run.last_piece, allowed))))
 
 
 def _piece_counts(run: Run, length: float, allowed: int) -> list[float]:
-    """Return the probabilities that one piece is cut 0, 1, ... `allowed` times."""
+    """Return the probabilities that one piece is preempted 0, 1, ... `allowed` times."""
     rate = run.preemptions_per_hour
     first = math.exp(-rate * length)
     again = math.exp(-rate * (length + run.restart))
@@ -135,12 +138,12 @@ def _piece_counts(run: Run, length: float, allowed: int) -> list[float]:
 
 
 def _times(left: list[float], right: list[float]) -> list[float]:
-    """Multiply two polynomials of equal length, dropping what exceeds that length."""
+    """Return the product of two polynomials of equal length, truncated to that length."""
     return [sum(left[i] * right[k - i] for i in range(k + 1)) for k in range(len(left))]
 
 
 def _power(base: list[float], exponent: int) -> list[float]:
-    """Raise a polynomial to a power by repeated squaring."""
+    """Return a power of a polynomial, computed by repeated squaring."""
     result = [1.0] + [0.0] * (len(base) - 1)
     while exponent:
         if exponent & 1:
@@ -151,7 +154,7 @@ def _power(base: list[float], exponent: int) -> list[float]:
 
 
 def _exp(value: float) -> float:
-    """Return e^value, infinite where a float ends."""
+    """Return e^value, or infinity on overflow."""
     try:
         return math.exp(value)
     except OverflowError:
@@ -159,7 +162,7 @@ def _exp(value: float) -> float:
 
 
 def _expm1(value: float) -> float:
-    """Return e^value - 1, infinite where a float ends."""
+    """Return e^value - 1, or infinity on overflow."""
     try:
         return math.expm1(value)
     except OverflowError:
@@ -168,7 +171,7 @@ def _expm1(value: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Assumption:
-    """What is taken for granted about preemptions, because Vertex AI publishes no figures of its own."""
+    """Assumptions about preemptions, because Vertex AI publishes no figures."""
 
     rate: float
     """Preemptions per hour of one machine."""
@@ -177,33 +180,33 @@ class Assumption:
 
     @property
     def daily_share(self) -> float:
-        """Share of machines that are preempted within a day, 0 to 1."""
+        """Share of machines preempted within a day, 0 to 1."""
         return -math.expm1(-self.rate * HOURS_PER_DAY)
 
 
 LIKELY_LOW = Assumption(preemptions_per_hour(daily_share=0.05), restart=0.05)
 LIKELY = Assumption(preemptions_per_hour(daily_share=0.10), restart=0.125)
 LIKELY_HIGH = Assumption(preemptions_per_hour(daily_share=0.15), restart=0.20)
-"""5 to 15 % a day is Google's former figure for preemptible machines; 3 and 12 minutes of restart are those of a
-published benchmark (docs/cost.md). `LIKELY` is the middle of both."""
+"""5 to 15 % a day is Google's former figure for preemptible machines; 3 and 12 minutes of restart come from a published
+benchmark (docs/cost.md). `LIKELY` is the middle of both."""
 CHECKPOINT_HOURS = 1 / 60
-"""Assumed time to write a checkpoint: a minute."""
+"""Assumed hours to write a checkpoint: one minute."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What to expect of a run on machines that may be preempted."""
+    """The expected course of a run on machines that may be preempted."""
 
     billed_hours: float
-    """Infinite when it would hardly ever finish."""
+    """Infinite if the run would hardly ever finish."""
     interval_hours: float
-    """Hours of work between checkpoints that this assumes."""
+    """Assumed hours of work between checkpoints."""
     preemptions: float
     survival: float
-    """Probability that the restarts which Vertex AI grants are enough."""
+    """Probability that the restarts allowed by Vertex AI are enough."""
 
     def as_dict(self) -> dict[str, float | None]:
-        """Return JSON; None stands for hours without end."""
+        """Return the outlook as JSON; None means infinite hours."""
         finite = math.isfinite(self.billed_hours)
         return {
             "billed_hours": self.billed_hours if finite else None,
@@ -222,7 +225,7 @@ def outlook(
     interval: float | None = None,
     allowed: int = RESTARTS_ALLOWED,
 ) -> Outlook:
-    """Return what to expect of `work` hours on `replicas` machines; `interval` None takes Daly's best interval."""
+    """Return the outlook for `work` hours on `replicas` machines; without `interval`, Daly's optimum is used."""
     rate = assumption.rate * replicas
     best = interval or daly_interval(checkpoint=CHECKPOINT_HOURS, preemptions_per_hour=rate)
     run = Run(work, best, CHECKPOINT_HOURS, rate, assumption.restart)

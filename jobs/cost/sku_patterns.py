@@ -1,6 +1,7 @@
-"""How the Cloud Billing Catalog describes the parts of training machines: one pattern for each form of words.
+"""Patterns for the descriptions of training machines' parts in the Cloud Billing Catalog.
 
-Seen in bills and published captures of the Catalog up to 2026-09; docs/cost.md names what was never seen.
+The descriptions come from bills and published captures of the Catalog up to 2026-09; docs/cost.md lists those that were
+never seen.
 """
 
 import re
@@ -10,17 +11,18 @@ from typing import Literal
 from jobs.cost.prices import ANY_STRATEGY, COMPUTE_ENGINE, MANAGEMENT_FEE, VERTEX_TRAINING
 
 SERVICES = {"Compute Engine": "6F81-5844-456A", "Vertex AI": "C7E2-9256-1C43"}
-"""The services whose SKUs are read, by their ids in the Catalog."""
+"""The services whose SKUs are read, with their ids in the Catalog."""
 
 HOUR, GIB_HOUR, GIB_MONTH = "h", "GiBy.h", "GiBy.mo"
-"""Units as the Catalog writes them; all of its memory would be lost by reading `h` only."""
+"""Units as the Catalog writes them. Memory has the unit GiBy.h, so reading `h` alone would miss it."""
 
 EXCLUDED = re.compile(
     r"^(?:Reserved|Commitment|DWS Calendar Mode|Capacity Optimized)\b"
     r"|\b(?:Sole Tenancy|Custom|Premium for|suspended|vGPU)\b",
     re.IGNORECASE,
 )
-"""Other products in similar words; `usageType` does not distinguish them, it is OnDemand for many of them."""
+"""Other products with similar descriptions. `usageType` does not distinguish them, because many of them have
+OnDemand."""
 
 FAMILIES = {
     "n1": "N1 Predefined Instance",
@@ -50,7 +52,7 @@ GPUS = {
     "NVIDIA_H100_MEGA_80GB": "Nvidia H100 (?:80GB (?:Mega|Plus)|(?:Mega|Plus) 80GB)",
     "NVIDIA_H200_141GB": "(?:Nvidia )?H200 141GB",
 }
-"""Whole names, each followed by " GPU" in the Catalog: "A100" and "H100 80GB" also begin the names of others."""
+"""Whole names, each followed by " GPU" in the Catalog; "A100" and "H100 80GB" are also the beginning of other names."""
 _RTX = "(?:Nvidia )?RTX 6000 96GB(?: GPU)?"
 _B200 = r"A4 Nvidia B200 \(1 gpu slice\)"
 _BOOT_DISKS = {"pd-standard": "Storage", "pd-ssd": "SSD backed"}
@@ -64,7 +66,7 @@ _NAMES = {"core": "{}-vcpu-hour", "ram": "{}-ram-gb-hour", "unit": "{}", "disk":
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One form of words, and what a SKU with it is the price of."""
+    """One form of description, and what a SKU of this form is the price of."""
 
     text: re.Pattern[str]
     name: str
@@ -74,12 +76,12 @@ class Pattern:
 
     @property
     def unit(self) -> str:
-        """The unit that its price is for."""
+        """The unit of the price."""
         return _UNITS[self.part]
 
     @property
     def is_monthly(self) -> bool:
-        """Whether its price is for a month."""
+        """Whether the price is per month."""
         return self.unit == GIB_MONTH
 
     @property
@@ -93,7 +95,7 @@ def _form(text: str, name: str, part: Part, strategy: str, basis: str = COMPUTE_
 
 
 def _hosts() -> list[Pattern]:
-    """Cores and memory, of Compute Engine."""
+    """Return the patterns for cores and memory of Compute Engine."""
     forms = []
     for part, word in _HOST_PARTS:
         for name, text in FAMILIES.items():
@@ -107,7 +109,7 @@ def _hosts() -> list[Pattern]:
 
 
 def _accelerators() -> list[Pattern]:
-    """GPUs and TPU chips, of Compute Engine."""
+    """Return the patterns for GPUs and TPU chips of Compute Engine."""
     texts = {name: f"{text} GPU" for name, text in GPUS.items()} | {"NVIDIA_RTX_PRO_6000": _RTX}
     forms = [
         _form(f"{text} {words}", name, "unit", strategy)
@@ -138,7 +140,7 @@ def _disks() -> list[Pattern]:
 
 
 def _vertex() -> list[Pattern]:
-    """Vertex AI's own prices of training, and its fees: the same words after another beginning."""
+    """Return the patterns for Vertex AI's training prices and fees: the same text after another beginning."""
     forms = []
     for beginning, strategy, basis in (
         ("Vertex AI: Training/Pipelines on ", "standard", VERTEX_TRAINING),

@@ -1,12 +1,12 @@
-"""SKUs of the Cloud Billing Catalog become prices of the parts of machines. Pure.
+"""Convert SKUs of the Cloud Billing Catalog to prices of machine parts. Pure.
 
-The Catalog has no field for which machine or which way of buying a SKU is for; its description does, in about
-forty forms that Google has changed from time to time. Each form is one pattern that matches from the first character
-on, so that "A100" never takes "A100 80GB", and "E2 Instance Core" never takes the Spot SKU of the same words. A SKU
-that fits no pattern is counted and left alone, as is a price of zero, which the Catalog uses as a placeholder.
+The Catalog has no field for the machine or provisioning model of a SKU; only its description shows them, in about forty
+forms that Google changes from time to time. Each form is a pattern that matches from the first character, so that
+"A100" does not match "A100 80GB", and "E2 Instance Core" does not match the Spot SKU. A SKU without a matching pattern
+is counted and skipped. So is a price of zero, which the Catalog uses as a placeholder.
 
 Source: REST resource services.skus (discovery document of cloudbilling v1 in google-api-python-client 2.202.0) and
-descriptions seen in bills and in published captures of the Catalog, read 2026-11-21.
+descriptions in bills and published captures of the Catalog, read 2026-11-21.
 """
 
 from collections import Counter, defaultdict
@@ -21,33 +21,33 @@ from jobs.cost.sku_patterns import EXCLUDED, PATTERNS, Pattern
 
 _PER_NANO = Decimal("1e-9")
 MAX_CHARACTERS = 256
-"""Of a description, by the API's reference."""
+"""Limit of a description, by the API's reference."""
 
 
 class Unreadable(Exception):
-    """A SKU that gives no price, with the reason in words that are counted."""
+    """A SKU that gives no price; the message is the reason under which it is counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnitPrice:
-    """USD for an hour of one unit of a part, and the SKU that has it."""
+    """USD per hour for one unit of a part, and its SKU."""
 
     usd: Decimal
     sku: str
     description: str
     monthly_usd: Decimal | None = None
-    """The published price where it is one of a month; an hour is 1/730 of it, as on Google's pages."""
+    """The published price, if it is per month; an hour is 1/730 of it, as on Google's pages."""
 
 
 @dataclass(slots=True)
 class Reading:
-    """What was read so far: every SKU's price by key, and how many SKUs gave none, by reason."""
+    """The prices read so far: every SKU's price by key, and the number of skipped SKUs by reason."""
 
     found: dict[Key, dict[str, UnitPrice]] = field(default_factory=lambda: defaultdict(dict))
     skipped: Counter[str] = field(default_factory=Counter)
 
     def add(self, skus: Iterable[Any]) -> None:
-        """Read the SKUs of a page; none of them can make it fail."""
+        """Read the SKUs of a page; an invalid SKU is skipped and raises nothing."""
         for sku in skus:
             try:
                 self._add(sku)
@@ -55,7 +55,7 @@ class Reading:
                 self.skipped[str(reason)] += 1
 
     def prices(self) -> dict[Key, UnitPrice]:
-        """Return the price of each key; none where SKUs disagree, because nothing shows which of them is billed."""
+        """Return the price of each key. Leave out keys whose SKUs differ, as nothing shows which one is billed."""
         return {
             key: min(units.values(), key=lambda unit: unit.sku)
             for key, units in self.found.items()
@@ -63,7 +63,7 @@ class Reading:
         }
 
     def conflicts(self) -> list[Key]:
-        """Return the keys for which SKUs have different prices."""
+        """Return the keys whose SKUs have different prices."""
         return sorted(key for key, units in self.found.items() if len({unit.usd for unit in units.values()}) > 1)
 
     def _add(self, sku: Any) -> None:
@@ -96,10 +96,10 @@ def _match(description: str) -> Pattern:
 
 
 def price_of(sku: Mapping[str, Any], unit: str) -> Decimal:
-    """Return USD for one `unit` (h, GiBy.h or GiBy.mo) from the newest pricing info, in exact decimals.
+    """Return USD for one `unit` (h, GiBy.h or GiBy.mo) from the newest pricing info, as an exact decimal.
 
-    A first tier of zero is an amount that is free; the tier after it counts. Raises Unreadable for another unit or
-    currency, for no price, for zero, and for tiers with several prices.
+    A first tier of zero is a free amount; the next tier applies. Raise Unreadable for another unit or currency, for no
+    price, for zero, and for tiers with several prices.
     """
     newest = (_list(sku.get("pricingInfo")) or [None])[-1]
     expression = newest.get("pricingExpression") if isinstance(newest, Mapping) else None
@@ -119,7 +119,7 @@ def price_of(sku: Mapping[str, Any], unit: str) -> Decimal:
 
 
 def _usd(tier: Any) -> Decimal:
-    """Units and billionths of a dollar; either may be absent, units come as text (google.type.Money)."""
+    """Return an amount of units (as text) and billionths of a dollar; either may be absent (google.type.Money)."""
     money = tier.get("unitPrice") if isinstance(tier, Mapping) else None
     if not isinstance(money, Mapping):
         raise Unreadable("no price")

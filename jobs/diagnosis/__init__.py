@@ -1,8 +1,8 @@
-"""Why a job failed and what to do next, from the words and the code that Vertex AI gives. Pure.
+"""Diagnose why a job failed and what to do next, from the message and code of Vertex AI. Pure.
 
-`diagnosis` is the shape of an answer, `causes` holds what is known about each cause, `cues` which words show it.
-`exits` reads how replicas ended and `exit_causes` what that means, `error_messages` finds the cause in a message,
-`explanations` adds what the message holds about this one job, and `circumstances` what is known of the job itself.
+`diagnosis` defines the result, `causes` describes each cause, and `cues` the phrases that indicate it. `exits` reads
+how replicas ended and `exit_causes` finds the cause of that. `error_messages` finds the cause in a message,
+`explanations` adds details from the message, and `circumstances` adds facts about the job.
 """
 
 from jobs.diagnosis.circumstances import Circumstances, diagnose_expiry

@@ -1,4 +1,4 @@
-"""What is known about the job itself, and how it changes an answer that its error's words alone would give."""
+"""Adapt a diagnosis to facts about the job that the error message does not contain."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,17 +16,18 @@ WORDS = (
     *(_("six"), _("seven"), _("eight"), _("nine"), _("ten")),
 )
 NOT_QUOTA = _("Google had no free machines of this kind. Quota is not the reason.")
-"""What a lack of capacity means for a job that is no Spot job."""
+"""Explanation of a lack of capacity for a job that is not a Spot job."""
 
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """The facts of a job that its diagnosis depends on; with the defaults nothing is known.
+    """The facts of a job that its diagnosis depends on; the defaults mean that nothing is known.
 
-    `restarts`: how often Vertex AI restarted the whole job. `restart_limit`: how often it does so under the job's
-    strategy. `has_accelerator`: whether a worker pool has one; None where the machines are not known. `causes`: the
-    restarts that were seen by their cause, `limits`: how often Vertex AI restarts a job for each; None where nobody
-    counted. `last_loss`: how a Spot job lost its machines for the last time. `ran`: from its first run to its end.
+    `restarts` is how often Vertex AI restarted the whole job, and `restart_limit` how often it does so under the job's
+    strategy. `has_accelerator` is whether a worker pool has one; None if the machines are not known. `causes` is the
+    number of observed restarts by cause, and `limits` the number of restarts that Vertex AI allows for each; None if
+    not counted. `last_loss` is the cause of a Spot job's last loss of its machines. `ran` is the time from first run to
+    end.
     """
 
     strategy: str = ""
@@ -43,27 +44,27 @@ class Circumstances:
 
     @property
     def losses(self) -> int:
-        """How often a Spot job was restarted after it lost its machines or found none, as far as that is known."""
+        """How often a Spot job was restarted after losing its machines or finding none, as far as known."""
         if self.causes is None:
             return self.restarts
         return self.causes.get("preempted", 0) + self.causes.get("stockout", 0)
 
     @property
     def has_outlived_timeout(self) -> bool:
-        """Whether the job ended when it had run for its whole timeout, and nobody here asked for that."""
+        """Whether the job ended after running for its whole timeout, without a cancellation requested here."""
         if self.ran is None or self.timeout is None:
             return False
         return self.ran >= self.timeout and not self.is_cancel_requested
 
 
 def diagnose_expiry(job: Circumstances) -> Diagnosis:
-    """Return why a job that Vertex AI calls EXPIRED, without an error, has ended: its wait or its time ran out."""
+    """Return why a job that Vertex AI reports as EXPIRED without an error ended: its wait or its timeout."""
     waited = job.strategy == "flex_start" and job.has_run is False
     return _without(CAUSES["flex_wait" if waited else "timeout"], job)
 
 
 def fit_to_job(known: Diagnosis, job: Circumstances) -> Diagnosis:
-    """Return the answer as the job's own facts correct it."""
+    """Return the diagnosis corrected by the facts of the job."""
     if known.cause == "stockout" and job.strategy == "flex_start" and job.has_run is False:
         return _without(_flex_wait(known), job)
     if known.cause in {"stockout", "preempted"} and job.strategy == "spot" and job.losses >= job.restart_limit:
@@ -76,7 +77,7 @@ def fit_to_job(known: Diagnosis, job: Circumstances) -> Diagnosis:
 
 
 def _flex_wait(known: Diagnosis) -> Diagnosis:
-    """Return the answer to a wait that was too long, with the region that `known` advises to avoid."""
+    """Return the diagnosis of a wait that was too long, with the region that `known` advises to avoid."""
     found = CAUSES["flex_wait"]
     avoid = next((suggestion for suggestion in known.suggestions if suggestion.get("avoid")), None)
     suggestions = tuple(
@@ -133,7 +134,7 @@ def _no_gpu(known: Diagnosis) -> Diagnosis:
 
 
 def _without(known: Diagnosis, job: Circumstances) -> Diagnosis:
-    """Return the answer without what the job has already, and with what its strategy adds."""
+    """Return the diagnosis without what the job has already, and with what its strategy adds."""
     known = _counted(known, job)
     kept = tuple(suggestion for suggestion in known.suggestions if suggestion["action"] != job.strategy)
     if known.cause == "stockout" and job.strategy not in {"", "spot"}:
@@ -145,7 +146,7 @@ def _without(known: Diagnosis, job: Circumstances) -> Diagnosis:
 
 
 def _counted(known: Diagnosis, job: Circumstances) -> Diagnosis:
-    """Return the answer with the retries that were seen in place of how many there can be."""
+    """Return the diagnosis with the observed number of retries in place of the possible number."""
     cause = "job_retry" if known.retried == TRANSIENT_RETRIED else known.cause
     limit = (job.limits or {}).get(cause)
     if job.causes is None or limit is None:

@@ -1,11 +1,11 @@
-"""The shape of a diagnosis, and the changes of a spec that one can suggest."""
+"""The type of a diagnosis, and the changes of a spec that it can suggest."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 Suggestion = Mapping[str, Any]
-"""What a prefilled copy of the job could change: {"action": one of ACTIONS, ...details}."""
+"""A change for a prefilled copy of the job: {"action": one of ACTIONS, ...details}."""
 
 ACTIONS = frozenset(
     {
@@ -31,11 +31,11 @@ ACTIONS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """One answer to "what happened and what now".
+    """The result of diagnosing a failure: what happened, and what to do.
 
-    `cause`: a stable code. `title`: a few words for lists. `retried`: what Vertex AI had already repeated by itself,
-    "" = nothing. `suggestions`: best first, empty when no change of the spec would help. `replicas`: those that ended
-    badly, as far as Vertex AI names them.
+    `cause` is a stable code, and `title` a few words for lists. `retried` is what Vertex AI had retried already, ""
+    means nothing. `suggestions` has the best first, and is empty if no change of the spec would help. `replicas` are
+    those that failed, as far as Vertex AI names them.
     """
 
     cause: str

@@ -1,8 +1,8 @@
-"""Find the cause of a failure in Vertex AI's words, and only where they are silent in its code.
+"""Find the cause of a failure in Vertex AI's message, and in its code only if the message shows none.
 
-The words come first because the code misleads: 8 (RESOURCE_EXHAUSTED) stands for quota, capacity and memory alike, and
-3 (INVALID_ARGUMENT) for a failed program. What the training program itself printed is part of the message too; it is
-kept apart, so that a traceback about an "internal error" is not taken for one of Vertex AI's.
+The message comes first because the code is ambiguous: 8 (RESOURCE_EXHAUSTED) means quota, capacity or memory, and 3
+(INVALID_ARGUMENT) may mean a failed program. The output of the training program is part of the message too. It is kept
+separate, so that a traceback about an "internal error" is not mistaken for one of Vertex AI's.
 """
 
 from dataclasses import replace
@@ -23,7 +23,7 @@ from jobs.texts import joined, quotation
 from jobs.texts import translatable as _
 
 MAX_MESSAGE = 20_000
-"""Characters that are read; the time is in proportion to them."""
+"""Characters of a message that are read; the time is proportional to them."""
 CODES = {
     1: "cancelled",
     3: "invalid_value",
@@ -38,11 +38,11 @@ CODES = {
     14: "unavailable",
     16: "credentials",
 }
-"""What a code means where the words are missing or mean nothing."""
+"""The cause for a code if the message is missing or has no meaning."""
 WORDLESS_CODES = frozenset({3, 10, 11})
-"""Codes that are believed only where there are no words: with words that are not known, the cause is not known."""
+"""Codes that are used only without a message; with an unknown message, the cause is unknown."""
 REFUSALS = frozenset({3, 9, 11})
-"""Codes of an argument or a precondition that Vertex AI does not accept."""
+"""Codes for an argument or a precondition that Vertex AI does not accept."""
 CODE_NAMES = (
     "OK CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED"
     " RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS"
@@ -52,10 +52,10 @@ SERVICE_CUES: tuple[Cue, ...] = (*ACCESS_CUES, *MACHINE_CUES, *REQUEST_CUES, *PE
 
 
 def diagnose(code: int | None, message: str, job: Circumstances | None = None) -> Diagnosis | None:
-    """Return why a job failed, from the `error` that Vertex AI gave or a refusal's words; None when it gave none.
+    """Return why a job failed, from the `error` of Vertex AI or the message of a refusal; None if there is none.
 
-    `code`: google.rpc number or None. `job`: what else is known about the job. Words that fit nothing known give the
-    cause "unknown" and are repeated as they are.
+    `code` is a google.rpc number or None. `job` is what else is known about the job. An unknown message gives the cause
+    "unknown" and is quoted.
     """
     message = message[:MAX_MESSAGE].strip()
     if not message and not code:
@@ -65,7 +65,7 @@ def diagnose(code: int | None, message: str, job: Circumstances | None = None) -
 
 
 def diagnose_output(output: str, job: Circumstances | None = None) -> Diagnosis | None:
-    """Return what the end of a program's output shows of its failure; None if it shows no known cause."""
+    """Return the diagnosis of the end of a program's output; None if it shows no known cause."""
     found = program_cause(read_lines(output[-MAX_MESSAGE:]))
     if found is None:
         return None
@@ -79,7 +79,7 @@ def _read(code: int | None, message: str) -> Diagnosis:
         found = _by_service(before, read_lines(before), skipped="trials_failed")
         if found is not None:
             return found
-        if code != 1:  # of a cancelled job the replicas' ends are a consequence
+        if code != 1:  # after a cancellation, the ends of replicas are only a consequence
             return diagnose_exits(exits)
         return CAUSES["cancelled"]
     lines = read_lines(message)
@@ -90,7 +90,7 @@ def _read(code: int | None, message: str) -> Diagnosis:
 
 
 def _by_service(message: str, lines: list[Line], skipped: str = "") -> Diagnosis | None:
-    """Return the diagnosis of what Vertex AI or another API answered; `message` is where all of its words stand."""
+    """Return the diagnosis of an answer of Vertex AI or another API; `message` is its whole text."""
     if (found := first_fit(FIELD_CUES, lines)) is not None:
         return explain(found[0].cause, found[1], message)
     start = message.lower().find("list of found errors:")
@@ -101,7 +101,7 @@ def _by_service(message: str, lines: list[Line], skipped: str = "") -> Diagnosis
 
 
 def _by_anyone(message: str, lines: list[Line]) -> Diagnosis | None:
-    """Return the diagnosis of a message that the service or a program may have written, or a line of a log."""
+    """Return the diagnosis of a message, or a line of a log, that the service or a program may have written."""
     service = of_service(lines)
     named = first_fit((*FIELD_CUES, *ACCESS_CUES), service)
     if named is None and "list of found errors:" not in message.lower():
@@ -119,7 +119,7 @@ def _by_anyone(message: str, lines: list[Line]) -> Diagnosis | None:
 
 
 def _by_program(lines: list[Line]) -> Diagnosis:
-    """Return the diagnosis of a traceback without a replica's end."""
+    """Return the diagnosis of a traceback without the end of a replica."""
     found = program_cause(lines)
     last = (errors(lines) or lines)[-1]
     return (

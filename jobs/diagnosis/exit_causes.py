@@ -1,4 +1,4 @@
-"""The cause of a failure from how replicas ended and what the program printed."""
+"""Find the cause of a failure in the ends of replicas and the output of the program."""
 
 from dataclasses import replace
 
@@ -29,10 +29,10 @@ QUOTED_CUES = (*ACCESS_CUES, *MACHINE_CUES, *REQUEST_CUES, *PERMISSION_CUES)
 
 
 def program_cause(lines: list[Line]) -> tuple[str, Line] | None:
-    """Return the cause that a program's output shows and the line that shows it; None if it shows none.
+    """Return the cause that a program's output shows, and the line that shows it; None if it shows none.
 
-    What an API answered the program counts where the program died of that; then the errors; then all lines, of which
-    those come last that programs also print when they are well.
+    If the program died of an API's answer, that answer is checked first, then the errors, then all lines. Phrases that
+    healthy programs print too are checked last.
     """
     failed = errors(lines)
     if failed and failed[-1].is_of_client:
@@ -47,7 +47,7 @@ def program_cause(lines: list[Line]) -> tuple[str, Line] | None:
 
 
 def diagnose_exits(exits: list[Exit]) -> Diagnosis:
-    """Explain by one replica's end: one without memory, then one not started, else the first that is named."""
+    """Return the diagnosis for the end of one replica: one out of memory, then one not started, else the first one."""
     replicas = tuple(dict.fromkeys(each.replica for each in exits))
     short = [each for each in exits if each.out_of_memory or each.reason.lower() == "oomkilled"]
     if short:
@@ -70,7 +70,7 @@ def diagnose_exits(exits: list[Exit]) -> Diagnosis:
 
 
 RANK = {"distributed": 1, "terminated": 2, "user_code": 2}
-"""Which of several replicas' causes explains the others: what follows from another failure comes last."""
+"""Order of replicas' causes when several failed: causes that follow from another failure come last."""
 
 
 def _from_code(first: Exit, replicas: tuple[str, ...]) -> Diagnosis:

@@ -1,7 +1,7 @@
-"""How replicas ended: the sentences by which Vertex AI reports it, and what exit codes mean.
+"""Parse how replicas ended from Vertex AI's sentences, and explain exit codes.
 
-Prebuilt images report a signal by its number, custom containers by 128 + number. Replicas are called `workerpool0-0`;
-the product before Vertex AI called them `master 0`, `ps 1`. Source: Understand the custom training service, 2026-08-22;
+Prebuilt images report a signal by its number, custom containers by 128 + number. Replicas are named `workerpool0-0`;
+the product before Vertex AI named them `master 0`, `ps 1`. Source: Understand the custom training service, 2026-08-22;
 tensorflow/models issues 5591 and 5845, read 2026-11-21.
 """
 
@@ -13,8 +13,8 @@ from jobs.texts import translatable as _
 TRANSIENT = frozenset({6, 11, 134, 139})
 """Exit codes after which Vertex AI restarts the whole job, at most three times."""
 NOT_PERMANENT = frozenset({"evicted", "nodelost", "nodeshutdown"})
-"""Termination reasons, in lower case, of replicas that lost their machine and did not fail themselves: Vertex AI starts
-such a replica again (Kubernetes documentation, pod phases and node-pressure eviction)."""
+"""Termination reasons, in lowercase, of replicas that lost their machine without failing. Vertex AI starts such a
+replica again (Kubernetes documentation, pod phases and node-pressure eviction)."""
 TRANSIENT_RETRIED = _(
     "Vertex AI had already restarted the job up to three times, since such an end can be a coincidence."
 )
@@ -55,12 +55,12 @@ _EXIT = re.compile(
 _ADVICE = re.compile(
     r"To find out more about why your job exited please check the logs:\s{0,9}\S{0,2000}", re.IGNORECASE
 )
-"""What the service adds to its own log line (vertex-facts 16.7): no word of the program."""
+"""Text that the service adds to its own log line (vertex-facts 16.7), not output of the program."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """The end of one replica. `output`: what stands after it in the message, such as the program's traceback."""
+    """The end of one replica. `output` is the text after it in the message, such as the program's traceback."""
 
     replica: str
     code: int
@@ -70,7 +70,7 @@ class Exit:
 
     @property
     def words(self) -> str:
-        """What happened, in a sentence."""
+        """A sentence about what happened."""
         meaning = MEANINGS.get(self.code)
         if meaning:
             return _(
@@ -83,14 +83,14 @@ class Exit:
 
     @property
     def last_words(self) -> str:
-        """The line of its output that names the error: the last that looks like one, else the last at all."""
+        """The line of its output that names the error: the last one that looks like an error, else the last line."""
         lines = [line.strip() for line in self.output.splitlines() if line.strip()]
         errors = [line for line in lines if re.match(r"[A-Za-z_][\w.]{0,200}(?:Error|Exception|Interrupt)\b", line)]
         return next(reversed(errors or lines), "")[:300]
 
 
 def read_exits(message: str) -> tuple[str, list[Exit]]:
-    """Return (Vertex AI's words before the first replica's end, the ends in order); user text is only in `output`."""
+    """Return (the message before the first replica's end, the ends in order); user text is only in `output`."""
     found = list(_EXIT.finditer(message))
     if not found:
         return message, []

@@ -1,4 +1,4 @@
-"""Turn a cause and the words that showed it into an answer about this one job."""
+"""Build the diagnosis of one job from a cause and the line that showed it."""
 
 import re
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from jobs.texts import joined, quotation
 from jobs.texts import translatable as _
 
 MAX_QUOTED = 400
-"""Characters of a message that an explanation repeats."""
+"""Characters of a message that an explanation quotes."""
 _METRIC = re.compile(r"[a-z0-9-]{1,63}\.googleapis\.com/\w+")
 _BARE_METRIC = re.compile(r"\b(?:custom_model_training|serverless_training)_\w{1,99}")
 _REGION = re.compile(
@@ -25,7 +25,7 @@ _FIELD = re.compile(r"(?:field|Field)[:\s]{1,3}['\"`]?([a-z_][\w.\[\]]{2,300})")
 
 
 def explain(cause: str, line: Line, message: str) -> Diagnosis:
-    """Return what is known about the cause, with what the line, or the message around it, holds about this job."""
+    """Return the description of a cause, with details from the line or the message around it."""
     special = SPECIAL.get(cause)
     return special(line, message) if special else quote_cause(cause, line)
 
@@ -34,7 +34,7 @@ WHOSE = _("Vertex AI's words")
 
 
 def quote_cause(cause: str, line: Line, whose: str = WHOSE) -> Diagnosis:
-    """Return what is known about the cause, with the line."""
+    """Return the description of a cause, with the line quoted."""
     known = CAUSES[cause]
     words = joined(known.explanation, _("%(whose)s: %(words)s.", whose=whose, words=quotation(line.text[:MAX_QUOTED])))
     fields = named_fields(line.text)
@@ -78,7 +78,7 @@ def _stockout(line: Line, _message: str) -> Diagnosis:
 
 
 def out_of_memory(replicas: tuple[str, ...], words: str) -> Diagnosis:
-    """Return the answer for lack of memory in these replicas or worker pools."""
+    """Return the diagnosis for lack of memory in these replicas or worker pools."""
     pools = list(dict.fromkeys(found[0] for name in replicas if (found := re.match(r"workerpool\d+", name))))
     suggestion = {"action": "next_machine_size"} | ({"pools": pools} if pools else {})
     return replace(CAUSES["out_of_memory"], explanation=words, suggestions=(suggestion,), replicas=replicas)
@@ -92,7 +92,7 @@ def _low_on_memory(line: Line, _message: str) -> Diagnosis:
 
 
 def explain_validation(message: str) -> Diagnosis:
-    """Return the answer for a list of errors that Vertex AI found in fields."""
+    """Return the diagnosis for a list of errors that Vertex AI found in fields."""
     known = CAUSES["validation"]
     items = [item.partition(";") for item in _NEXT_FIELD.split(message)[1:]]
     if not items:

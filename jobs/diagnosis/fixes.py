@@ -1,4 +1,4 @@
-"""Apply what a diagnosis suggests to a copy of the job: each fix changes one thing and names it. Pure."""
+"""Apply a suggestion of a diagnosis to a copy of the job: each fix changes one thing and describes it. Pure."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -26,7 +26,7 @@ NOTHING = "Nothing fitting was found, so it is unchanged."
 
 
 def apply_fix(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Submission, str]:
-    """Return the submission with the change that a suggestion of a diagnosis names, and the change in words."""
+    """Return the submission with the change of a suggestion, and a description of the change."""
     fix = FIXES.get(str(suggestion.get("action")))
     return fix(submission, suggestion) if fix else (submission, "")
 
@@ -46,7 +46,7 @@ def next_machine_size(submission: Submission, suggestion: Mapping[str, Any]) -> 
 
 
 def _next_size(now: Machine, spec: MachineSpec) -> Machine | None:
-    """Return the machine of the series with the least memory above that of `now` that takes what is attached."""
+    """Return the machine of the series with the next larger memory that can attach the same accelerators."""
     series = [found for found in map(MACHINES.__getitem__, TRAINABLE) if found.series == now.series]
     larger = [
         found
@@ -65,7 +65,7 @@ def bigger_gpu(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[S
 
 
 def other_accelerator(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Submission, str]:
-    """Give every pool another GPU that the region has, the next larger or else the next smaller one."""
+    """Give every pool another GPU that the region has: the next larger, else the next smaller one."""
     del suggestion
     return _with_machines(submission, lambda _, pool: _other_gpu(submission.region, pool.machine_spec, smaller=True))
 
@@ -85,7 +85,7 @@ def _other_gpu(region: str, spec: MachineSpec, *, smaller: bool) -> MachineSpec 
 
 
 def _with(spec: MachineSpec, found: Machine) -> MachineSpec:
-    """Return the machine spec with another machine; what it always carries is named, what was attached stays."""
+    """Return the machine spec with another machine; fixed accelerators are named, attached ones are kept."""
     if found.gpu_attach == "fixed" and found.gpu_type:
         kept = {"accelerator_type": found.gpu_type, "accelerator_count": found.gpu_count}
         return spec.but(machine_type=found.machine_type, **kept)
@@ -131,7 +131,7 @@ def more_disk(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Su
 
 
 def other_region(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Submission, str]:
-    """Go to another region that has the job's accelerators, on the same continent if there is one."""
+    """Choose another region that has the job's accelerators, on the same continent if possible."""
     avoid = {submission.region, str(suggestion.get("avoid", ""))}
     wanted = {name for _, pool in submission.pools if (name := _accelerator(pool.machine_spec))}
     found = [name for name in REGIONS if name not in avoid and wanted <= accelerators_in(name)]
@@ -148,25 +148,25 @@ def _accelerator(spec: MachineSpec) -> str:
 
 
 def flex_start(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Submission, str]:
-    """Let Flex-start wait for the machines."""
+    """Use Flex-start, which waits for the machines."""
     del suggestion
     return STRATEGIES["flex_start"].apply(submission), "Changed: Flex-start waits for its machines."
 
 
 def spot(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Submission, str]:
-    """Take Spot machines, which may be free where others are not."""
+    """Use Spot machines, which may be available when others are not."""
     del suggestion
     return _if_changed(submission, STRATEGIES["spot"].apply(submission), "it asks for Spot machines.")
 
 
 def standard(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Submission, str]:
-    """Take machines on demand, which are not taken back."""
+    """Use on-demand machines, which are not preempted."""
     del suggestion
     return _if_changed(submission, STRATEGIES["standard"].apply(submission), "it asks for machines on demand.")
 
 
 def own_machines(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Submission, str]:
-    """Run on machines of the job's own instead of those of a persistent resource."""
+    """Run on the job's own machines instead of a persistent resource."""
     del suggestion
     if not submission.job_spec.persistent_resource_id:
         return submission, NOTHING
@@ -178,7 +178,7 @@ def _if_changed(before: Submission, after: Submission, words: str) -> tuple[Subm
 
 
 def longer_wait(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Submission, str]:
-    """Let Flex-start wait twice as long for its machines; a wait without end stays so."""
+    """Double the time that Flex-start waits for machines; an unlimited wait is not changed."""
     del suggestion
     wait = max_wait(STRATEGIES["flex_start"].apply(submission))
     if not wait:
@@ -188,20 +188,20 @@ def longer_wait(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[
 
 
 def endless_wait(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Submission, str]:
-    """Let Flex-start wait for its machines without end, which maxWaitDuration 0 means."""
+    """Let Flex-start wait for machines without limit (maxWaitDuration 0)."""
     del suggestion
     return _if_changed(submission, _with_wait(submission, timedelta()), "it waits for its machines without end.")
 
 
 def _with_wait(submission: Submission, wait: timedelta) -> Submission:
-    """Return the submission under Flex-start, to which alone maxWaitDuration applies, with that wait."""
+    """Return the submission under Flex-start, the only strategy with maxWaitDuration, with that wait."""
     flexible = STRATEGIES["flex_start"].apply(submission)
     spec = flexible.job_spec
     return flexible.with_job_spec(spec.but(scheduling=spec.scheduling.but(max_wait_duration=wait)))
 
 
 def longer_timeout(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Submission, str]:
-    """Double the timeout, as far as the strategy allows."""
+    """Double the timeout, up to the limit of the strategy."""
     del suggestion
     spec, most = submission.job_spec, strategy_of(submission).longest_run
     timeout = 2 * (spec.scheduling.timeout or DEFAULT_TIMEOUT)
@@ -228,4 +228,4 @@ FIXES: Mapping[str, Fix] = {
         longer_timeout,
     )
 }
-"""{action of a suggestion: what does it}; the actions that are missing change nothing, so a plain copy serves them."""
+"""Functions by the action of a suggestion. Other actions change nothing, so a plain copy of the job serves them."""

@@ -1,4 +1,4 @@
-"""Everything that has to be right before jobs can run, checked one by one, each with the command that repairs it."""
+"""Check everything that jobs need in order to run; a failed check has a command that repairs it."""
 
 from jobs.doctor.report import Check, Status, from_json
 from jobs.doctor.run import UPKEEP, examine, examine_when_due, request_examination

@@ -25,16 +25,16 @@ from jobs.vertex import AuthFailed, NotFound, PlatformClient, VertexClient, Vert
 MAX_PROJECTS = 10
 MAX_ACCOUNTS = 10
 RECENT_JOBS = 100
-"""Of which the service accounts are checked, the newest."""
+"""Newest jobs whose service accounts are checked."""
 MAX_CLOCK_ERROR = timedelta(seconds=30)
-"""Google's tokens and signatures are made for minutes; its Date header is cut to seconds."""
+"""Google's tokens and signatures are valid for minutes; its Date header is truncated to seconds."""
 UNKNOWN_MEMBER = "serviceAccount:ACCOUNT"
 _EMAIL = re.compile(r"[a-zA-Z0-9.-]+@[a-zA-Z0-9.-]+")
 
 
 @dataclass(frozen=True)
 class Google:
-    """Whom to ask, and as whom; `now` is the database's time."""
+    """The clients for the checks; `now` is the database's time."""
 
     platform: PlatformClient
     vertex: VertexClient
@@ -42,7 +42,7 @@ class Google:
 
 
 def check_credentials(google: Google) -> Iterator[Check]:
-    """Check whose credentials this process has."""
+    """Check which credentials this process has."""
     group, name = "Google", _("credentials")
     try:
         account = google.platform.account()
@@ -57,7 +57,7 @@ def check_credentials(google: Google) -> Iterator[Check]:
 
 
 def check_clock(google: Google) -> Iterator[Check]:
-    """Check the database's clock against Google's."""
+    """Compare the database's clock with Google's."""
     for project in _projects()[:1]:
         server_time = google.platform.server_time(project)
         if server_time is None:
@@ -94,7 +94,7 @@ def check_services(google: Google) -> Iterator[Check]:
 
 
 def check_permissions(google: Google) -> Iterator[Check]:
-    """Check each permission in every team's project: of the account that its teams name, else of Trainboard's."""
+    """Check each permission in every team's project, for the account that its teams name, else Trainboard's."""
     for project in _projects():
         group, acts_as = _("Project %(project)s", project=project), account_of(project)
         try:
@@ -132,7 +132,7 @@ def check_regions(google: Google) -> Iterator[Check]:
 
 
 def check_buckets(google: Google) -> Iterator[Check]:
-    """Check what a team's calls may do in its bucket: as the account that the team names, else as Trainboard's."""
+    """Check the permissions on each team's bucket, for the account that the team names, else Trainboard's."""
     columns = ("project", "bucket", "default_region", "acts_as")
     teams = Team.objects.exclude(bucket="").order_by("name").values_list(*columns)
     names = {(bucket.removeprefix("gs://").partition("/")[0], acts_as): (project, region)
@@ -164,7 +164,7 @@ def check_buckets(google: Google) -> Iterator[Check]:
 
 
 def check_service_accounts(google: Google) -> Iterator[Check]:
-    """Check that who creates recent jobs at Vertex AI may use the service accounts that they run as."""
+    """Check that the account that creates recent jobs at Vertex AI may use the service accounts of the jobs."""
     jobs = Job.objects.order_by("-requested_at").values_list("spec", "acts_as")[:RECENT_JOBS]
     named = {(str(body.get("serviceAccount", "")), acts_as) for spec, acts_as in jobs for body in _job_specs(spec)}
     accounts = sorted(pair for pair in named if _EMAIL.fullmatch(pair[0]))  # without placeholders
@@ -173,7 +173,7 @@ def check_service_accounts(google: Google) -> Iterator[Check]:
 
 
 def check_impersonation(google: Google) -> Iterator[Check]:
-    """Check that Trainboard's account gets tokens of the service accounts that teams name."""
+    """Check that Trainboard's account may get tokens for the service accounts that teams name."""
     named = Team.objects.exclude(acts_as="").order_by("acts_as").values_list("acts_as", flat=True).distinct()
     for email in named[:MAX_ACCOUNTS]:
         yield _check_on_account(google, _("Accounts of teams"), email, IMPERSONATE, IMPERSONATE_ROLE)
@@ -197,12 +197,12 @@ def _check_on_account(google: Google, group: str, email: str, permission: str, r
 
 
 def _platform(google: Google, acts_as: str) -> PlatformClient:
-    """Return the client that asks as the service account of a team; empty: as Trainboard itself."""
+    """Return the client that calls as the service account of a team; "" means as Trainboard itself."""
     return platform_client(acts_as) if acts_as else google.platform
 
 
 def _member(google: Google, acts_as: str) -> str:
-    """Return how IAM names that account."""
+    """Return the account's name in IAM."""
     return (f"serviceAccount:{acts_as}" if acts_as else google.platform.account()) or UNKNOWN_MEMBER
 
 
@@ -215,7 +215,7 @@ def _projects() -> list[str]:
 
 
 def _job_specs(spec: object) -> Iterator[dict[str, object]]:
-    """Yield the job spec inside a REST body of any kind."""
+    """Yield the job spec in a REST body of any kind."""
     if isinstance(spec, dict):
         for key in ("jobSpec", "trialJobSpec", "trainingTaskInputs"):
             if isinstance(spec.get(key), dict):

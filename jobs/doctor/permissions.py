@@ -1,4 +1,4 @@
-"""The permissions that Trainboard's own account uses, each with the role that grants it and what needs it.
+"""The permissions that Trainboard's own account uses, each with the role that grants it and its purpose.
 
 Sources: "Access control with IAM" (Vertex AI, Cloud Logging, Cloud Monitoring, Cloud Quotas; docs.cloud.google.com,
 read 2026-11-22) and "Artifact Registry roles and permissions" (read 2026-11-23), the same as
@@ -16,7 +16,7 @@ KINDS = ("customJobs", "hyperparameterTuningJobs", "trainingPipelines")
 
 @dataclass(frozen=True, slots=True)
 class ProjectPermission:
-    """A permission in a project. Without one that is optional a part of Trainboard is missing and jobs run."""
+    """A permission in a project. Without an optional one, jobs run but a part of Trainboard is missing."""
 
     name: str
     role: str
@@ -75,14 +75,15 @@ SERVICES = {
     "cloudbilling.googleapis.com": False,
     "artifactregistry.googleapis.com": False,
 }
-"""Services to whether jobs need them; without the others a page shows less."""
+"""Services, and whether jobs need them; without the others, a page shows less."""
 BUCKET_PERMISSIONS = {
     "storage.objects.list": "roles/storage.objectViewer",
     "storage.buckets.get": "roles/storage.bucketViewer",
 }
-"""Of the bucket that a team's jobs write to: what Trainboard itself reads there, and the role that grants it."""
+"""Permissions that Trainboard uses on the bucket of a team's jobs, and the roles that grant them."""
 IMPERSONATE = "iam.serviceAccounts.getAccessToken"
 IMPERSONATE_ROLE = "roles/iam.serviceAccountTokenCreator"
-"""On a service account that Vertex AI is called as for a team ("Service account impersonation", IAM documentation)."""
+"""Permission on a service account that calls Vertex AI for a team ("Service account impersonation", IAM
+documentation)."""
 ACT_AS = "iam.serviceAccounts.actAs"
 ACT_AS_ROLE = "roles/iam.serviceAccountUser"

@@ -1,4 +1,4 @@
-"""One check and how it went. Pure."""
+"""The result of one check. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -9,7 +9,7 @@ from jobs import texts
 
 
 class Status(StrEnum):
-    """How a check went: `WARN` is for what works less well or may be missing on purpose."""
+    """The result of a check. `WARN` is for something that works less well or may be missing on purpose."""
 
     PASS = "pass"  # noqa: S105 - no password
     WARN = "warn"
@@ -18,7 +18,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check. `group` is its heading, `detail` what was found, `repair` a command that repairs it, or ""."""
+    """One check. `group` is its heading, `detail` the result, `repair` a command that repairs it, or ""."""
 
     group: str
     name: str
@@ -27,32 +27,32 @@ class Check:
     repair: str = ""
 
     def as_dict(self) -> dict[str, str]:
-        """Return it as JSON objects hold it."""
+        """Return the check as JSON."""
         return {name: str(value) for name, value in asdict(self).items()}
 
     def as_kept(self) -> dict[str, Any]:
-        """Return it as `as_dict` does, and `words`: its texts so that they can be translated when shown."""
+        """Return the check as `as_dict` does, with `words`: its texts in a form that can be translated when shown."""
         columns = {"group": self.group, "name": self.name, "detail": self.detail}
         return self.as_dict() | {"words": {name: texts.as_json(text) for name, text in columns.items()}}
 
 
 def passed(group: str, name: str, detail: str = "") -> Check:
-    """Return a check that found nothing wrong."""
+    """Return a check that found no problem."""
     return Check(group, name, Status.PASS, detail)
 
 
 def warned(group: str, name: str, detail: str, repair: str = "") -> Check:
-    """Return a check that found what may matter."""
+    """Return a check that found a possible problem."""
     return Check(group, name, Status.WARN, detail, repair)
 
 
 def failed(group: str, name: str, detail: str, repair: str = "") -> Check:
-    """Return a check that found what stops jobs."""
+    """Return a check that found a problem that stops jobs."""
     return Check(group, name, Status.FAIL, detail, repair)
 
 
 def from_json(value: Mapping[str, Any]) -> Check:
-    """Return the check that `as_kept` or `as_dict` wrote; raises KeyError or ValueError for anything else."""
+    """Return the check that `as_kept` or `as_dict` wrote. Raise KeyError or ValueError for anything else."""
     words, status = value.get("words", value), Status(value["status"])
     group, name, detail = (texts.from_json(words[each]) for each in ("group", "name", "detail"))
     return Check(group, name, status, detail, value["repair"])

@@ -1,4 +1,4 @@
-"""Runs the checks, each on its own: what one raises is its result, and no other check is left out."""
+"""Run the checks separately: an exception in one becomes its result, and the other checks still run."""
 
 import logging
 from collections.abc import Callable, Iterable
@@ -18,10 +18,10 @@ from jobs.vertex import VertexError, at_most
 logger = logging.getLogger(__name__)
 
 UPKEEP = "doctor"
-"""Name of the row that holds the last examination by a worker."""
+"""Name of the row with the last examination by a worker."""
 INTERVAL = timedelta(hours=1)
 MAX_SECONDS = 60
-"""All calls to Google together; a check that begins later reports that there was no time left."""
+"""Limit for all calls to Google together; a check that begins later reports that there was no time left."""
 CHECKS_OF_SITE = (
     site.check_database,
     site.check_migrations,
@@ -46,9 +46,9 @@ CHECKS_OF_GOOGLE = (
 
 
 def examine(now: datetime, *, machine_now: Callable[[], datetime]) -> list[Check]:
-    """Return the result of every check, made by this process with its credentials; at most about a minute.
+    """Run every check in this process, with its credentials, and return the results; takes about a minute at most.
 
-    `now` is the database's time, `machine_now` this machine's. Changes nothing.
+    `now` is the database's time, `machine_now` this machine's. Nothing is changed.
     """
     found: list[Check] = []
     for check in (*CHECKS_OF_SITE, partial(site.check_clock, machine_now=machine_now)):
@@ -61,7 +61,7 @@ def examine(now: datetime, *, machine_now: Callable[[], datetime]) -> list[Check
 
 
 def examine_when_due(now: datetime, *, machine_now: Callable[[], datetime]) -> None:
-    """Make the hourly examination, or the one that somebody asked for, and keep its result for the page."""
+    """Run the hourly examination, or a requested one, and save its result for the page."""
     held = claims.claim_upkeep(UPKEEP, now)
     if held is None:
         return
@@ -71,17 +71,17 @@ def examine_when_due(now: datetime, *, machine_now: Callable[[], datetime]) -> N
 
 
 def request_examination(now: datetime) -> None:
-    """Have a worker make an examination soon."""
+    """Ask a worker to run an examination soon."""
     row, _is_new = Upkeep.objects.get_or_create(name=UPKEEP, defaults={"due_at": now})
     Upkeep.objects.filter(pk=row.pk, due_at__gt=now).update(due_at=now)
 
 
 def _made(name: str, check: Callable[[], Iterable[Check]]) -> list[Check]:
-    """Return what a check yields; what it raises follows what it had found before."""
+    """Return the results of a check; if it raises, a result with the error follows those before it."""
     found: list[Check] = []
     try:
         for each in check():
-            found.append(each)  # noqa: PERF402 - what came before an error counts
+            found.append(each)  # noqa: PERF402 - results before an error are kept
     except VertexError as error:
         found.append(failed("Google", name, str(error)))
     except Exception as error:

@@ -28,14 +28,14 @@ PATIENCE_SECONDS = 3
 MAX_CLOCK_ERROR = timedelta(seconds=2)
 MAX_HEARTBEAT_AGE = timedelta(seconds=45)
 MAX_IMPORT_AGE = timedelta(days=2)
-"""Prices are read once a day."""
+"""Prices are imported once a day."""
 MAX_QUOTA_AGE = timedelta(days=1)
 MAX_NAMED = 10
 WARN_BYTES, FAIL_BYTES = 2**30, 2**27
 
 
 def check_database(_now: datetime) -> Iterator[Check]:
-    """Check the database's version and the settings on which Trainboard relies."""
+    """Check the database's version and the settings that Trainboard relies on."""
     if connection.vendor == "postgresql":
         yield from _postgres()
         return
@@ -74,7 +74,7 @@ def _postgres() -> Iterator[Check]:
 
 
 def check_migrations(_now: datetime) -> Iterator[Check]:
-    """Check that the database has all migrations."""
+    """Check that all migrations are applied to the database."""
     executor = MigrationExecutor(connection)
     missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
     if missing:
@@ -103,7 +103,7 @@ def check_redis(_now: datetime) -> Iterator[Check]:
 
 
 def check_processes(now: datetime) -> Iterator[Check]:
-    """Check that beat and a worker for each queue have been heard of lately."""
+    """Check that beat and a worker for each queue have sent a heartbeat recently."""
     rows = Heartbeat.objects.filter(at__gt=now - MAX_HEARTBEAT_AGE).values_list("part", "queues")
     fresh = {(part, queue) for part, queues in rows for queue in queues.split(",")}
     parts = [
@@ -121,7 +121,7 @@ def check_processes(now: datetime) -> Iterator[Check]:
 
 
 def check_clock(now: datetime, machine_now: Callable[[], datetime]) -> Iterator[Check]:
-    """Check this machine's clock against the database's, which decides."""
+    """Compare this machine's clock with the database's, which decides."""
     apart = abs(machine_now() - now)
     words = _(
         "This machine's clock and the database's are %(seconds)s s apart; the database's decides.",
@@ -135,7 +135,7 @@ def check_clock(now: datetime, machine_now: Callable[[], datetime]) -> Iterator[
 
 
 def check_prices(now: datetime) -> Iterator[Check]:
-    """Check how old the prices are that estimates rest on."""
+    """Check the age of the prices that estimates use."""
     if billing_client() is None:
         yield passed(GROUP, _("prices"), _("Nothing is imported with an emulator."))
         return
@@ -153,7 +153,7 @@ def check_prices(now: datetime) -> Iterator[Check]:
 
 
 def check_quotas(now: datetime) -> Iterator[Check]:
-    """Check that limits and use of the training quotas are read, and name those that are used up."""
+    """Check that limits and use of training quotas are read, and name those that are used up."""
     row = claims.last_run(quota_reading.UPKEEP)
     if row is None or row.answered_at is None:
         words = joined(_("They have not been read yet."), row.last_error if row is not None else "")
@@ -171,7 +171,7 @@ def check_quotas(now: datetime) -> Iterator[Check]:
 
 
 def check_sign_in(_now: datetime) -> Iterator[Check]:
-    """Check that the discovery document of each sign-in provider can be read; none with passwords only."""
+    """Check that the discovery document of each sign-in provider can be read; no check without providers."""
     for provider in settings.SIGN_IN_PROVIDERS:
         name = _("sign-in with %(provider)s", provider=provider.name)
         try:
@@ -188,7 +188,7 @@ def check_sign_in(_now: datetime) -> Iterator[Check]:
 
 
 def check_disk(_now: datetime) -> Iterator[Check]:
-    """Check the space beside an SQLite database; there is nothing to check with another one."""
+    """Check the free space for an SQLite database; no check for another database."""
     if settings.SQLITE_FILE is None:
         return
     free = shutil.disk_usage(settings.SQLITE_FILE.parent).free
@@ -198,7 +198,7 @@ def check_disk(_now: datetime) -> Iterator[Check]:
 
 
 def check_email(_now: datetime) -> Iterator[Check]:
-    """Check that the mail server answers, where the site has one."""
+    """Check that the mail server answers, if the site has one."""
     if not settings.EMAIL_BACKEND.endswith("smtp.EmailBackend") or settings.EMAIL_HOST == "localhost":
         yield passed(GROUP, _("e-mail"), _("No mail server is set, so no message is sent by e-mail."))
         return

@@ -1,4 +1,4 @@
-"""Writes jobs as text in each format."""
+"""Render jobs as text in each export format."""
 
 from jobs.exporter.formats import FORMATS, write
 from jobs.exporter.write_gcloud import NotWritable

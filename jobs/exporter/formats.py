@@ -1,4 +1,4 @@
-"""The formats in which a job can be written as text."""
+"""The export formats of a job."""
 
 import json
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from jobs.spec import COLLECTIONS, Submission
 
 @dataclass(frozen=True)
 class Format:
-    """One way of writing a job: its key, label, and the kinds of job it can hold."""
+    """One export format: its key, label, and the kinds of job that it supports."""
 
     key: str
     label: str
@@ -23,7 +23,7 @@ class Format:
 def write(submission: Submission, to: str) -> str:
     """Return the job as text in the format `to`, a key of FORMATS.
 
-    Fields that only Vertex AI fills in are left out. Raises KeyError for an unknown format and NotWritable where gcloud
+    Fields that only Vertex AI fills in are left out. Raise KeyError for an unknown format. Raise NotWritable if gcloud
     has no command for the kind, or cannot write a label.
     """
     chosen = FORMATS[to]
@@ -33,12 +33,12 @@ def write(submission: Submission, to: str) -> str:
 
 
 def rest(submission: Submission) -> str:
-    """Write the body of the REST request as JSON."""
+    """Return the body of the REST request as JSON."""
     return json.dumps(request(submission.job), indent=2, ensure_ascii=False) + "\n"
 
 
 def curl(submission: Submission) -> str:
-    """Write the curl command that posts the request."""
+    """Return the curl command that posts the request."""
     region, project = submission.region or "REGION", submission.project or "PROJECT_ID"
     address = f"https://{region}-aiplatform.googleapis.com/v1/projects/{project}/locations/{region}"
     return (

@@ -1,4 +1,4 @@
-"""The body of a request: without what Vertex AI fills in, as JSON or as Python values."""
+"""The body of a request without fields that Vertex AI fills in, as JSON or as Python values."""
 
 from typing import Any
 
@@ -13,6 +13,6 @@ def request(job: Message) -> dict[str, Any]:
 
 
 def values(job: Message, *, by_alias: bool) -> dict[str, Any]:
-    """Return the request with numbers as int and durations as timedelta, by the API's names or in snake_case."""
+    """Return the request with numbers as int and durations as timedelta, with the API's names or in snake_case."""
     filled_in = {slot.name for slot in fields(type(job)) if slot.output}
     return job.model_dump(by_alias=by_alias, exclude=filled_in, exclude_unset=True, exclude_none=True)

@@ -1,4 +1,4 @@
-"""gcloud's config file, and the command that takes it.
+"""Render gcloud's config file, and the command that uses it.
 
 Source: gcloud's reference, "gcloud ai custom-jobs create", "gcloud ai hp-tuning-jobs create" and "gcloud topic
 escaping", read 2026-11-21.
@@ -21,18 +21,18 @@ COMMANDS = {
     "hyperparameter_tuning_job": "gcloud ai hp-tuning-jobs create",
 }
 FLAGGED = ("displayName", "labels", "encryptionSpec")
-"""Fields that gcloud takes as flags and not in the config file."""
+"""Fields that gcloud takes as flags, not in the config file."""
 
 
 class NotWritable(ValueError):
-    """The format cannot hold this job; the message gives the reason."""
+    """The format does not support this job; the message gives the reason."""
 
 
 class Dumper(yaml.SafeDumper):
-    """Writes lists indented and never shares parts by alias."""
+    """Writes lists indented and without aliases."""
 
     def ignore_aliases(self, data: Any) -> bool:
-        """Write every part out."""
+        """Return True: every part is written out."""
         del data
         return True
 
@@ -43,7 +43,7 @@ class Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: Dumper, text: str) -> yaml.ScalarNode:
-    """Write text with line ends or invisible signs in double quotes, where they are escaped."""
+    """Write text with line ends or invisible characters in double quotes, where they are escaped."""
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=None if text.isprintable() else '"')
 
 
@@ -52,12 +52,12 @@ Dumper.add_representer(timedelta, lambda dumper, length: _text(dumper, write_dur
 
 
 def gcloud_yaml(submission: Submission) -> str:
-    """Write the file that gcloud's --config takes, below a comment with the command that takes it."""
+    """Return the file for gcloud's --config, below a comment with the command that uses it."""
     return f"# {' '.join([*_command(submission), '--config=job.yaml'])}\n{_config(submission)}"
 
 
 def gcloud(submission: Submission) -> str:
-    """Write the gcloud command with the config as its input."""
+    """Return the gcloud command with the config as its input."""
     config = _config(submission)
     mark = "EOF"
     while re.search(rf"^{mark}\s*$", config, re.MULTILINE):
@@ -66,7 +66,7 @@ def gcloud(submission: Submission) -> str:
 
 
 def _config(submission: Submission) -> str:
-    """Return the config file, in YAML that YAML 1.1 and 1.2 read alike: the job spec, or a tuning job without flags."""
+    """Return the config file in YAML that 1.1 and 1.2 read alike: the job spec, or a tuning job without its flags."""
     body = values(submission.job, by_alias=True)
     is_custom = submission.kind == "custom_job"
     config = body.get("jobSpec", {}) if is_custom else {name: body[name] for name in body if name not in FLAGGED}
@@ -75,7 +75,7 @@ def _config(submission: Submission) -> str:
 
 
 def _command(submission: Submission) -> list[str]:
-    """Return the command and the flags for what a config file cannot hold: where, the name, the labels, the key."""
+    """Return the command with flags for what the config file cannot contain: project, region, name, labels, key."""
     body = request(submission.job)
     flags = {
         "project": submission.project,
@@ -88,7 +88,7 @@ def _command(submission: Submission) -> list[str]:
 
 
 def _labels(labels: dict[str, str]) -> str:
-    """Join labels at commas, or at a delimiter that none of them holds."""
+    """Join labels with commas, or with a delimiter that occurs in none of them."""
     if any("=" in name for name in labels):
         raise NotWritable("gcloud cannot write a label whose name holds =; rename it.")
     pairs = [f"{name}={value}" for name, value in labels.items()]

@@ -1,4 +1,4 @@
-"""Python that creates the job with the generated client of google-cloud-aiplatform, which takes every field.
+"""Render Python code that creates the job with google-cloud-aiplatform's generated client, which supports every field.
 
 Source: google-cloud-aiplatform 2.7.0, services/job_service/client.py, read 2026-11-21.
 """
@@ -35,7 +35,7 @@ print(created.name)
 
 
 def python(submission: Submission) -> str:
-    """Write the program."""
+    """Return the program."""
     kind, (service, method) = submission.kind, SERVICES[submission.kind]
     region, project = submission.region or "REGION", submission.project or "PROJECT_ID"
     value = literal(values(submission.job, by_alias=False))
@@ -53,7 +53,7 @@ def python(submission: Submission) -> str:
 
 
 def literal(value: Any, indent: int = 0) -> str:
-    """Write a value as Python, over several lines where it is long."""
+    """Return a value as a Python literal, on several lines if it is long."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False) if value.isprintable() else repr(value)
     if isinstance(value, timedelta):

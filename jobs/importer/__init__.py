@@ -1,6 +1,6 @@
-"""Text to jobs: reads gcloud YAML, REST JSON, gcloud and curl commands and SDK Python.
+"""Import jobs from text: gcloud YAML, REST JSON, gcloud and curl commands, and SDK Python.
 
-`read_text` detects the format and never raises. Data flows one way: detect, read, normalize, check against the spec.
+`read_text` detects the format and never raises. The steps are: detect, read, normalize, check against the spec.
 """
 
 from jobs.importer.detect import MAX_BYTES

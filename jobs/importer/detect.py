@@ -1,4 +1,4 @@
-"""Bytes to text, the format that a text is in, and why a text holds no job."""
+"""Decode bytes, detect the format of a text, and explain why a text contains no job."""
 
 import re
 
@@ -10,7 +10,7 @@ MAX_BYTES = 2 * 1024 * 1024
 ENCODINGS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 INDENT = re.compile(r"^[ \t]*[\u00a0\u200b\ufeff\x0c][\u00a0\u200b\ufeff\x0c \t]*", re.MULTILINE)
 VISIBLE = {ord("\u00a0"): " ", ord("\u200b"): None, ord("\ufeff"): None, ord("\x0c"): " "}
-"""Characters that look like blanks, as web pages and chats insert them."""
+"""Characters that look like spaces, as web pages and chats insert them."""
 COMMENT = re.compile(r"^[ \t]*#[^\n]*\n?", re.MULTILINE)
 CREATE = re.compile(r"\b(?:custom-jobs|hp-tuning-jobs)[ \t\\`^\n]+create\b")
 FORMER_CREATE = re.compile(r"\bgcloud[ \t]+(?:(?:alpha|beta)[ \t]+)?(?:ai-platform|ml-engine)[ \t]+jobs[ \t]+submit\b")
@@ -24,7 +24,7 @@ CONFIG = re.compile(
     r"^[ \t]*['\"]?(?:workerPoolSpecs|worker_pool_specs|trialJobSpec|jobSpec)['\"]?[ \t]*:", re.MULTILINE
 )
 BODY = re.compile(r"^[ \t]*[^# \t\n]", re.MULTILINE)
-"""Where a text begins behind its blank and comment lines."""
+"""The first line that is neither blank nor a comment."""
 FENCE = re.compile(r"[ \t]*(?:```+[^`\n]*|~~~+[^\n]*)$")
 FENCE_END = re.compile(r"[ \t]*(?:```+|~~~+)[ \t]*")
 FIRST_LINES = (
@@ -43,7 +43,7 @@ FIELD = re.compile(
 
 
 def decode(given: str | bytes, notes: Notes) -> str | None:
-    """Return the text with `\\n` at line ends and without byte order mark; None when it is no text, which is noted."""
+    """Return the text with `\\n` line ends and no byte order mark; None with an error in `notes` if it is not text."""
     if len(given) > MAX_BYTES:
         message = _("The text is larger than %(limit)s MiB.", limit=MAX_BYTES // 1024 // 1024)
         notes.error("too_large", None, message, _("Give one job."))
@@ -74,7 +74,7 @@ def _decoded(given: bytes) -> str | None:
 
 
 def detect_format(text: str) -> str:
-    """Return rest, gcloud-yaml, gcloud, curl or python."""
+    """Return the format of a text: rest, gcloud-yaml, gcloud, curl or python."""
     bare = COMMENT.sub("", text)
     if JSON.match(text) and not text.lstrip().startswith(("{{", "{%")):
         return "rest"
@@ -92,7 +92,7 @@ def detect_format(text: str) -> str:
 
 
 def is_document(name: str) -> bool:
-    """Return whether a format describes a job instead of making it."""
+    """Return whether a format describes a job, rather than the commands or code that create it."""
     return name in ("rest", "gcloud-yaml")
 
 
@@ -102,12 +102,12 @@ def names_a_job(text: str) -> bool:
 
 
 def without_magic(text: str) -> str:
-    """Empty the line with which a notebook's cell such as `%%writefile job.yaml` begins."""
+    """Empty a first line such as `%%writefile job.yaml` of a notebook's cell."""
     return re.sub(r"\A(\s*)%%[^\n]*", r"\1", text)
 
 
 def explain(text: str, started: int, notes: Notes) -> None:
-    """Replace the notes since `started` on a text without a job where a more exact reason is known."""
+    """Replace the notes since `started` about a text without a job if a more exact reason is known."""
     if len(text) > MAX_EXPLAINED:
         return
     own = Notes(notes.findings[started:])
@@ -131,9 +131,9 @@ def explain(text: str, started: int, notes: Notes) -> None:
 
 
 def _commented(text: str) -> re.Match[str] | None:
-    """Return the first comment with a command that creates a job, where all such commands are comments.
+    """Return the first commented command that creates a job, if all such commands are in comments.
 
-    None where the text has fields of a job too: it is a config file with that command in a comment.
+    Return None if the text has fields of a job too: then it is a config file with the command in a comment.
     """
     comments = (comment for comment in COMMENT.finditer(text) if "gcloud" in comment[0] and CREATE.search(comment[0]))
     first, rest = next(comments, None), COMMENT.sub("", text)

@@ -1,4 +1,4 @@
-"""The files that a text may name."""
+"""Files that an imported text may refer to."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,10 +7,10 @@ from pathlib import PurePath
 
 @dataclass(frozen=True)
 class Files:
-    """The texts of files that may be named in another text, by their names.
+    """The texts of files that another text may refer to, by name.
 
-    `otherwise` is the text for a name that none of them has; `used` collects the names of those that were named,
-    `missing` the names that none has.
+    `otherwise` is the text for any other name. `used` collects the names that were found, `missing` those that were
+    not.
     """
 
     texts: Mapping[str, str]

@@ -1,4 +1,4 @@
-"""What every reader returns: values with their lines, drafts of jobs, and the findings of reading."""
+"""The results of every reader: values with their lines, drafts of jobs, and findings."""
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -13,16 +13,16 @@ READ = "2026-11-21"
 SUPPORTED = _("Give YAML, JSON, a gcloud or curl command, or Python with the Vertex AI SDK.")
 LARGE_TEXT = 50_000
 MAX_JOB_VALUES = 20_000
-"""Values of one job; one that Vertex AI accepts, with 4 worker pools of 100 variables each, has fewer than 2,000."""
+"""Limit of values in one job. A valid one, with 4 worker pools of 100 variables each, has fewer than 2,000."""
 Path = list[str | int]
 
 
 @dataclass(slots=True)
 class Node:
-    """A value with the line of its name or beginning, from 1.
+    """A value with the line where its name or the value itself begins, from 1.
 
-    `value` is `{name: Node}`, `[Node]`, text, a number, true, false or None. `raw` is how a number or a word such as
-    `no` was written, for fields that hold text.
+    `value` is `{name: Node}`, `[Node]`, text, a number, true, false or None. `raw` is the original text of a number or
+    of a word such as `no`, for fields of type text.
     """
 
     value: Any
@@ -31,23 +31,23 @@ class Node:
 
     @property
     def is_scalar(self) -> bool:
-        """Whether the node holds neither a mapping nor a list."""
+        """Whether the node is neither a mapping nor a list."""
         return not isinstance(self.value, dict | list)
 
     @property
     def entries(self) -> dict[str, "Node"]:
-        """The entries of a mapping; none for anything else."""
+        """The entries of a mapping; empty for anything else."""
         return self.value if isinstance(self.value, dict) else {}
 
     def get(self, *names: str) -> "Node | None":
-        """Return the first of the named entries that a mapping has, in whatever case the names are written."""
+        """Return the first of the named entries that a mapping has, ignoring case, underscores and hyphens."""
         for name in names:
             if (key := self.key(name)) is not None:
                 return self.entries[key]
         return None
 
     def key(self, name: str) -> str | None:
-        """Return the name as a mapping has it, e.g. `job_spec` for `jobSpec`; None where it has none."""
+        """Return a name as the mapping spells it, such as `job_spec` for `jobSpec`; None if it is missing."""
         if name in self.entries:
             return name
         wanted = folded(name)
@@ -63,9 +63,9 @@ class Node:
 
 
 class Draft(NamedTuple):
-    """A job as it was read, not yet checked: `kind` as in jobs.spec.KINDS, `form` for people.
+    """A job that was read and not yet checked: `kind` as in jobs.spec.KINDS, `form` for people.
 
-    `unseen` are the paths of fields in a file that was not given, `notes` the findings of reading this job.
+    `unseen` are the paths of fields in a file that was not given, `notes` the findings about this job.
     """
 
     kind: str
@@ -89,11 +89,11 @@ class Notes:
         self._add(Finding(code, Severity.ERROR, path, message, remedy, SOURCE, READ, line), 2 * MAX_FINDINGS)
 
     def note(self, code: str, line: int | None, message: str, remedy: str = "", path: str = "") -> None:
-        """Add a note: how a part of the text was read, or what was left out of it."""
+        """Add a note about how a part of the text was read, or what was left out."""
         self._add(Finding(code, Severity.NOTE, path, message, remedy, SOURCE, READ, line), MAX_FINDINGS)
 
     def given_twice(self, name: str, first: Node, line: int) -> None:
-        """Add the error that a mapping has a name twice, of which the `first` is read."""
+        """Add an error about a name that a mapping has twice; the `first` one is read."""
         message = _(
             "%(name)s is given twice, first on line %(line)s; the first is read.", name=quoted(name), line=first.line
         )
@@ -111,7 +111,7 @@ class Notes:
 
     @property
     def is_full(self) -> bool:
-        """Whether further errors are only counted, so that no remedy need be looked for."""
+        """Whether further errors are only counted, so that no remedy needs to be searched."""
         return len(self.findings) >= 2 * MAX_FINDINGS
 
     def result(self) -> list[Finding]:
@@ -129,12 +129,12 @@ class Notes:
 
 
 def max_jobs(text: str) -> int:
-    """Return how many jobs of a text are read: of a large one only two, to show that there are more."""
+    """Return how many jobs of a text are read; two for a large text, to show that there are more."""
     return 20 if len(text) <= LARGE_TEXT else 2
 
 
 def node_of(value: Any, line: int) -> Node:
-    """Wrap JSON-able values, all on one line; nodes inside stay as they are."""
+    """Return JSON values as nodes, all on one line; nodes inside are kept."""
     if isinstance(value, Node):
         return value
     if isinstance(value, dict):
@@ -145,21 +145,21 @@ def node_of(value: Any, line: int) -> Node:
 
 
 def env_of(node: Node) -> Node:
-    """Return `{name: value}` as the list of variables that the API takes; any other value as it is."""
+    """Return `{name: value}` as the list of variables that the API takes; any other value unchanged."""
     if not isinstance(node.value, dict):
         return node
     return Node([node_of({"name": name, "value": item}, item.line) for name, item in node.value.items()], node.line)
 
 
 def plain(node: Node) -> Any:
-    """Return the JSON value of a node; the node has to be within the limits, see `exceeded_limit`."""
+    """Return the JSON value of a node, which must not exceed the limits (`exceeded_limit`)."""
     if isinstance(node.value, dict):
         return {name: plain(item) for name, item in node.value.items()}
     return [plain(item) for item in node.value] if isinstance(node.value, list) else node.value
 
 
 def exceeded_limit(node: Node, max_values: int = MAX_VALUES) -> str:
-    """Return a message if a tree exceeds a limit when its shared parts are copied, else "". Takes bounded time."""
+    """Return a message if a tree exceeds a limit when shared parts are copied, else "". Takes bounded time."""
     waiting: list[tuple[Node, int]] = [(node, 0)]
     seen = 0
     while waiting:
@@ -176,7 +176,7 @@ def exceeded_limit(node: Node, max_values: int = MAX_VALUES) -> str:
 
 
 def line_at(node: Node, path: str) -> int:
-    """Return the line of the field at `path` (API names), or of the nearest thing above it that was written."""
+    """Return the line of the field at `path` (API names), or of its nearest parent that was written."""
     line = node.line
     for step in steps(path[:2000]):
         inner = node.get(str(step))
@@ -189,7 +189,7 @@ def line_at(node: Node, path: str) -> int:
 
 
 def set_at(holder: Node, path: Path, node: Node) -> bool:
-    """Set the value at a path of names and indexes below a node; False where there is no such path."""
+    """Set the value at a path of names and indexes below a node; return False if the path does not exist."""
     for step, follows in zip(path, [*path[1:], None], strict=True):
         held = holder.value
         if isinstance(held, list) and isinstance(step, int) and step < len(held):
@@ -207,21 +207,21 @@ def set_at(holder: Node, path: Path, node: Node) -> bool:
 
 
 def is_unknown(node: Node) -> bool:
-    """Return whether a value that a program gives is a placeholder or a text with one in it."""
+    """Return whether a value from a program is a placeholder or contains one."""
     return isinstance(node.value, str) and "${" in node.value
 
 
 def camel(name: str) -> str:
-    """Return a name as the API writes it, e.g. `machineType` for `machine_type` and `machine-type`."""
+    """Return a name as the API writes it: `machineType` for `machine_type` and `machine-type`."""
     first, *rest = name.replace("-", "_").split("_")
     return first + "".join(word.capitalize() for word in rest)
 
 
 def paths(names: str, below: str = "", prefix: str = "") -> dict[str, str]:
-    """Return `{flag or argument: path}` of those that have the names of the API's fields below a path."""
+    """Return `{flag or argument: path}` for names that match the API's fields below a path."""
     return {f"{prefix}{name}": f"{below}{camel(name)}" for name in names.split()}
 
 
 def folded(name: str) -> str:
-    """Return a name without case, underscores and hyphens, in which `worker_pool_specs` is `workerPoolSpecs`."""
+    """Return a name without case, underscores and hyphens, so that `worker_pool_specs` equals `workerPoolSpecs`."""
     return name.replace("_", "").replace("-", "").lower()

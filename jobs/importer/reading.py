@@ -1,6 +1,6 @@
-"""Read any text as a job with findings: detect the format, read it, normalize it, and check it as `jobs.spec` does.
+"""Read any text as a job with findings: detect the format, read it, normalize it, and check it against the spec.
 
-Never raises, whatever the text; bounded in size, depth and number of values.
+Reading never raises, and is bounded in size, depth and number of values.
 """
 
 import json
@@ -30,11 +30,11 @@ from jobs.spec.submission import reserved_region
 from jobs.texts import translatable as _
 
 IN_PYTHON = re.compile(r"\b(?:None|True|False)\b|\w\(|\bf[\"']|\*\*\w")
-"""Syntax of Python literals, which JSON has in strings only."""
+"""Syntax of Python literals, which JSON contains in strings only."""
 
 
 class Source(NamedTuple):
-    """A text, its format, the shell commands of a notebook, and whether all of it is one Python program."""
+    """A text, its format, the shell commands of a notebook, and whether the whole text is a Python program."""
 
     text: str
     format: str
@@ -43,7 +43,7 @@ class Source(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """The jobs of a text, their format, and the texts that they are from."""
+    """The jobs of a text, their format, and the texts that they come from."""
 
     format: str
     drafts: list[Draft]
@@ -59,11 +59,11 @@ def read_text(
     files: Mapping[str, str] = MappingProxyType({}),
     job: str = "",
 ) -> Reading:
-    """Read a job from a text in any of the formats.
+    """Return the job in a text of any supported format.
 
-    `name` is the display name for forms that have none, such as gcloud's config files; `project` and `region` count
-    where the text names none; `files` are the texts of files that it may name; `job` is the number or the name of the
-    job that is meant, where the text has several.
+    `name` is the display name for forms without one, such as gcloud's config files. `project` and `region` are used if
+    the text names none. `files` are the texts of files that it may refer to. `job` is the number or name of the wanted
+    job, if the text has several.
     """
     notes, beside = Notes(), Files(files)
     decoded = decode(text, notes)
@@ -96,7 +96,7 @@ def _unwrap(text: str) -> Source:
 
 
 def _may_be_python(text: str) -> bool:
-    """Return whether what begins like JSON is a Python literal."""
+    """Return whether a text that begins like JSON is a Python literal."""
     if not IN_PYTHON.search(text):
         return False
     try:
@@ -107,7 +107,7 @@ def _may_be_python(text: str) -> bool:
 
 
 def _extract(source: Source, notes: Notes, files: Files) -> Candidates:
-    """Return the jobs of a text: those of the text itself, else those of its parts."""
+    """Return the jobs of the text itself, or if there are none, of its parts."""
     text, format_key, started = source.text, source.format, len(notes.findings)
     may_be_page = not source.is_program
     shown = objects_in_prose(text) if may_be_page and format_key in ("python", "gcloud-yaml", "curl") else []
@@ -130,10 +130,10 @@ def _extract(source: Source, notes: Notes, files: Files) -> Candidates:
 def _extract_from_parts(
     candidates: Candidates, parts: Iterable[Part], notes: Notes, started: int, files: Files
 ) -> Candidates:
-    """Return the jobs of the first part that holds any, and of the further blocks of a page after it.
+    """Return the jobs of the first part that contains any, and of further blocks of a page after it.
 
-    The notes of that part take the place of the text's own; where no part holds a job, those of the first block of a
-    page do, which was meant to be read.
+    The notes of that part replace those of the text. If no part contains a job, those of the first block of a page do,
+    since it was probably meant.
     """
     meant: Notes | None = None
     first: Part | None = None
@@ -143,7 +143,7 @@ def _extract_from_parts(
         own = Notes()
         drafts = _read_part(part, own, files)
         if first is not None and (part.config is not None or part.format != first.format):
-            candidates.texts.append(part.text)  # it is shown once more, or in another language
+            candidates.texts.append(part.text)  # it is shown again, or in another language
             continue
         candidates.drafts.extend(draft._replace(form=draft.form + part.where) for draft in drafts)
         if drafts and first is None:
@@ -165,7 +165,7 @@ def _read_part(part: Part, notes: Notes, files: Files) -> list[Draft]:
 
 
 def read_format(format_key: str, text: str, notes: Notes, files: Files) -> list[Draft]:
-    """Return the jobs of a text in one format; adds an error where there are none."""
+    """Return the jobs of a text in one format; adds an error if there are none."""
     if format_key in ("gcloud", "curl"):
         drafts = (read_gcloud if format_key == "gcloud" else read_curl)(text, notes, files)
     elif format_key == "rest":
@@ -178,7 +178,7 @@ def read_format(format_key: str, text: str, notes: Notes, files: Files) -> list[
 
 
 def _normalized(format_key: str, draft: Draft, notes: Notes, name: str, project: str, region: str) -> Reading:
-    """Return a draft as the API takes it, checked against the spec."""
+    """Return a draft normalized for the API and checked against the spec."""
     if message := exceeded_limit(draft.body, MAX_JOB_VALUES):
         notes.error("too_much", draft.body.line, message, _("Give one job."))
         return Reading(format_key, draft.form, draft.kind, None, {}, tuple(notes.result()))
@@ -197,7 +197,7 @@ def _normalized(format_key: str, draft: Draft, notes: Notes, name: str, project:
 
 
 def _refuse_lost_strategy(reading: Reading, candidates: Candidates) -> Reading:
-    """Refuse a job that would run as Standard though its text asks for Spot or Flex-start somewhere."""
+    """Report an error for a job that would run as Standard although its text requests Spot or Flex-start."""
     submission = reading.submission
     if submission is None or submission.job_spec.scheduling.strategy in CHEAPER:
         return reading

@@ -1,4 +1,4 @@
-"""The result of reading a text: a job, findings at their lines, and what is still required."""
+"""The result of reading a text: a job, findings with their lines, and what is still required."""
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -15,7 +15,7 @@ MAX_LISTED = 10
 
 
 class JobName(NamedTuple):
-    """A job of a text: its display name, and the line on which it begins."""
+    """A job of a text: its display name, and the line where it begins."""
 
     name: str
     line: int
@@ -25,11 +25,11 @@ class JobName(NamedTuple):
 class Reading:
     """The job that was read from a text.
 
-    `format` is a key of FORMATS or "" where nothing could be read; `form` describes the text for people; `body` is the
-    REST body; `placeholders` maps the paths of placeholders to the texts that are kept of them ("" for what is left
-    out); `unseen` are the paths of what another file holds. `jobs` lists all jobs of the text, of which this is one;
-    `used_files` are the names of the given files that the text names, `missing_files` the names that it gives of
-    others. `submission` is complete only if no finding refuses.
+    `format` is a key of FORMATS, or "" if nothing could be read. `form` describes the text for people. `body` is the
+    REST body. `placeholders` maps the paths of placeholders to the text that is kept of each ("" if it is left out).
+    `unseen` are the paths of fields in another file. `jobs` lists all jobs of the text, of which this is one.
+    `used_files` are the given files that the text refers to, `missing_files` the other names that it refers to.
+    `submission` is complete only if no finding is an error.
     """
 
     format: str
@@ -47,23 +47,23 @@ class Reading:
 
     @property
     def left_out(self) -> list[str]:
-        """The paths of placeholders that the body cannot hold as text: numbers, enums, objects."""
+        """The paths of placeholders in fields that are not text: numbers, enums, objects."""
         return [path for path, text in self.placeholders.items() if not text]
 
     def line_of(self, path: str) -> int | None:
-        """Return the line on which a field of the body was written, or the nearest thing around it."""
+        """Return the line where a field of the body, or its nearest parent, was written."""
         return None if self.tree is None else line_at(self.tree, path)
 
     def located(self, finding: Finding) -> Finding:
-        """Return a finding with its line, where it has none."""
+        """Return a finding with a line, added if it has none."""
         return finding if finding.line is not None else replace(finding, line=self.line_of(finding.field))
 
     def with_rules(self, findings: Iterable[Finding], confirmed: Collection[str] | None = None) -> list[Finding]:
-        """Return the findings of reading the text, then those of rules, with lines.
+        """Return the findings about the text, then those of rules, with lines.
 
-        Errors of rules that may come from a placeholder become notes. Where `confirmed` is given, the placeholders
-        themselves are errors, except for texts in it, which a person confirmed as literal. Findings of rules about
-        placeholders, values that could not be read and values in other files are left out.
+        Errors of rules that may result from a placeholder become notes. If `confirmed` is given, placeholders are
+        errors, except for texts in it, which a person confirmed as literal. Findings of rules about placeholders,
+        unreadable values and values in other files are left out.
         """
         refused = {finding.field for finding in self.findings if finding.severity is Severity.ERROR and finding.field}
         silent = refused.union(self.placeholders)
@@ -77,7 +77,7 @@ class Reading:
         return finding if finding.code != "placeholder" or is_confirmed else replace(finding, severity=Severity.ERROR)
 
     def _softened(self, findings: Iterable[Finding]) -> Iterator[Finding]:
-        """Yield findings, as notes those that may come from a placeholder: there, around it, or of the same machine."""
+        """Yield findings, as notes if they may result from a placeholder: in it, around it, or of the same machine."""
         around = {path for placeholder in self.placeholders for path in upward(placeholder)}
         holders = {placeholder.rpartition(".")[0] for placeholder in self.placeholders}
         within = {*self.placeholders, *(path for path in holders if path.endswith(("machineSpec", "diskSpec")))}
@@ -87,9 +87,9 @@ class Reading:
 
 
 def choose(drafts: list[Draft], job: str, notes: Notes) -> Draft | None:
-    """Return the job of this number or name, the first where neither is given; its own notes are added to `notes`.
+    """Return the job of this number or name, or the first one; its own notes are added to `notes`.
 
-    A number or name that none of the jobs has is refused.
+    An unknown number or name is an error.
     """
     jobs, at = job_names(drafts), 0
     if job and drafts:
@@ -114,6 +114,6 @@ def choose(drafts: list[Draft], job: str, notes: Notes) -> Draft | None:
 
 
 def job_names(drafts: list[Draft]) -> tuple[JobName, ...]:
-    """Return the jobs of a text as people name them."""
+    """Return the names and lines of the jobs of a text."""
     names = [(draft.body.get("displayName"), draft.body.line) for draft in drafts]
     return tuple(JobName(name.text() if name is not None else "", line) for name, line in names)

@@ -1,4 +1,4 @@
-"""The calls of the SDK that make a job, and the names by which a program with such calls is recognised.
+"""The SDK calls that create a job, and names by which a program with such calls is recognised.
 
 Source: google-cloud-aiplatform 2.7.0; Kubeflow's google-cloud-pipeline-components; Airflow's Google provider, read
 2026-11-21.
@@ -21,12 +21,12 @@ OPERATORS = {
     "CreateHyperparameterTuningJobOperator": "HyperparameterTuningJob",
     "HyperparameterTuningJobRunOp": "HyperparameterTuningJob",
 }
-"""Operators of Airflow and components of Kubeflow, with the class that each of them calls and runs."""
+"""Airflow operators and Kubeflow components, with the class that each of them calls and runs."""
 MESSAGE_FIELDS = {
     "CustomJob": frozenset({"job_spec"}),
     "HyperparameterTuningJob": frozenset({"trial_job_spec", "study_spec"}),
 }
-"""Fields of the messages of the generated clients, which are named as the SDK's classes are."""
+"""Fields of the generated clients' messages, which have the same names as the SDK's classes."""
 POSITIONS = {
     "CustomJob": ("display_name", "worker_pool_specs", "base_output_dir"),
     "from_local_script": ("display_name", "script_path", "container_uri"),
@@ -49,10 +49,10 @@ OTHERS = (
     (_("a batch prediction"), re.compile(r"\b(?:create_batch_prediction_job|BatchPredictionJob\.create)\s*\(")),
     (_("a pipeline of Vertex AI Pipelines"), re.compile(r"\b(?:PipelineJob|create_pipeline_job)\s*\(")),
 )
-"""Jobs of Vertex AI that run no training code of the user, and the calls that make them."""
+"""Vertex AI jobs that run no training code of the user, and the calls that create them."""
 
 
 def other_job(text: str) -> tuple[str, int] | None:
-    """Return which unsupported job a program makes, and the position of the call; None for other programs."""
+    """Return the unsupported job that a program creates, and the position of the call; None for other programs."""
     calls = ((name, pattern.search(text)) for name, pattern in OTHERS)
     return next(((name, call.start()) for name, call in calls if call is not None), None)

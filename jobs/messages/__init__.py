@@ -1,9 +1,9 @@
-"""Messages to people and to channels of teams: who gets them, what they contain, how they are sent.
+"""Messages to people and to channels of teams: recipients, content and sending.
 
-`jobs.outbox` writes a message in the transaction of what it reports. `route` writes its deliveries, `deliver` sends
-those that are due, `content` holds what stands in one, and a module for each way (`email`, `slack`, `google_chat`,
-`webhook`) writes it so that no name in it can be read as markup. `allowed_addresses` and `post` keep every request away
-from internal networks.
+`jobs.outbox` writes a message in the same transaction as the reported event. `route` writes its deliveries, and
+`deliver` sends those that are due. `content` builds the content, and one module per way (`email`, `slack`,
+`google_chat`, `webhook`) renders it so that no name is read as markup. `allowed_addresses` and `post` keep requests
+away from internal networks.
 """
 
 from jobs.messages.content import content_of, headline_of, path_of

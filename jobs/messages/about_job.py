@@ -1,4 +1,4 @@
-"""What a message contains about a job: what happened, why, what it has cost, and what to do next."""
+"""Texts of messages about a job: what happened, why, the cost so far, and what to do next."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -59,7 +59,7 @@ NEXT: "dict[str, StrPromise]" = {
 
 
 def parts_of(message: Message, now: datetime) -> Parts:
-    """Return the texts of a message about a job, without the job's secrets; at most two queries."""
+    """Return the texts of a message about a job, with secrets masked; at most two queries."""
     assert message.job is not None
     job = ShownJob.of(message.job)
     name, cost = job.display_name, timeline.cost_so_far(job, now)
@@ -76,13 +76,13 @@ def parts_of(message: Message, now: datetime) -> Parts:
 
 
 def headline(message: Message) -> str:
-    """Return the subject of a message about a job; no query."""
+    """Return the subject of a message about a job, without a query."""
     assert message.job is not None
     return _subject(message, message.job, _diagnosis(message.job) if message.kind == Kind.FAILED else None)
 
 
 def path_of(message: Message) -> str:
-    """Return the path of the page where a message leads."""
+    """Return the path of the page that a message links to."""
     return f"/approvals/?job={message.job_id}" if message.kind in ASKS else f"/jobs/{message.job_id}/"
 
 

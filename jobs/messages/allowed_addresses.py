@@ -1,8 +1,8 @@
-"""Where messages may be sent: public addresses only, checked after the name was resolved.
+"""Restrict messages to public addresses, checked after the name was resolved.
 
-What counts as public is what IANA's registries of special addresses leave over, as Python's `ipaddress` knows them
-(`is_global`); addresses that carry an IPv4 address inside (mapped, 6to4, Teredo, NAT64 of RFC 6052) count by that one
-as well. The metadata server 169.254.169.254 is link-local, so it is none of them.
+An address is public if it is not in IANA's registries of special addresses, as Python's `ipaddress` knows them
+(`is_global`). If it contains an IPv4 address (mapped, 6to4, Teredo, NAT64 of RFC 6052), that has to be public too. The
+metadata server 169.254.169.254 is link-local, so it is refused.
 """
 
 import ipaddress
@@ -18,16 +18,17 @@ Resolve = Callable[[str, int], list[str]]
 MAX_LENGTH = 1_000
 NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 NEVER = tuple(map(ipaddress.ip_network, ("192.0.0.0/24", "64:ff9b:1::/48", "5f00::/16")))
-"""Protocol assignments (RFC 6890), local NAT64 (RFC 8215), segment routing (RFC 9602): not all known to Python 3.11."""
+"""Protocol assignments (RFC 6890), local NAT64 (RFC 8215), segment routing (RFC 9602). Python 3.11 does not know all of
+them."""
 
 
 class NotReachable(Exception):
-    """The address may not be used, or cannot be found; the message is for people and names no internal address."""
+    """The address is not allowed or cannot be resolved; the message is for people and names no internal address."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where to connect: a checked address, with the name that TLS verifies and the Host header holds."""
+    """A checked address to connect to, with the name that TLS verifies and that the Host header has."""
 
     is_secure: bool
     name: str
@@ -43,13 +44,13 @@ class Target:
 
     @property
     def url(self) -> str:
-        """The address with the IP address in place of the name."""
+        """The URL with the IP address in place of the name."""
         ip = f"[{self.ip}]" if ":" in self.ip else self.ip
         return f"{'https' if self.is_secure else 'http'}://{ip}:{self.port}{self.path}"
 
 
 def resolve_name(name: str, port: int) -> list[str]:
-    """Return the IP addresses of a name; raise NotReachable where it has none."""
+    """Return the IP addresses of a name. Raise NotReachable if it has none."""
     try:
         found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
@@ -58,9 +59,9 @@ def resolve_name(name: str, port: int) -> list[str]:
 
 
 def check_url(url: str, *, allows_loopback: bool) -> tuple[bool, str, int, str]:
-    """Return (is https, host name, port, path with query); raise NotReachable with what is wrong. Resolves nothing.
+    """Return (is https, host name, port, path with query). Raise NotReachable if the URL is not allowed.
 
-    http is allowed to a loopback address only, and that only where the site allows loopback at all.
+    The name is not resolved. http is allowed only to a loopback address, and only if the site allows loopback.
     """
     try:
         parts = urlsplit(url)
@@ -79,7 +80,7 @@ def check_url(url: str, *, allows_loopback: bool) -> tuple[bool, str, int, str]:
 
 
 def target_of(url: str, *, allows_loopback: bool, resolve: Resolve = resolve_name) -> Target:
-    """Return where to connect for a URL; raise NotReachable unless every address of its name may be used."""
+    """Return the target of a URL. Raise NotReachable unless every address of its name is allowed."""
     is_secure, name, port, path = check_url(url, allows_loopback=allows_loopback)
     ips = resolve(name, port)
     if not ips:
@@ -95,7 +96,7 @@ def target_of(url: str, *, allows_loopback: bool, resolve: Resolve = resolve_nam
 
 
 def is_public(text: str) -> bool:
-    """Return whether an IP address belongs to the internet, and so does every address that it carries inside."""
+    """Return whether an IP address is public, and so is every address that it contains."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:
@@ -104,7 +105,7 @@ def is_public(text: str) -> bool:
 
 
 def is_loopback(text: str) -> bool:
-    """Return whether an IP address is this machine's own."""
+    """Return whether an IP address is a loopback address."""
     try:
         return ipaddress.ip_address(text).is_loopback
     except ValueError:
@@ -118,7 +119,7 @@ def _is_global(address: IpAddress) -> bool:
         if address.scope_id or address.is_site_local:
             return False
         if address.ipv4_mapped is not None or address in NAT64:
-            return True  # the address that it carries decides
+            return True  # the address that it contains decides
     return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
 
 

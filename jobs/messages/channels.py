@@ -1,4 +1,4 @@
-"""What leads do with the channels of their team: add, change, pause, test, rotate a secret, delete, send again."""
+"""Actions of leads on the channels of their team: add, change, pause, test, rotate a secret, delete, send again."""
 
 import hashlib
 import ipaddress
@@ -30,7 +30,7 @@ State = Delivery.State
 
 
 class ChannelNotUsable(ValueError):
-    """A channel cannot be as asked; `field` is the name of the column, the message is for people."""
+    """The values of a channel are invalid; `field` is the name of the column, the message is for people."""
 
     def __init__(self, field: str, words: str) -> None:
         super().__init__(words)
@@ -48,14 +48,14 @@ def create_channel(
     kinds_wanted: Collection[str],
     digest: str,
 ) -> Channel:
-    """Add a channel; one for webhooks has a new secret. Raises NotPermitted and ChannelNotUsable."""
+    """Add a channel; a webhook gets a new secret. Raise NotPermitted and ChannelNotUsable."""
     check_is_lead(team, by)
     if via not in Via.values or via == Via.BROWSER:
         raise ChannelNotUsable("via", _("This is no kind of channel."))
     columns = _content(via, name, address, kinds_wanted, digest)
     secret = webhook.new_secret() if via == Via.WEBHOOK else ""
     with transaction.atomic():
-        Team.objects.select_for_update().get(pk=team.pk)  # two leads at once do not exceed the number together
+        Team.objects.select_for_update().get(pk=team.pk)  # two leads at once cannot exceed the limit
         if Channel.objects.filter(team=team).count() >= MAX_CHANNELS:
             raise ChannelNotUsable(
                 "name", _("%(team)s has %(limit)s channels; delete one first.") % {"team": team, "limit": MAX_CHANNELS}
@@ -72,7 +72,7 @@ def create_channel(
 def change_channel(
     channel: Channel, *, by: User, name: str, address: str, kinds_wanted: Collection[str], digest: str
 ) -> None:
-    """Change a channel; an empty `address` keeps the one it has. Raises NotPermitted and ChannelNotUsable."""
+    """Change a channel; an empty `address` keeps the current one. Raise NotPermitted and ChannelNotUsable."""
     check_is_lead(channel.team, by)
     columns = _content(channel.via, name, address or channel.address, kinds_wanted, digest)
     if address and address != channel.address:
@@ -85,23 +85,23 @@ def change_channel(
 
 
 def set_paused(channel: Channel, *, by: User, now: datetime, is_paused: bool) -> None:
-    """Stop sending to a channel, or go on at once; while it is paused, no message is kept for it."""
+    """Pause a channel or resume it at once; while it is paused, no message is queued for it."""
     check_is_lead(channel.team, by)
     ready = {} if is_paused else {"held_until": None, "failures": 0}
     _save(channel, {"paused_at": now if is_paused else None, **ready})
 
 
 def _save(channel: Channel, columns: dict[str, Any]) -> None:
-    """Change some columns, and no other; the audit log records what is saved."""
+    """Save these columns only; the audit log records what is saved."""
     for name, value in columns.items():
         setattr(channel, name, value)
     channel.save(update_fields=list(columns))
 
 
 def rotate_secret(channel: Channel, *, by: User, now: datetime, fingerprint: str) -> str | None:
-    """Give a webhook a new secret and return it; for a day the old one signs as well.
+    """Give a webhook a new secret and return it; the old one signs too for a day.
 
-    None, with nothing changed, unless `fingerprint` is that of the present secret: somebody else was first.
+    Return None and change nothing unless `fingerprint` is that of the current secret, as somebody else was first then.
     """
     check_is_lead(channel.team, by)
     if channel.via != Via.WEBHOOK or fingerprint != fingerprint_of(channel):
@@ -112,18 +112,18 @@ def rotate_secret(channel: Channel, *, by: User, now: datetime, fingerprint: str
 
 
 def fingerprint_of(channel: Channel) -> str:
-    """Return what distinguishes two secrets and gives neither away."""
+    """Return a digest that distinguishes two secrets and reveals neither."""
     return hashlib.sha256(channel.secret.encode()).hexdigest()[:16]
 
 
 def delete_channel(channel: Channel, *, by: User) -> None:
-    """Delete a channel with everything that waits for it."""
+    """Delete a channel and its waiting deliveries."""
     check_is_lead(channel.team, by)
     Channel.objects.filter(pk=channel.pk).delete()
 
 
 def send_test(channel: Channel, *, by: User, now: datetime) -> bool:
-    """Queue a test message, also for a channel that has just failed; False while an earlier one waits."""
+    """Queue a test message, even for a channel that has just failed; return False while an earlier one waits."""
     check_is_lead(channel.team, by)
     waiting = Delivery.objects.filter(channel=channel, state=State.WAITING, message__kind=Message.Kind.TEST)
     if channel.paused_at is not None or waiting.filter(failures=0).exists():
@@ -133,14 +133,14 @@ def send_test(channel: Channel, *, by: User, now: datetime) -> bool:
         waiting.update(**older)
         key = f"test:{uuid4().hex}"
         outbox.announce(Message.Kind.TEST, team=channel.team, once_key=key, now=now)
-        plain = Channel(pk=channel.pk, via=channel.via)  # a test is no part of a summary
+        plain = Channel(pk=channel.pk, via=channel.via)  # a test is not part of a summary
         queue_for(Message.objects.filter(once_key=key), plain, now)
         Channel.objects.filter(pk=channel.pk).update(held_until=None)
     return True
 
 
 def send_again(dead: QuerySet[Delivery], team: Team, *, by: User, now: datetime) -> int:
-    """Try deliveries of a team again that were given up, for as long as new ones; return how many."""
+    """Try deliveries of a team that were given up again, for as long as new ones; return how many."""
     check_is_lead(team, by)
     with transaction.atomic():
         rows = dead.filter(team=team, state=State.DEAD).order_by("pk")
@@ -153,7 +153,7 @@ def send_again(dead: QuerySet[Delivery], team: Team, *, by: User, now: datetime)
 
 
 def check_is_lead(team: Team, by: User) -> None:
-    """Raise NotPermitted unless the person leads the team."""
+    """Raise NotPermitted unless the person is a lead of the team."""
     if not is_lead(by, team_id=team.pk):
         raise NotPermitted(_("Only leads of %(team)s set its channels.") % {"team": team})
 
@@ -175,7 +175,7 @@ def _content(via: str, name: str, address: str, wanted: Collection[str], digest:
 
 
 def _address(via: str, address: str) -> str:
-    """Return the address; a name is resolved and checked each time that something is sent."""
+    """Return the valid address; a host name is resolved and checked before each sending."""
     if via == Via.EMAIL:
         try:
             validate_email(address)

@@ -1,6 +1,6 @@
-"""The content of a message, as plain text without any markup; each way of sending writes it in its own.
+"""The content of a message as plain text without markup; each way of sending renders it.
 
-A message is read by whoever can read its channel, so secrets of a job are hidden from all, its owner included.
+Everybody who can read a channel reads its messages, so secrets of a job are hidden from all, including its owner.
 """
 
 import unicodedata
@@ -20,12 +20,12 @@ from jobs.models import Message, Profile
 MAX_SUBJECT = 150
 MAX_TEXT = 1_500
 MAX_IN_DIGEST = 50
-"""Messages that a summary lists; it counts the rest."""
+"""Messages that a summary lists; the rest is counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """One message, or the summary of several. All text is on single lines, without control characters."""
+    """One message, or the summary of several. All texts are single lines without control characters."""
 
     uid: str
     kind: str
@@ -33,11 +33,11 @@ class Content:
     lines: tuple[str, ...]
     facts: tuple[tuple[str, str], ...]
     links: tuple[tuple[str, str], ...]
-    """(label, absolute address); none where the site does not know its own address."""
+    """(label, absolute address); empty if the site does not know its own address."""
     thread: str
     """The same for all messages of a job."""
     data: dict[str, Any] = field(default_factory=dict)
-    """What a webhook adds to the texts: ids, state, amounts as text with their currency."""
+    """Extra data for a webhook: ids, state, amounts as text with their currency."""
 
 
 def content_of(message: Message, now: datetime) -> Content:
@@ -57,7 +57,7 @@ def content_of(message: Message, now: datetime) -> Content:
 
 
 def language_for(person: User | None) -> str:
-    """Return the code of the language for a person; the site's own for a channel (None) and where none was chosen."""
+    """Return the language code for a person; the site's language for a channel (None), or if the person chose none."""
     try:
         language = person.profile.language if person is not None else ""
     except Profile.DoesNotExist:
@@ -66,13 +66,13 @@ def language_for(person: User | None) -> str:
 
 
 def headline_of(message: Message) -> str:
-    """Return the content of a message in one line; no query where its job and team are loaded."""
+    """Return the content of a message in one line; no query if its job and team are loaded."""
     about = about_job if message.job is not None else about_team
     return clean(about.headline(message), MAX_SUBJECT)
 
 
 def path_of(message: Message) -> str:
-    """Return the path of the page where a message leads."""
+    """Return the path of the page that a message links to."""
     return about_job.path_of(message) if message.job_id is not None else about_team.path_of(message)
 
 
@@ -97,10 +97,10 @@ def digest_of(contents: Sequence[Content]) -> Content:
 
 
 def clean(text: str, limit: int) -> str:
-    """Return text on one line, without control, format and half characters, cut to `limit` characters.
+    """Return text on one line, without control and format characters and lone surrogates, cut to `limit` characters.
 
-    Format characters (Unicode category Cf) turn the direction of what follows or hide between letters, so that a name
-    could pass for another. Line breaks would begin a header or a line of markup of their own.
+    Format characters (Unicode category Cf) can reverse the direction of text or hide between letters, so that a name
+    looks like another. Line breaks could start a new header or line of markup.
     """
     kept = "".join(" " if unicodedata.category(each) in {"Cc", "Zl", "Zp"} else each for each in text)
     shown = "".join(each for each in kept if unicodedata.category(each) not in {"Cf", "Cs", "Co", "Cn"})

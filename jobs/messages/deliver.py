@@ -1,7 +1,7 @@
-"""Sends what is due: at least once, normally once.
+"""Send the deliveries that are due: at least once, normally once.
 
-A delivery is claimed, sent outside of any transaction, and then written down as sent. A worker that dies in between
-leaves a claim that runs out, and the next worker sends the message again under the same id.
+A delivery is claimed, sent outside of any transaction, and then marked as sent. If a worker dies in between, its claim
+expires, and the next worker sends the message again with the same id.
 """
 
 import logging
@@ -25,7 +25,7 @@ __all__ = ["deliver", "due_destinations"]
 logger = logging.getLogger(__name__)
 MAX_DELIVERIES = 50
 MAX_SECONDS = 45
-"""After which a task takes no further message: well below TASK_SECONDS and a channel's lease."""
+"""A task starts no further message after this time; well below TASK_SECONDS and a channel's lease."""
 State = Delivery.State
 Send = Callable[[Content, Delivery], None]
 
@@ -33,7 +33,7 @@ Send = Callable[[Content, Delivery], None]
 def deliver(destination: str, *, clock: Clock) -> int:
     """Send what is due for a destination of `due_destinations`; return how many messages were sent.
 
-    Stops at the first failure that means that the receiver as a whole is down.
+    Stop at the first failure that means that the whole receiver is down.
     """
     if destination == EMAIL:
         return _deliver(None, clock)
@@ -47,7 +47,7 @@ def deliver(destination: str, *, clock: Clock) -> int:
 
 
 def _deliver(channel: Channel | None, clock: Clock) -> int:
-    """Send what is due for a channel, else e-mail to people; all e-mail goes over one connection."""
+    """Send what is due for a channel, or the e-mail to people; all e-mail uses one connection."""
     rows = queue.claim_next(clock.now(), channel)
     if not rows:
         return 0
@@ -86,7 +86,7 @@ def _post(channel: Channel, content: Content, now: datetime) -> None:
 
 
 def _send_all(rows: list[Delivery], channel: Channel | None, send: Send, clock: Clock) -> int:
-    """Send the claimed deliveries and those that are due after them, until time or number has run out."""
+    """Send the claimed deliveries and further due ones, up to the limits of time and number."""
     begun, sent = clock.monotonic(), 0
     for _ in range(MAX_DELIVERIES):
         kept, dropped = split_relevant(rows)
@@ -107,7 +107,7 @@ def _send_all(rows: list[Delivery], channel: Channel | None, send: Send, clock: 
 
 
 def _try(send: Send, rows: Sequence[Delivery], clock: Clock) -> SendFailed | None:
-    """Send one message or summary; return why that failed. An exception in our own code fails this message only."""
+    """Send one message or summary; return the failure if any. An exception of our own fails this message only."""
     try:
         with translation.override(language_for(rows[0].person)):
             now = clock.now()
@@ -122,7 +122,7 @@ def _try(send: Send, rows: Sequence[Delivery], clock: Clock) -> SendFailed | Non
 
 
 def _record_failure(rows: Sequence[Delivery], failure: SendFailed, now: datetime) -> None:
-    """Try again later, or give up when that was the last time."""
+    """Schedule another try, or give up if this was the last one."""
     for row in rows:
         if failure.is_final or now >= row.give_up_at:
             queue.finish([row], State.DEAD, now, str(failure))
@@ -133,7 +133,7 @@ def _record_failure(rows: Sequence[Delivery], failure: SendFailed, now: datetime
 
 
 def _hold(channel: Channel | None, failure: SendFailed, now: datetime) -> None:
-    """Leave a channel alone for a while; what waits for it is not tried meanwhile."""
+    """Pause a channel for a while; its waiting deliveries are not tried meanwhile."""
     if channel is None:
         return
     channel.failures += 1

@@ -1,7 +1,7 @@
-"""A message as an e-mail in plain text, through Django's mail settings.
+"""Send a message as a plain-text e-mail, through Django's mail settings.
 
-Plain text has no markup that a name could break out of, and every header is made of cleaned text on one line; Django
-refuses a header with a line break besides.
+Plain text has no markup, and every header is made of cleaned text on one line. Django refuses headers with line breaks
+as well.
 """
 
 import smtplib
@@ -18,7 +18,7 @@ from jobs.messages.content import Content
 from jobs.messages.post import SendFailed
 
 PERMANENT = range(500, 600)
-"""SMTP: a reply that trying again does not change (RFC 5321, 4.2.1)."""
+"""SMTP replies for which another try is useless (RFC 5321, 4.2.1)."""
 
 
 def message_of(content: Content, address: str) -> EmailMessage:
@@ -50,7 +50,7 @@ def text_of(content: Content) -> str:
 
 
 def open_connection() -> BaseEmailBackend:
-    """Return an open connection to the mail server; raise SendFailed where there is none."""
+    """Return an open connection to the mail server. Raise SendFailed if it cannot be opened."""
     if not settings.SENDS_EMAIL:
         raise SendFailed("This site sends no e-mail: TRAINBOARD_SMTP_URL is not set.", is_down=True)
     connection: BaseEmailBackend = get_connection()
@@ -62,7 +62,7 @@ def open_connection() -> BaseEmailBackend:
 
 
 def send(content: Content, address: str, connection: BaseEmailBackend) -> None:
-    """Send one e-mail; raise SendFailed where the mail server does not take it."""
+    """Send one e-mail. Raise SendFailed if the mail server refuses it."""
     try:
         connection.send_messages([message_of(content, address)])
     except smtplib.SMTPRecipientsRefused as error:
@@ -77,7 +77,7 @@ def send(content: Content, address: str, connection: BaseEmailBackend) -> None:
 
 
 def _words(error: Exception) -> str:
-    """Return what happened without the words of the server, which may quote a password or an internal name."""
+    """Return the kind of error without the server's text, which may quote a password or an internal name."""
     if isinstance(error, smtplib.SMTPResponseException):
         return f"{type(error).__name__} ({error.smtp_code})"
     return type(error).__name__

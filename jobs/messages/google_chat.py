@@ -1,8 +1,8 @@
-"""A message as the body of a Google Chat incoming webhook: a card, in the thread of its job.
+"""The body of a Google Chat incoming webhook: a card, in the thread of its job.
 
-Text paragraphs and decorated texts of a card understand some HTML, so it is escaped; the fallback text, which mentions
-people as `<users/all>`, gets no angle brackets at all (developers.google.com/workspace/chat, "Format messages" and
-"Cards v2", read 2026-11-23).
+Text paragraphs and decorated texts of a card support some HTML, so text is escaped. The fallback text, in which
+`<users/all>` would mention people, contains no angle brackets (developers.google.com/workspace/chat, "Format messages"
+and "Cards v2", read 2026-11-23).
 """
 
 import html
@@ -17,7 +17,7 @@ MAX_LINKS = 5
 
 
 def escape(text: str) -> str:
-    """Return text that a card shows as it is."""
+    """Return text escaped so that a card shows it unchanged."""
     return html.escape(text, quote=True)
 
 
@@ -42,7 +42,7 @@ def body_of(content: Content) -> bytes:
 
 
 def threaded(url: str) -> str:
-    """Return the webhook's address with the option that keeps messages of a job in one thread."""
+    """Return the webhook's address with the option that groups the messages of a job in a thread."""
     parts = urlsplit(url)
     query = [*(pair for pair in parse_qsl(parts.query, keep_blank_values=True) if pair[0] != THREADED[0]), THREADED]
     return urlunsplit(parts._replace(query=urlencode(query)))

@@ -1,4 +1,4 @@
-"""What a person does with messages: read them, and choose which ones to get."""
+"""Actions of a person on messages: mark them as read, and choose which ones to get."""
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
@@ -9,7 +9,7 @@ from jobs.messages import kinds
 from jobs.models import Delivery, Digest, MessagePreference, Via
 
 MAX_MARKED = 5_000
-"""Messages marked as read by one press."""
+"""Messages marked as read at once."""
 
 
 def mark_read(user: User, now: datetime, pk: int | None = None) -> int:
@@ -22,14 +22,14 @@ def mark_read(user: User, now: datetime, pk: int | None = None) -> int:
 
 
 def preference_of(user: User) -> MessagePreference:
-    """Return what a person has chosen, unsaved defaults where that is nothing."""
+    """Return the preference of a person, or unsaved defaults."""
     return MessagePreference.objects.filter(user=user).first() or MessagePreference(user=user)
 
 
 def set_preference(
     user: User, choices: Mapping[str, Collection[str]], *, about_others: bool, digest: str
 ) -> MessagePreference:
-    """Keep which messages a person wants: {kind: ways} for every kind that is offered."""
+    """Save which messages a person wants: {kind: ways} for every kind that is offered."""
     chosen = {kind: [via for via in kinds.PERSONAL if via in choices.get(kind, ())] for kind in kinds.OFFERED}
     different = {kind: ways for kind, ways in chosen.items() if ways != list(kinds.ABOUT[kind].default)}
     columns = {"choices": different, "about_others": about_others, "digest": Digest(digest).value}

@@ -1,4 +1,4 @@
-"""Each kind of message: whom it concerns, and how it is delivered unless they choose otherwise."""
+"""The kinds of message: whom each concerns, and its default ways of delivery."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,19 +7,19 @@ from jobs.models import Message, MessagePreference, Role, Via
 
 Kind = Message.Kind
 OWNER, LEADS, DECIDERS = "owner", "leads", "deciders"
-"""The person who requested the job; leads of the team; those who may decide about the job."""
+"""The person who requested the job; leads of the team; those who may approve the job."""
 ROLES: dict[str, frozenset[str]] = {
     LEADS: frozenset({Role.LEAD}),
     DECIDERS: frozenset({Role.APPROVER, Role.LEAD}),
 }
 BOTH, BROWSER = (Via.BROWSER, Via.EMAIL), (Via.BROWSER,)
 PERSONAL = (Via.BROWSER, Via.EMAIL)
-"""How a person can get a message; the rest are channels of a team."""
+"""Ways to deliver to a person; the other ways are channels of a team."""
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """Whom a kind concerns, and how it is delivered to each of them by default."""
+    """Whom a kind concerns, and its default ways of delivery to each of them."""
 
     concerns: tuple[str, ...]
     default: tuple[str, ...]
@@ -48,13 +48,13 @@ ABOUT: dict[str, About] = {
     Kind.MONTHLY_REPORT: About((LEADS,), BOTH, is_of_job=False),
 }
 OFFERED = tuple(ABOUT)
-"""Kinds that people and channels choose from, in the order of the settings."""
+"""Kinds that people and channels choose from, in the order of the settings page."""
 LABELS = {str(kind): Kind(kind).label for kind in OFFERED}
 DEFAULT_OF_CHANNEL = (Kind.APPROVAL_NEEDED, Kind.FAILED, Kind.WAITING_LONG, Kind.OVER_APPROVED)
 
 
 def concerns(kind: str, *, role: str, is_owner: bool) -> bool:
-    """Return whether a message concerns a member of its team with this role; nobody decides about their own job."""
+    """Return whether a message concerns a team member with this role; owners do not decide about their own job."""
     about = ABOUT.get(kind)
     if about is None:
         return False
@@ -64,12 +64,12 @@ def concerns(kind: str, *, role: str, is_owner: bool) -> bool:
 
 
 def delivery_ways(kind: str, preference: MessagePreference | None) -> list[str]:
-    """Return how messages of a kind are delivered to a person."""
+    """Return the ways in which messages of a kind are delivered to a person."""
     chosen = preference.choices.get(kind) if preference is not None else None
     wanted = chosen if isinstance(chosen, list) else ABOUT[kind].default
     return [via for via in PERSONAL if via in wanted]
 
 
 def choices_of(preference: MessagePreference | None) -> Mapping[str, list[str]]:
-    """Return how messages of every kind that is offered are delivered to a person."""
+    """Return the ways in which messages of every offered kind are delivered to a person."""
     return {kind: delivery_ways(kind, preference) for kind in OFFERED}

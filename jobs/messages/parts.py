@@ -1,4 +1,4 @@
-"""The texts of a message before they are cleaned, and links as paths of the site."""
+"""The texts of a message before they are cleaned, with links as paths of the site."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Subject, sentences, facts as (label, value), links as (label, path), and what a webhook adds to them."""
+    """Subject, sentences, facts as (label, value), links as (label, path), and extra data for a webhook."""
 
     subject: str
     lines: tuple[str, ...]

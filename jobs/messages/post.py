@@ -1,8 +1,8 @@
-"""One POST to a receiver outside: to a checked address, without redirects or proxies, and with an end to everything.
+"""Send one POST to an outside receiver: to a checked address, without redirects or proxies, and with time limits.
 
-The connection goes to the IP address that was checked, so a name that resolves to another one a moment later changes
-nothing; TLS verifies the certificate for the name all the same (urllib3's `server_hostname` and `assert_hostname`).
-Nothing of the answer but its status is read, so a receiver can neither hold a worker nor show anything of itself here.
+The connection goes to the IP address that was checked, so a later change of the name's address has no effect. TLS still
+verifies the certificate for the name (urllib3's `server_hostname` and `assert_hostname`). Of the answer only the status
+and headers are read, so a receiver can neither block a worker nor show its text here.
 """
 
 from datetime import timedelta
@@ -15,15 +15,15 @@ from jobs.messages.allowed_addresses import NotReachable, Resolve, Target, resol
 from jobs.vertex.deadline import BoundedAdapter, at_most
 
 MAX_SECONDS = 10.0
-"""For connecting, sending and the answer together."""
+"""Limit for connecting, sending and the answer together."""
 USER_AGENT = "Trainboard-Messages/1"
 
 
 class SendFailed(Exception):
-    """A message was not accepted; the words are for the team's leads and hold nothing of the answer.
+    """A message was not accepted; the text is for the team's leads and contains nothing of the answer.
 
-    `is_down`: the receiver as a whole does not answer, so nothing else is worth trying now. `retry_after`: the pause
-    that it asked for. `is_final`: trying again is pointless.
+    `is_down`: the whole receiver does not answer, so further messages would fail too. `retry_after`: the pause that it
+    asked for. `is_final`: another try would be useless.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class _ToAddress(BoundedAdapter):
         super().__init__()
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        """Make the pools with the name beside the address."""
+        """Create the pools with the name for TLS besides the address."""
         super().init_poolmanager(*args, **kwargs, **self._names)
 
 
@@ -54,9 +54,9 @@ def post(
     seconds: float = MAX_SECONDS,
     verify: bool | str = True,
 ) -> None:
-    """Send a body; return when the receiver answers with 2xx, raise SendFailed in every other case.
+    """Send a body. Raise SendFailed unless the receiver answers with 2xx.
 
-    `verify` is a file with the certificates of other authorities than the public ones.
+    `verify` is a file with certificates of authorities, in place of the public ones.
     """
     try:
         target = target_of(url, allows_loopback=settings.MESSAGES_ALLOW_LOOPBACK, resolve=resolve)
@@ -69,7 +69,7 @@ def post(
         raise SendFailed(f"The server redirects (status {answer.status_code}); redirects are not followed.")
     is_down = answer.status_code == 429 or answer.status_code >= 500
     words = f"The server answered with status {answer.status_code}."
-    asked = answer.headers.get("Retry-After", "")  # in seconds; a date is not read
+    asked = answer.headers.get("Retry-After", "")  # in seconds; a date is ignored
     is_seconds = asked.isascii() and asked.isdecimal() and len(asked) <= 6
     pause = timedelta(seconds=int(asked)) if is_seconds else None
     raise SendFailed(words, is_down=is_down, retry_after=pause)
@@ -78,9 +78,9 @@ def post(
 def _answer(
     target: Target, body: bytes, headers: dict[str, str], seconds: float, verify: bool | str
 ) -> requests.Response:
-    """Send the request and return the answer, of whose body nothing was read."""
+    """Send the request and return the answer, whose body is not read."""
     with requests.Session() as session, at_most(seconds):
-        session.trust_env = False  # neither proxies nor passwords of the worker's environment
+        session.trust_env = False  # ignore proxies and passwords in the worker's environment
         session.mount("https://", _ToAddress(target))
         session.mount("http://", _ToAddress(target))
         sent = {"Content-Type": "application/json; charset=utf-8", "User-Agent": USER_AGENT, "Host": target.host}
@@ -106,7 +106,7 @@ def _answer(
 
 
 def _is_late(error: BaseException) -> bool:
-    """Whether a timeout is among the causes of an error."""
+    """Return whether a timeout is among the causes of an error."""
     seen: BaseException | None = error
     while seen is not None:
         if isinstance(seen, TimeoutError) or "timed out" in str(seen):

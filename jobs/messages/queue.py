@@ -1,7 +1,7 @@
-"""Which deliveries are due, and claims on them: one worker at a time sends one, and one at a time sends to a channel.
+"""Due deliveries and claims on them: one worker at a time sends a delivery or uses a channel.
 
-A delivery waits while an earlier one about the same job waits for the same person or channel, so that nobody reads of
-an end before the start. Summaries wait for nothing: they list their messages in order.
+A delivery waits while an earlier one about the same job waits for the same person or channel, so that nobody reads
+about an end before the start. Summaries do not wait, because they list their messages in order.
 """
 
 import uuid
@@ -14,20 +14,20 @@ from django.db.models.functions import Coalesce
 from jobs.models import Channel, Delivery
 
 LEASE = timedelta(seconds=60)
-"""Longer than one message may take to be sent."""
+"""Longer than sending one message may take."""
 CHANNEL_LEASE = timedelta(minutes=3)
 """Longer than one task sends to a channel."""
 MAX_DESTINATIONS = 100
 MAX_IN_ONE = 200
-"""Messages that one summary takes up; the next one has the rest."""
+"""Messages in one summary; the next one has the rest."""
 MAX_GIVEN_UP = 1_000
 EMAIL = "email"
-"""Stands for the e-mail of all people, which one mail server takes."""
+"""The destination for all e-mail to people, which goes to one mail server."""
 State = Delivery.State
 
 
 def due_destinations(now: datetime) -> list[str]:
-    """Return what has messages to send: EMAIL, and keys of channels that nobody sends to; two queries."""
+    """Return the destinations with due messages: EMAIL, and keys of channels that are not claimed; two queries."""
     email = [EMAIL] if _due(now).filter(person__isnull=False).exists() else []
     waiting = Delivery.objects.filter(channel=OuterRef("pk"), state=State.WAITING, due_at__lte=now)
     free = Q(claimed_until=None) | Q(claimed_until__lte=now)
@@ -38,7 +38,7 @@ def due_destinations(now: datetime) -> list[str]:
 
 
 def claim_channel(pk: int, now: datetime) -> Channel | None:
-    """Take a channel for sending; None when it is gone, paused, held or taken."""
+    """Claim a channel for sending; return None if it is gone, paused, held or claimed."""
     free = Q(claimed_until=None) | Q(claimed_until__lte=now)
     ready = Channel.objects.filter(free, Q(held_until=None) | Q(held_until__lte=now), pk=pk, paused_at=None)
     until = now + CHANNEL_LEASE
@@ -46,22 +46,22 @@ def claim_channel(pk: int, now: datetime) -> Channel | None:
 
 
 def release_channel(channel: Channel) -> None:
-    """Let others send to the channel, unless somebody has taken it over."""
+    """Release the claim on a channel, unless another worker has claimed it."""
     Channel.objects.filter(pk=channel.pk, claimed_until=channel.claimed_until).update(claimed_until=None)
 
 
 def claim_next(now: datetime, channel: Channel | None) -> list[Delivery]:
-    """Take the delivery that is due first for a channel, or of the e-mail to people; [] when there is none.
+    """Claim the delivery that is due first for a channel, or of the e-mail to people; return [] if there is none.
 
-    Of a summary all that are due for the same receiver are taken, oldest first.
+    For a summary, claim all that are due for the same receiver, oldest first.
     """
     to = {"channel": channel} if channel is not None else {"person__isnull": False}
-    # An earlier delivery about the same job that the same receiver still waits for goes first.
+    # An earlier delivery about the same job to the same receiver goes first.
     receiver = "channel" if channel is not None else "person"
     same = {receiver: OuterRef(receiver), "job": OuterRef("job"), "message__lt": OuterRef("message")}
     earlier = Delivery.objects.filter(state=State.WAITING, is_digest=False, **same)
     due = _due(now).filter(**to).exclude(Exists(earlier))
-    for first in due.order_by("due_at", "pk")[:5]:  # another worker may take one between the two statements
+    for first in due.order_by("due_at", "pk")[:5]:  # another worker may claim one between the two statements
         token = uuid.uuid4()
         pks = [first.pk]
         if first.is_digest:
@@ -83,21 +83,21 @@ def _due(now: datetime) -> QuerySet[Delivery]:
 
 
 def finish(rows: Sequence[Delivery], state: str, now: datetime, words: str = "") -> None:
-    """Write down that claimed deliveries were sent, dropped or given up, with `words` where that needs a reason."""
+    """Mark claimed deliveries as sent, dropped or given up, with `words` as the reason if there is one."""
     for row in rows:
         values = {"state": state, "ended_at": now, "claim": None, "claimed_until": None, "last_error": words[:300]}
         Delivery.objects.filter(pk=row.pk, claim=row.claim).update(**values)
 
 
 def postpone(rows: Sequence[Delivery], due_at: datetime, words: str) -> None:
-    """Give claimed deliveries back after a failure."""
+    """Release claimed deliveries after a failure."""
     for row in rows:
         values = {"due_at": due_at, "failures": row.failures + 1, "last_error": words[:300]}
         Delivery.objects.filter(pk=row.pk, claim=row.claim).update(claim=None, claimed_until=None, **values)
 
 
 def give_up(channel: Channel, now: datetime, words: str) -> int:
-    """Give up what waits for a channel that is down and would not be tried again; return how many deliveries."""
+    """Give up the deliveries of a failing channel that are past their time limit; return how many."""
     late = Delivery.objects.filter(channel=channel, state=State.WAITING, give_up_at__lte=now, claim=None)
     pks = list(late.order_by("due_at", "pk").values_list("pk", flat=True)[:MAX_GIVEN_UP])
     rows = Delivery.objects.filter(pk__in=pks, state=State.WAITING, claim=None)

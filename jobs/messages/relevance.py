@@ -1,4 +1,4 @@
-"""Whether a message still makes sense when it is about to be sent, and whether its receiver may still know."""
+"""Check whether a message is still relevant when it is sent, and whether its receiver may still read it."""
 
 from collections.abc import Iterable
 
@@ -8,12 +8,12 @@ from jobs.states import WAITING, JobState
 
 Kind = Message.Kind
 UNTIL_THE_END = frozenset({Kind.APPROVED, Kind.STARTED, Kind.RESTARTED})
-"""Kinds that are outdated once the job has ended: a message of its end follows."""
+"""Kinds that are outdated once the job has ended, because a message about the end follows."""
 WHILE_ASKING = frozenset({Kind.APPROVAL_NEEDED, Kind.APPROVAL_REMINDER})
 
 
 def drop_reason(delivery: Delivery) -> str:
-    """Return why a delivery is not sent any more, "" where it is."""
+    """Return why a delivery must not be sent, "" if it may."""
     return _receiver_reason(delivery) or outdated_reason(delivery.message) or _superseded_reason(delivery)
 
 
@@ -35,7 +35,7 @@ def _receiver_reason(delivery: Delivery) -> str:
 
 
 def outdated_reason(message: Message) -> str:
-    """Return why a message is outdated, "" where it is not."""
+    """Return why a message is outdated, "" if it is not."""
     job = message.job
     if job is None:
         return ""
@@ -49,7 +49,7 @@ def outdated_reason(message: Message) -> str:
 
 
 def _superseded_reason(delivery: Delivery) -> str:
-    """A job that was preempted five times while its channel was down makes one message, the newest."""
+    """Return a reason if a newer restart message waits, as after an outage only the newest one is sent."""
     if delivery.message.kind != Kind.RESTARTED:
         return ""
     later = Delivery.objects.filter(

@@ -1,4 +1,4 @@
-"""Decides who gets a message, and writes a delivery for each person and channel."""
+"""Decide who gets a message, and write a delivery for each person and channel."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -19,14 +19,14 @@ from jobs.models import Channel, Delivery, Digest, Membership, Message, MessageP
 AT_ONCE = 500
 """Messages routed by one sweep; the next one finds the rest."""
 MAX_AGE = timedelta(days=2)
-"""What happened longer ago, such as an end that was seen late, is shown in the browser only."""
+"""Older events, such as an end that was observed late, are shown in the browser only."""
 DIGEST_HOUR = 7
-"""UTC: the daily summary is there when Europe begins to work, and in the night of America."""
+"""UTC; the daily summary arrives before work begins in Europe, and at night in America."""
 
 
 @dataclass(frozen=True, slots=True)
 class _People:
-    """The active members of the teams and their preferences, and the channels that are not paused."""
+    """The active members of the teams with their preferences, and the channels that are not paused."""
 
     members: dict[int, list[Membership]]
     preferences: dict[int, MessagePreference]
@@ -41,7 +41,7 @@ def sweep(now: datetime) -> int:
 
 
 def route(now: datetime) -> int:
-    """Write the deliveries of the messages that have none yet; return how many messages. A repetition adds nothing."""
+    """Write the deliveries of messages that have none yet; return how many messages. A repetition adds nothing."""
     with transaction.atomic():
         rows = Message.objects.select_for_update(of=("self",), skip_locked=True).filter(routed_at=None)
         messages = list(rows.select_related("job").defer("job__spec", "job__estimate").order_by("id")[:AT_ONCE])
@@ -82,7 +82,7 @@ def _deliveries(message: Message, people: _People, now: datetime) -> Iterator[De
 
 
 def _wants(message: Message, member: Membership, preference: MessagePreference | None) -> bool:
-    """Whether a member wants to know; nobody gets a message of what they did themselves."""
+    """Return whether a member wants a message; nobody gets a message about their own actions."""
     if message.kind not in kinds.ABOUT or (message.actor_id == member.user_id and message.actor_id is not None):
         return False
     owner = message.job.owner_id if message.job is not None else message.detail.get("person")
@@ -100,7 +100,7 @@ def may_be_mailed(user: User) -> bool:
 
 
 def new_delivery(message: Message, now: datetime, *, via: str, digest: str = "", **to: Any) -> Delivery:
-    """Return an unsaved delivery to a `person` or a `channel`; in the browser it is sent as soon as it is written."""
+    """Return an unsaved delivery to a `person` or `channel`; a delivery in the browser counts as sent at once."""
     due_at = next_digest(now, digest)
     is_shown = via == Via.BROWSER
     return Delivery(
@@ -119,13 +119,13 @@ def new_delivery(message: Message, now: datetime, *, via: str, digest: str = "",
 
 
 def queue_for(messages: Iterable[Message], channel: Channel, now: datetime) -> None:
-    """Write deliveries of messages to one channel, whatever kinds it wants."""
+    """Write deliveries of messages to one channel, regardless of the kinds that it wants."""
     rows = [new_delivery(message, now, via=channel.via, channel=channel) for message in messages]
     Delivery.objects.bulk_create(rows, ignore_conflicts=True)
 
 
 def next_digest(now: datetime, digest: str) -> datetime:
-    """Return when a message of now is sent: at once, at the next full hour, or at the next DIGEST_HOUR."""
+    """Return when a message of `now` is sent: at once, at the next full hour, or at the next DIGEST_HOUR."""
     hour = now.replace(minute=0, second=0, microsecond=0)
     if digest == Digest.HOURLY:
         return hour + timedelta(hours=1)

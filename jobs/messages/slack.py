@@ -1,8 +1,8 @@
-"""A message as the body of a Slack incoming webhook.
+"""The body of a Slack incoming webhook.
 
-Everything that people named stands in `plain_text` objects, which Slack shows as they are. The fallback text for
-notifications is escaped as Slack asks (&, < and >; docs.slack.dev, "Formatting message text", read 2026-11-23), so that
-no `<!channel>` calls anybody, and is marked as no mrkdwn.
+Text written by people is in `plain_text` objects, which Slack shows unchanged. The fallback text for notifications is
+escaped as Slack requires (&, < and >; docs.slack.dev, "Formatting message text", read 2026-11-23), so that `<!channel>`
+notifies nobody, and mrkdwn is switched off for it.
 """
 
 import json
@@ -19,7 +19,7 @@ MAX_BUTTON_TEXT = 75
 
 
 def escape(text: str) -> str:
-    """Return text that Slack shows as it is."""
+    """Return text escaped so that Slack shows it unchanged."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 

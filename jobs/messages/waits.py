@@ -1,4 +1,4 @@
-"""Messages about jobs that wait long, one for each."""
+"""Announce jobs that wait long, once for each job."""
 
 from datetime import datetime, timedelta
 
@@ -12,13 +12,13 @@ from jobs.texts import translatable as _
 
 LONG = timedelta(hours=1)
 LONG_IN_QUEUE = timedelta(hours=6)
-"""Under Flex-start a job is meant to wait."""
+"""Longer under Flex-start, where waiting is expected."""
 AT_ONCE = 200
 """Jobs announced by one sweep; the next one finds the rest."""
 
 
 def watch_waits(now: datetime) -> int:
-    """Announce the jobs that have waited for long in one state and were not announced; return how many."""
+    """Announce jobs that have waited long in one state and were not announced yet; return how many."""
     announced = Message.objects.filter(job=OuterRef("pk"), kind=Message.Kind.WAITING_LONG)
     by_strategy = Q(strategy=flex_start.STRATEGY.key, state_since__lte=now - LONG_IN_QUEUE)
     long = by_strategy | (~Q(strategy=flex_start.STRATEGY.key) & Q(state_since__lte=now - LONG))

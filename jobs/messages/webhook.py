@@ -1,7 +1,7 @@
-"""A message as a webhook after Standard Webhooks 1.0.0 (standardwebhooks.com, specification, read 2026-11-23).
+"""The body and headers of a webhook by Standard Webhooks 1.0.0 (standardwebhooks.com, specification, read 2026-11-23).
 
 The headers are webhook-id, webhook-timestamp (whole seconds since 1970) and webhook-signature: `v1,` and the base64 of
-HMAC-SHA256 over `id.timestamp.body`, one for each secret, separated by blanks.
+HMAC-SHA256 over `id.timestamp.body`, one for each secret, separated by spaces.
 """
 
 import base64
@@ -16,13 +16,13 @@ from jobs.models import Channel
 
 PREFIX = "whsec_"
 SECRET_BYTES = 32
-"""The specification asks for 24 to 64."""
+"""The specification requires 24 to 64."""
 OVERLAP = timedelta(hours=24)
-"""For so long after a rotation the old secret signs as well."""
+"""Time after a rotation in which the old secret signs too."""
 
 
 def body_of(content: Content, now: datetime) -> bytes:
-    """Return the JSON body: type, timestamp and data as the job is now."""
+    """Return the JSON body: type, timestamp, and data with the job's current state."""
     data = {
         "subject": content.subject,
         "text": " ".join(content.lines),
@@ -35,7 +35,7 @@ def body_of(content: Content, now: datetime) -> bytes:
 
 
 def headers_of(channel: Channel, content: Content, body: bytes, now: datetime) -> dict[str, str]:
-    """Return the signed headers; for a day after a rotation the old secret signs as well."""
+    """Return the signed headers; for a day after a rotation the old secret signs too."""
     is_overlapping = channel.old_secret and channel.old_secret_until is not None and now < channel.old_secret_until
     keys = [channel.secret, *([channel.old_secret] if is_overlapping else [])]
     return signed_headers(keys, uid=content.uid, now=now, body=body)
@@ -54,7 +54,7 @@ def signature(secret: str, *, uid: str, timestamp: int, body: bytes) -> str:
 
 
 def signed_headers(keys: Sequence[str], *, uid: str, now: datetime, body: bytes) -> dict[str, str]:
-    """Return the three headers of a webhook that is sent at `now`, signed with each of the secrets."""
+    """Return the three headers of a webhook sent at `now`, signed with each secret."""
     timestamp = int(now.timestamp())
     signatures = " ".join(signature(key, uid=uid, timestamp=timestamp, body=body) for key in keys)
     return {"webhook-id": uid, "webhook-timestamp": str(timestamp), "webhook-signature": signatures}

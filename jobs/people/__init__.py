@@ -1,1 +1,1 @@
-"""People and teams: members and their roles, what a team may use, and the log of every change."""
+"""People and teams: members and roles, resources that a team may use, and the log of every change."""

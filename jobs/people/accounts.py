@@ -1,4 +1,4 @@
-"""Accounts: opened, deactivated, made admin by site admins; their time zones; and the rules of first sign-ins."""
+"""Accounts: activation and admin rights, set by site admins; time zone and language; rules of first sign-ins."""
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
@@ -14,9 +14,10 @@ MAX_RULES = 500
 
 @transaction.atomic
 def change_account(user_id: int, action: str, *, by: User) -> User:
-    """Do one of ACTIONS to an account; raises NotPermitted unless `by` is a site admin, NotChanged where it cannot be.
+    """Apply one of ACTIONS to an account.
 
-    `link` lets the next sign-in by a provider with the account's e-mail address take it over, once.
+    Raise NotPermitted unless `by` is a site admin, NotChanged if the action is not possible. `link` lets the next
+    sign-in by a provider with the account's e-mail address take over the account, once.
     """
     check_is_admin(by)
     user = User.objects.select_for_update().filter(pk=user_id).first()
@@ -38,9 +39,9 @@ def change_account(user_id: int, action: str, *, by: User) -> User:
 
 
 def set_reader(user: User, *, time_zone: str, language: str) -> None:
-    """Have a person's pages show times in a zone, by its IANA name, and be written in a language, by its code.
+    """Set the time zone (IANA name) and the language (code) of the pages of a person.
 
-    The caller has checked both; "" for the site's zone and for what the browser asks for.
+    The caller has checked both. "" means the site's time zone, and the language that the browser asks for.
     """
     profile = Profile.objects.get_or_create(user=user)[0]
     if (profile.time_zone, profile.language) != (time_zone, language):
@@ -49,7 +50,7 @@ def set_reader(user: User, *, time_zone: str, language: str) -> None:
 
 
 def add_rule(source: str, value: str, team: Team, role: str, *, by: User) -> SignInRule:
-    """Let whoever signs in first with this domain or group join a team; raises NotPermitted, NotChanged."""
+    """Let people whose first sign-in has this domain or group join a team. Raise NotPermitted and NotChanged."""
     check_is_admin(by)
     value = value.strip().lower() if source == SignInRule.Source.DOMAIN else value.strip()
     if source not in SignInRule.Source.values or role not in Role.values or not value or len(value) > 255:
@@ -66,7 +67,7 @@ def add_rule(source: str, value: str, team: Team, role: str, *, by: User) -> Sig
 
 
 def remove_rule(pk: int, *, by: User) -> None:
-    """Remove a rule; who has joined by it stays. Raises NotPermitted unless `by` is a site admin."""
+    """Remove a rule; people who joined by it stay. Raise NotPermitted unless `by` is a site admin."""
     check_is_admin(by)
     for rule in SignInRule.objects.filter(pk=pk):
         rule.delete()

@@ -1,7 +1,7 @@
-"""The audit log: every change of a setting is kept with who made it, from where, and from what to what.
+"""The audit log: every change of a setting, with its author, network address, old and new value.
 
-django-auditlog writes an entry in the transaction of each `save` and `delete` of a model that is listed here; changes
-by `update` and `bulk_create` write none, so settings are changed row by row.
+django-auditlog writes an entry in the transaction of each `save` and `delete` of a model listed here. It does not
+record `update` and `bulk_create`, so settings are changed row by row.
 """
 
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ from jobs.models import (
 _acting: ContextVar[tuple[User | None, str | None]] = ContextVar("acting", default=(None, None))
 HIDDEN = "(hidden)"
 NO_ACCOUNT = "(no account)"
-"""Stands for a name that no account has: it is not kept, for people type passwords there."""
+"""Replaces a name that no account has. The name is not stored, because people type passwords there."""
 NOT_LOGGED: dict[type[Model], set[str]] = {
     ApiToken: {"digest", "last_used_at"},
     Channel: {
@@ -56,7 +56,7 @@ NOT_LOGGED: dict[type[Model], set[str]] = {
 
 
 def register() -> None:
-    """Have the changes of every setting logged; once, when the app is ready."""
+    """Register every model of settings with the audit log; called once, when the app is ready."""
     for model in (
         *(Team, Membership, Policy, AllowedResource, RuleSetting, Price, RetentionSetting),
         *(Identity, Invitation, Profile, SignInRule),
@@ -72,14 +72,14 @@ def register() -> None:
 
 
 def _logged(model: type[Model]) -> list[str]:
-    """Return the columns of a model that are logged: not its number, and nothing that points at it."""
+    """Return the logged columns of a model: its own columns except the id."""
     left_out = NOT_LOGGED.get(model, set()) | {"id"}
     return [field.name for field in model._meta.concrete_fields if field.name not in left_out]
 
 
 @contextmanager
 def acting(user: User | None, address: str | None) -> Iterator[None]:
-    """Name `user`, who came from the network address `address`, as the author of changes made inside."""
+    """Record `user`, from the network address `address`, as the author of changes inside the block."""
     token = _acting.set((user, address))
     try:
         yield
@@ -88,9 +88,9 @@ def acting(user: User | None, address: str | None) -> Iterator[None]:
 
 
 def record_sign_in_event(words: str, about: User | None, *, by: User | None, address: str | None) -> None:
-    """Record that somebody signed in or out, or could not: an entry about the account, None where it has no account.
+    """Record that somebody signed in or out, or failed to. `about` is the account, None if there is none.
 
-    `by` is None where it is not known who it was, as of a wrong password.
+    `by` is None if the person is not known, as after a wrong password.
     """
     with acting(by, address):
         LogEntry.objects.create(
@@ -104,12 +104,12 @@ def record_sign_in_event(words: str, about: User | None, *, by: User | None, add
 
 
 def hide(_value: str) -> str:
-    """Return what stands in the log for a password, before and after a change."""
+    """Return the text that is logged for a password, before and after a change."""
     return HIDDEN
 
 
 def _is_logged(instance: Price, **_: Any) -> bool:
-    """Leave out the daily import, thousands of rows that name their own source and day."""
+    """Return whether a price was recorded by a person; the daily import of thousands of rows is not logged."""
     return instance.origin == Price.Origin.PERSON
 
 

@@ -1,4 +1,4 @@
-"""The browsers in which a person is signed in: recorded at sign-in, marked as seen, signed out on demand."""
+"""Browsers in which a person is signed in: recorded at sign-in, marked as seen, signed out on request."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -10,13 +10,13 @@ from django.db import transaction
 from jobs.models import SignedInBrowser
 
 MAX_BROWSERS = 20
-"""Of one person; the one that was seen longest ago is signed out when there are more."""
+"""Limit for one person; beyond it, the browser seen longest ago is signed out."""
 SEEN_INTERVAL = timedelta(minutes=10)
 
 
 @transaction.atomic
 def record_browser(user: User, session_key: str, *, browser: str, address: str, now: datetime) -> None:
-    """Record that a person has signed in with a session, and sign out what is over the limit."""
+    """Record that a person has signed in with a session, and sign out browsers over the limit."""
     SignedInBrowser.objects.update_or_create(
         session_key=session_key,
         defaults={
@@ -33,19 +33,19 @@ def record_browser(user: User, session_key: str, *, browser: str, address: str, 
 
 
 def mark_browser_seen(user: User, session_key: str, *, browser: str, address: str, now: datetime) -> None:
-    """Note that a session was used; one that began before sessions were recorded is recorded now."""
+    """Record that a session was used; a session that began before sessions were recorded is added now."""
     found = SignedInBrowser.objects.filter(session_key=session_key, user=user)
     if not found.update(seen_at=now, address=address[:64]):
         record_browser(user, session_key, browser=browser, address=address, now=now)
 
 
 def replace_session(before: str, after: str) -> None:
-    """Follow a session whose key was changed, as a new password does."""
+    """Update the key of a session after it changed, as it does with a new password."""
     SignedInBrowser.objects.filter(session_key=before).update(session_key=after)
 
 
 def list_browsers(user: User, *, now: datetime) -> Sequence[SignedInBrowser]:
-    """Return the browsers whose sessions still hold, the one that was seen last first; two queries."""
+    """Return the browsers whose sessions are valid, the one seen last first; two queries."""
     rows = list(SignedInBrowser.objects.filter(user=user).order_by("-seen_at", "-pk")[:MAX_BROWSERS])
     keys = [row.session_key for row in rows]
     live = set(Session.objects.filter(session_key__in=keys, expire_date__gt=now).values_list("session_key", flat=True))
@@ -54,7 +54,7 @@ def list_browsers(user: User, *, now: datetime) -> Sequence[SignedInBrowser]:
 
 @transaction.atomic
 def sign_out(user: User, *, pk: int | None = None, keeping: str = "") -> int:
-    """End one session of a person, without `pk` every one but `keeping`; return how many rows are gone."""
+    """End one session of a person, or without `pk` all except `keeping`; return how many rows were deleted."""
     rows = SignedInBrowser.objects.filter(user=user).exclude(session_key=keeping)
     return _end(list((rows if pk is None else rows.filter(pk=pk)).values_list("session_key", flat=True)))
 

@@ -1,4 +1,4 @@
-"""People who sign in at a provider: which account is theirs, and which teams they join at the first sign-in."""
+"""Sign-in by a provider: find the account of a person, and the teams that they join at the first sign-in."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,16 +16,16 @@ from jobs.models import Identity, Invitation, Membership, Profile, Role, SignInR
 
 RANK = {role: rank for rank, role in enumerate(Role.values)}
 MAX_GROUPS = 500
-"""Groups of one sign-in that are looked at."""
+"""Groups of one sign-in that are checked."""
 DEACTIVATED = gettext_lazy("This account is deactivated; a site admin can open it again.")
 
 
 class NotAdmitted(Exception):
-    """The provider knows the person, but no account here is theirs; the message states why and what to do."""
+    """The provider knows the person, but no account here is open to them; the message states why and what to do."""
 
 
 class PasswordNeeded(NotAdmitted):
-    """The address is that of the account `user`, which has a password: whoever knows that may link the two."""
+    """The address belongs to the account `user`, which has a password; a person who knows it may link the account."""
 
     def __init__(self, user: User, words: str) -> None:
         super().__init__(words)
@@ -34,41 +34,41 @@ class PasswordNeeded(NotAdmitted):
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What a provider has signed about a person: who it is (`subject`), and an e-mail address that it has verified."""
+    """The claims of a provider about a person: the id (`subject`), and an e-mail address that it has verified."""
 
     provider: str
     subject: str
     email: str
-    """ "" where the provider names none, or has not verified it."""
+    """"" if the provider names none, or has not verified it."""
     groups: tuple[str, ...] = ()
     hosted_domain: str = ""
-    """The Google Workspace domain of the account, "" where there is none."""
+    """The Google Workspace domain of the account, "" if there is none."""
     name: str = ""
     knows_groups: bool = True
-    """False where the provider left the groups out because there are too many of them."""
+    """False if the provider left out the groups because there are too many."""
     trusts_address: bool = False
-    """Whether an admin has set that this provider decides whose the addresses of this domain are."""
+    """Whether an admin has set that this provider may decide who owns addresses of this domain."""
     may_create: bool = True
-    """Whether the person gets an account that no rule and no invitation names."""
+    """Whether a person without a rule and without an invitation gets an account."""
 
     @property
     def domain(self) -> str:
-        """The domain that rules compare, in lower case."""
+        """The domain for rules, in lowercase."""
         return (self.hosted_domain or self.email.rpartition("@")[2]).lower()
 
 
 def find_user(claims: Claims, *, now: datetime) -> User:
-    """Return the account of the person, who is given one and the teams that the rules name at the first sign-in.
+    """Return the account of a person. At the first sign-in, create it and add it to the teams that the rules name.
 
-    An account that somebody opens with a password, or that administers the site, is taken over only after an admin has
-    agreed: whoever controls an address today need not be who chose the password. Raises NotAdmitted.
+    An account that has a password, or that administers the site, is linked only after an admin has agreed, because the
+    person who controls an address today may not be the one who chose the password. Raise NotAdmitted.
     """
     user = _known(claims)
     if user is None:
         try:
             with transaction.atomic():
                 user = _first_sign_in(claims, now)
-        except IntegrityError:  # the same person's second request came at the same time
+        except IntegrityError:  # a second request of the same person arrived at the same time
             user = _known(claims)
             if user is None:
                 raise NotAdmitted(_("Another account has just taken this user name; sign in again.")) from None
@@ -78,14 +78,14 @@ def find_user(claims: Claims, *, now: datetime) -> User:
 
 
 def link(user: User, claims: Claims, *, now: datetime) -> Identity:
-    """Tie the account to the person at the provider, and add the teams that the rules name; return the new row.
+    """Link an account to the person at the provider, and add the teams that the rules name; return the new row.
 
-    The caller has made sure that both are the same person. Raises IntegrityError where the person has an account.
+    The caller has verified that both are the same person. Raise IntegrityError if the person already has an account.
     """
     identity = Identity.objects.create(
         provider=claims.provider, subject=claims.subject, user=user, created_at=now, email=claims.email[:254]
     )
-    # A role that the person has stays as it is.
+    # A role that the person has already is not changed.
     for team_id, rule in _best(_rules(claims)).items():
         defaults = {"role": rule.role, **_granted(identity, rule)}
         Membership.objects.get_or_create(team_id=team_id, user=identity.user, defaults=defaults)
@@ -94,10 +94,10 @@ def link(user: User, claims: Claims, *, now: datetime) -> Identity:
 
 @transaction.atomic
 def record_sign_in(claims: Claims, *, now: datetime) -> None:
-    """Record that a browser is signed in by a provider, and take back roles of groups that the person has left.
+    """Record a sign-in by a provider, and remove roles given by groups that the person has left.
 
-    A role that a group gave falls to what the rules give without that group, or the membership ends. Roles that a lead
-    has set since, and those that a rule for a domain gave, stay.
+    A role that a group gave is lowered to what the rules give without the group, or the membership ends. Roles that a
+    lead has set since, and roles given by a domain, stay.
     """
     identity = Identity.objects.select_for_update().get(provider=claims.provider, subject=claims.subject)
     identity.email, identity.signed_in_at = claims.email[:254], now
@@ -152,7 +152,7 @@ def _first_sign_in(claims: Claims, now: datetime) -> User:
 
 
 def _own_account(email: str, claims: Claims) -> User | None:
-    """Return the account with this address, None where there is none; raise NotAdmitted where it may not be taken."""
+    """Return the account with this address, None if there is none. Raise NotAdmitted if it may not be linked."""
     same = list(User.objects.select_for_update().filter(Q(email__iexact=email) | Q(username__iexact=email))[:2])
     if not same:
         return None
@@ -180,7 +180,7 @@ def _rules(claims: Claims) -> list[SignInRule]:
 
 
 def _best(rules: Iterable[SignInRule]) -> dict[int, SignInRule]:
-    """Return the rule with the highest role of each team, one for a domain before one for a group."""
+    """Return the rule with the highest role for each team, one for a domain before one for a group."""
     found: dict[int, SignInRule] = {}
     for rule in sorted(rules, key=lambda each: (-RANK[each.role], each.source == SignInRule.Source.GROUP, each.pk)):
         found.setdefault(rule.team_id, rule)
@@ -188,6 +188,6 @@ def _best(rules: Iterable[SignInRule]) -> dict[int, SignInRule]:
 
 
 def _granted(identity: Identity, rule: SignInRule) -> dict[str, object]:
-    """Return what a membership keeps of the group that gave it, nothing where that was a domain."""
+    """Return the columns of a membership that name the group that gave it, empty if a domain gave it."""
     is_group = rule.source == SignInRule.Source.GROUP
     return {"granted_by": identity if is_group else None, "granted_by_group": rule.value if is_group else ""}

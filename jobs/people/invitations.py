@@ -1,4 +1,4 @@
-"""Invitations: a lead invites an e-mail address to a team; whoever has the link joins once, until it expires."""
+"""Invitations: a lead invites an e-mail address to a team. The person with the link joins once, until it expires."""
 
 import secrets
 from datetime import datetime, timedelta
@@ -27,9 +27,9 @@ NO_LONGER = gettext_lazy(
 
 
 def invite(team: Team, email: str, role: str, *, by: User, now: datetime) -> tuple[Invitation, str]:
-    """Return a new invitation and the secret of its link, which is kept nowhere.
+    """Return a new invitation and the secret of its link, which is not stored.
 
-    Raises NotPermitted unless `by` is a lead, NotChanged for what is no address or role.
+    Raise NotPermitted unless `by` is a lead, NotChanged if the address or role is invalid.
     """
     check_is_lead(by, team)
     if role not in Role.values:
@@ -56,7 +56,7 @@ def open_invitations(team: Team, now: datetime) -> QuerySet[Invitation]:
 
 
 def withdraw(team: Team, pk: int, *, by: User) -> None:
-    """Delete an invitation that nobody has accepted; raises NotPermitted unless `by` is a lead."""
+    """Delete an invitation that was not accepted. Raise NotPermitted unless `by` is a lead."""
     check_is_lead(by, team)
     with transaction.atomic():
         row = Invitation.objects.select_for_update().filter(pk=pk, team=team, accepted_at=None).first()
@@ -65,7 +65,7 @@ def withdraw(team: Team, pk: int, *, by: User) -> None:
 
 
 def find_invitation(secret: str, *, now: datetime) -> Invitation | None:
-    """Return the invitation of a link that can be accepted now, None for any other."""
+    """Return the invitation of a link if it can be accepted now, else None."""
     rows = Invitation.objects.select_related("team", "invited_by")
     row = rows.filter(digest=digest_of(secret[:MAX_SECRET]), accepted_at=None, expires_at__gt=now).first()
     return row if row is not None and _still_stands(row) else None
@@ -73,9 +73,9 @@ def find_invitation(secret: str, *, now: datetime) -> Invitation | None:
 
 @transaction.atomic
 def accept(secret: str, *, by: User, now: datetime) -> Membership:
-    """Let a person join; of two who use a link at once, one does. Raises NotChanged where it cannot be used any more.
+    """Let a person join a team; of two simultaneous uses, one succeeds. Raise NotChanged if the link is not valid.
 
-    Somebody who is a member already keeps the role, and the link is used all the same.
+    A person who is a member already keeps the role, and the link is used up.
     """
     digest = digest_of(secret[:MAX_SECRET])
     row = Invitation.objects.select_for_update().filter(digest=digest, accepted_at=None, expires_at__gt=now).first()
@@ -89,9 +89,9 @@ def accept(secret: str, *, by: User, now: datetime) -> Membership:
 
 @transaction.atomic
 def accept_as(secret: str, name: str, password: str, *, now: datetime) -> User:
-    """Create the account of somebody new and let it join, both or neither; raises NotChanged as `accept` does.
+    """Create an account and let it join a team, both or neither. Raise NotChanged as `accept` does.
 
-    The caller has checked name and password with the site's validators. The address is the invited one.
+    The caller has checked name and password with the site's validators. The account's address is the invited one.
     """
     row = find_invitation(secret, now=now)
     if row is None:
@@ -108,7 +108,7 @@ def accept_as(secret: str, name: str, password: str, *, now: datetime) -> User:
 
 
 def _still_stands(row: Invitation) -> bool:
-    """Return whether who invited may still do so: a lead who has left takes open invitations along."""
+    """Return whether the author may still invite; open invitations of a lead who has left are not valid."""
     try:
         check_is_lead(row.invited_by, row.team)
     except NotPermitted:

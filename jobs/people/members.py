@@ -1,4 +1,4 @@
-"""Members of a team: added, given another role, removed. A team that has leads keeps at least one."""
+"""Add, change and remove the members of a team. A team with leads keeps at least one."""
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
@@ -12,18 +12,18 @@ LAST_LEAD = gettext_lazy("This is the last lead of the team: make somebody else 
 
 
 class NotChanged(ValueError):
-    """The change cannot be made; the message states why and what to do."""
+    """The change is not possible; the message gives the reason and what to do."""
 
 
 def add_member(team: Team, name: str, role: str, *, by: User) -> Membership:
     """Add the person with this user name; return the membership.
 
-    Raises NotPermitted unless `by` is a lead, NotChanged for an unknown person or role and for a member.
+    Raise NotPermitted unless `by` is a lead, NotChanged for an unknown person or role and for a member.
     """
     check_is_lead(by, team)
     _check_role(role)
     name = name.strip()
-    # An e-mail address that nobody has checked names nobody.
+    # An unverified e-mail address does not identify a person.
     user = User.objects.filter(is_active=True, username=name).first()
     if user is None:
         raise NotChanged(
@@ -39,7 +39,7 @@ def add_member(team: Team, name: str, role: str, *, by: User) -> Membership:
 
 
 def set_role(team: Team, member_id: int, role: str, *, by: User) -> Membership:
-    """Give a member another role, which stays whatever groups the person is in; raises NotPermitted or NotChanged."""
+    """Give a member another role, which later sign-ins do not change. Raise NotPermitted and NotChanged."""
     check_is_lead(by, team)
     _check_role(role)
     with transaction.atomic():
@@ -52,7 +52,7 @@ def set_role(team: Team, member_id: int, role: str, *, by: User) -> Membership:
 
 
 def remove_member(team: Team, member_id: int, *, by: User) -> Membership:
-    """Remove a member, or let one leave; raises NotPermitted or NotChanged."""
+    """Remove a member, or let one leave. Raise NotPermitted and NotChanged."""
     with transaction.atomic():
         member = _locked(team, member_id)
         if member.user_id != by.pk:
@@ -64,9 +64,9 @@ def remove_member(team: Team, member_id: int, *, by: User) -> Membership:
 
 
 def _locked(team: Team, member_id: int) -> Membership:
-    """Return the member while the team is locked, so that two leads who leave at once are seen one after the other.
+    """Lock the team and return the member, so that two leads cannot both leave at once.
 
-    SQLite's transactions that write are one after the other anyway (jobs/database.py).
+    On SQLite, writing transactions run one after another anyway (jobs/database.py).
     """
     Team.objects.select_for_update().get(pk=team.pk)
     member = Membership.objects.select_related("user", "team").filter(pk=member_id, team=team).first()

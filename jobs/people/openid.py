@@ -1,7 +1,7 @@
-"""Discovery documents of OpenID Connect providers: read within limits, and reduced to what a sign-in needs.
+"""Read discovery documents of OpenID Connect providers, within limits, and return what a sign-in needs.
 
-Source: OpenID Connect Discovery 1.0, sections 3 and 4: the document lies at the issuer plus `SUFFIX`, and the issuer
-that it names is the one that was asked.
+Source: OpenID Connect Discovery 1.0, sections 3 and 4. The document is at the issuer plus `SUFFIX`, and names the same
+issuer.
 """
 
 from typing import Any
@@ -13,21 +13,21 @@ from jobs.vertex.deadline import BoundedAdapter, at_most
 
 SUFFIX = "/.well-known/openid-configuration"
 MAX_SECONDS = 5.0
-"""For all calls to a provider that one request of a browser causes, together."""
+"""Limit for all calls to a provider during one request of a browser."""
 MAX_BYTES = 500_000
-"""Of one answer of a provider."""
+"""Limit of one answer of a provider."""
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 SIGNATURES = tuple("RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA".split())
-"""Algorithms with a public key; whatever a provider names, others sign no token that counts."""
+"""Algorithms with a public key. Tokens signed with others are refused, whatever a provider names."""
 ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 
 
 class NotReadable(Exception):
-    """A provider's document cannot be used; the message states why."""
+    """A provider's document cannot be used; the message gives the reason."""
 
 
 def is_safe_address(url: object) -> bool:
-    """Return whether this is an address with HTTPS, or one on this machine."""
+    """Return whether a URL uses HTTPS, or points to this machine."""
     try:
         parts = urlsplit(url) if isinstance(url, str) else None
     except ValueError:
@@ -38,9 +38,9 @@ def is_safe_address(url: object) -> bool:
 
 
 def read_metadata(issuer: str) -> dict[str, Any]:
-    """Return issuer, endpoints, and the algorithms that ID tokens may be signed with; raises NotReadable.
+    """Return issuer, endpoints, and the algorithms that may sign ID tokens. Raise NotReadable.
 
-    `issuer` has no slash at its end; the document's own may have one.
+    `issuer` has no trailing slash; the one in the document may have one.
     """
     found = _document(issuer + SUFFIX)
     if not isinstance(found.get("issuer"), str) or found["issuer"].rstrip("/") != issuer:

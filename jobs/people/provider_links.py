@@ -1,4 +1,4 @@
-"""Sign-in providers that are linked to an account: added by its owner, listed, removed while another way in remains."""
+"""Sign-in providers linked to an account: added by its owner, listed, and removed if another way to sign in remains."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -13,13 +13,13 @@ from jobs.people.identities import DEACTIVATED, Claims, link
 from jobs.people.members import NotChanged
 
 MAX_LINKS = 20
-"""Of one account."""
+"""Limit for one account."""
 LAST_WAY = gettext_lazy("This is your only way to sign in: choose a password or link another provider first.")
 
 
 @transaction.atomic
 def add_link(user: User, claims: Claims, *, now: datetime) -> Identity:
-    """Link a person at a provider to the account whose owner has proved to be that person; raises NotChanged."""
+    """Link a provider's identity to the account of an owner who has proved to be that person. Raise NotChanged."""
     user = User.objects.select_for_update().get(pk=user.pk)
     if not user.is_active:
         raise NotChanged(DEACTIVATED)
@@ -39,10 +39,10 @@ def list_links(user: User) -> Sequence[Identity]:
 
 @transaction.atomic
 def remove_link(user: User, pk: int, *, providers: Collection[str], has_password: bool) -> Identity | None:
-    """Remove a link, and the memberships that its groups gave; return it, None where it is gone already.
+    """Remove a link and the memberships that its groups gave; return it, or None if it is gone already.
 
-    `providers` are those that people can sign in with now, `has_password` is whether the account's password can.
-    Raises NotChanged where nothing would be left to sign in with.
+    `providers` are those available for sign-in now; `has_password` is whether the account can sign in with a password.
+    Raise NotChanged if no way to sign in would be left.
     """
     user = User.objects.select_for_update().get(pk=user.pk)
     row = user.identities.filter(pk=pk).first()

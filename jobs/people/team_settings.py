@@ -1,7 +1,7 @@
-"""Settings of a team: where its jobs run and write, and what of Google Cloud it may use.
+"""Settings of a team: where its jobs run and write, and which Google Cloud resources it may use.
 
-Leads set what concerns their own team only. Projects and service accounts are set by site admins: the credentials of
-Trainboard may reach those of other teams, too.
+Leads set what affects their own team only. Site admins set projects and service accounts, because Trainboard's
+credentials may have access to those of other teams too.
 """
 
 import re
@@ -19,7 +19,7 @@ from jobs.permissions import check_is_admin, check_is_lead
 from jobs.spec.cloud_storage import SCHEME, bucket_of, is_bucket
 
 PROJECT = re.compile(r"(?=.{6,63}\Z)(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]", re.ASCII)
-"""A project id, with its domain where it has one (cloud.google.com/resource-manager/docs); jobs keep 63 characters."""
+"""A project id, with its domain if it has one (cloud.google.com/resource-manager/docs); jobs store 63 characters."""
 SERVICE_ACCOUNT = re.compile(r"[a-z0-9][a-z0-9-]{0,61}[a-z0-9]@[a-z0-9.-]{1,150}\.gserviceaccount\.com", re.ASCII)
 MAX_ROWS = 100
 """Allowed projects, buckets and service accounts of one team."""
@@ -28,7 +28,7 @@ KINDS_OF_ADMINS = frozenset({AllowedResource.Kind.PROJECT, AllowedResource.Kind.
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where the jobs of a team run and write; `regions` empty means every region."""
+    """The region and bucket of a team's jobs; no `regions` means all."""
 
     default_region: str
     bucket: str
@@ -38,7 +38,7 @@ class Places:
 def create_team(name: str, project: str, *, by: User) -> Team:
     """Create a team.
 
-    Raises NotPermitted unless `by` is a site admin, NotChanged for a name or project that cannot be used.
+    Raise NotPermitted unless `by` is a site admin, NotChanged if the name or project is invalid.
     """
     check_is_admin(by)
     name = " ".join(name.split())
@@ -56,7 +56,7 @@ def create_team(name: str, project: str, *, by: User) -> Team:
 def set_places(team: Team, places: Places, *, by: User) -> None:
     """Set a team's default region, default bucket and allowed regions.
 
-    Raises NotPermitted unless `by` is a lead, NotChanged for a region or bucket that cannot be used.
+    Raise NotPermitted unless `by` is a lead, NotChanged if a region or the bucket is invalid.
     """
     check_is_lead(by, team)
     unknown = [region for region in (places.default_region, *places.regions) if region not in REGIONS]
@@ -82,10 +82,10 @@ def set_places(team: Team, places: Places, *, by: User) -> None:
 
 @transaction.atomic
 def set_project(team: Team, project: str, acts_as: str, *, by: User) -> None:
-    """Set a team's default project, and the service account that Vertex AI is called as; "" for Trainboard's own.
+    """Set a team's default project, and the service account that calls Vertex AI; "" means Trainboard's own.
 
-    Jobs that were requested before keep theirs. Raises NotPermitted unless `by` is a site admin, NotChanged for what is
-    no project id and no service account.
+    Jobs requested before keep theirs. Raise NotPermitted unless `by` is a site admin, NotChanged if the project id or
+    service account is invalid.
     """
     check_is_admin(by)
     _check_name(AllowedResource.Kind.PROJECT, project)
@@ -99,8 +99,8 @@ def set_project(team: Team, project: str, acts_as: str, *, by: User) -> None:
 def allow(team: Team, kind: str, name: str, *, by: User) -> AllowedResource:
     """Allow a team one more project, bucket or service account.
 
-    Raises NotPermitted unless `by` is a lead, for projects and accounts a site admin; NotChanged for a name that cannot
-    be one or is allowed already.
+    Raise NotPermitted unless `by` is a lead, or for projects and accounts a site admin. Raise NotChanged if the name is
+    invalid or allowed already.
     """
     if kind not in AllowedResource.Kind.values:
         raise NotChanged(
@@ -121,7 +121,7 @@ def allow(team: Team, kind: str, name: str, *, by: User) -> AllowedResource:
 
 
 def disallow(row: AllowedResource, *, by: User) -> None:
-    """Take one project, bucket or service account away; raises NotPermitted as `allow` does."""
+    """Disallow a project, bucket or service account. Raise NotPermitted as `allow` does."""
     _check_may_allow(by, row.team, row.kind)
     row.delete()
 

@@ -1,4 +1,4 @@
-"""The prices that this site has recorded: the book with them in it, and the verbs that record new ones."""
+"""Prices recorded by this site: the price book that includes them, and functions that record new ones."""
 
 from jobs.prices.book import current_book, recent_book
 from jobs.prices.imports import plan_import, read_catalog, record_import

@@ -1,4 +1,4 @@
-"""The price book of this site: the catalogue's data files and the rows that people and imports have recorded."""
+"""The price book of this site: the catalogue's data files, and the rows recorded by people and imports."""
 
 import threading
 from datetime import datetime
@@ -15,15 +15,15 @@ _COLUMNS = ("id", "recorded_at", "resource", "region", "strategy", "usd_per_hour
 _Newest = tuple[Any, ...]
 _NONE: _Newest = ()
 _known: tuple[_Newest, dict[Key, PriceRow]] = (_NONE, {})
-"""The newest row read, and the newest row of every key; kept by each process."""
+"""The newest row read, and the newest row of every key; cached in each process."""
 _books: dict[_Newest, PriceBook] = {}
-"""The book of those rows; at most one, and none before it is first asked for."""
+"""The book of those rows; at most one, and none before the first call."""
 
 
 def current_book() -> PriceBook:
-    """Return the book as it is now; one query on an index, and more after somebody has recorded a price.
+    """Return the current book; one indexed query, and more after a price was recorded.
 
-    Rows are recorded one transaction after the other (`jobs.prices.record`), so that no lower number appears later.
+    Rows are recorded in one transaction after another (`jobs.prices.record`), so no lower number appears later.
     """
     global _known
     newest = Price.objects.order_by("-id").values_list(*_COLUMNS).first() or _NONE
@@ -33,7 +33,7 @@ def current_book() -> PriceBook:
         if newest not in _books:
             last, rows = _known
             if not last or not Price.objects.filter(**dict(zip(_COLUMNS, last, strict=True))).exists():
-                last, rows = (0,), {}  # the first time, or a database that was restored
+                last, rows = (0,), {}  # the first call, or a restored database
             prices = Price.objects.filter(id__gt=last[0]).order_by("id").iterator()
             later = {(each.resource, each.region, each.strategy, each.basis): row_of(each) for each in prices}
             _known = newest, rows | later
@@ -43,15 +43,15 @@ def current_book() -> PriceBook:
 
 
 def recent_book(now: datetime) -> PriceBook:
-    """Return the book as it was ten seconds ago at most: for previews, which are drawn again with every key.
+    """Return the book, cached for ten seconds, for previews that are drawn at every key press.
 
-    What is requested, approved or sent is assessed with `current_book`.
+    Requests, approvals and submissions are assessed with `current_book`.
     """
     return _recent.get(None, now)
 
 
 def row_of(price: Price) -> PriceRow:
-    """Return a recorded price as the price book holds it."""
+    """Return a recorded price as a row of the price book."""
     return PriceRow(
         region=price.region,
         resource=price.resource,
@@ -71,5 +71,5 @@ _recent.forget_when_saved(Price)
 
 
 def forget_recent() -> None:
-    """Have `recent_book` read anew, for prices were recorded by one query."""
+    """Discard the book cached for `recent_book`; call it after recording prices by a query."""
     _recent.forget_changed()

@@ -1,4 +1,4 @@
-"""Imports of the Cloud Billing Catalog: what would change, and writing it."""
+"""Import prices from the Cloud Billing Catalog: plan the changes, and write them."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -20,7 +20,7 @@ KEY = ("resource", "region", "strategy", "basis")
 
 
 def read_catalog(client: BillingClient, *, before_page: BeforePage = nothing) -> Reading:
-    """Read the SKUs of every service that training is billed by; raises VertexError."""
+    """Read the SKUs of every service that bills training. Raise VertexError."""
     reading = Reading()
     for service in SERVICES.values():
         for page in client.skus(service, before_page=before_page):
@@ -29,7 +29,7 @@ def read_catalog(client: BillingClient, *, before_page: BeforePage = nothing) ->
 
 
 def plan_import(reading: Reading, *, now: datetime, confirmed: Iterable[str] = ()) -> Comparison:
-    """Compare what was read with the book; `confirmed` are names of changes that count whatever the doubt."""
+    """Compare the prices that were read with the book; `confirmed` are the names of changes to make despite a doubt."""
     rows = rows_of(reading.prices(), as_of=now.date())
     book = current_book()
     imports = Price.objects.filter(origin=Price.Origin.IMPORT)

@@ -1,4 +1,4 @@
-"""What the daily import found and did not write by itself: changes that an admin accepts, or leaves."""
+"""Price changes that the daily import found but did not write; an admin accepts or ignores them."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -18,7 +18,7 @@ from jobs.prices.imports import record_import
 from jobs.prices.record import UPKEEP
 
 MAX_PROPOSALS = 200
-"""That are kept; an import finds the others again the next day."""
+"""Limit of stored proposals; the import of the next day finds the others again."""
 _TEXTS = ("region", "resource", "strategy", "basis", "source", "note")
 
 
@@ -38,14 +38,14 @@ def store_proposals(changes: Iterable[Change]) -> list[dict[str, Any]]:
 
 
 def proposals(row: Upkeep | None) -> list[Change]:
-    """Return what the last import left to an admin, sorted by name."""
+    """Return the proposals of the last import, sorted by name."""
     return [_proposal(each) for each in (row.result.get("proposals", []) if row else [])]
 
 
 def accept(names: Iterable[str], *, reason: str, by: User, now: datetime) -> int:
-    """Write the proposals with these names as prices; return how many there still were.
+    """Record the proposals with these names as prices; return how many still existed.
 
-    Raises NotPermitted unless `by` is a site admin, ValueError without a reason.
+    Raise NotPermitted unless `by` is a site admin, ValueError without a reason.
     """
     if not by.is_superuser:
         raise NotPermitted(_("Only an admin of this site records prices."))

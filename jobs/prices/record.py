@@ -1,4 +1,4 @@
-"""Recording prices: an admin's with a reason, and those of an import. Rows are only added."""
+"""Record prices: those of an admin with a reason, and those of an import. Rows are only added."""
 
 from collections.abc import Iterable
 from datetime import date, datetime
@@ -19,11 +19,11 @@ from jobs.prices.book import forget_recent
 MAX_USD_PER_HOUR = Decimal(1_000_000)
 PORTION = 500
 UPKEEP = "price import"
-"""Name of the row that holds when the next import is due; whoever records prices locks it, so that numbers rise."""
+"""Name of the row with the next import's due time; recording prices locks it, so that numbers rise."""
 
 
 def add(rows: Iterable[Price], *, now: datetime) -> int:
-    """Write rows, one transaction after the other; return how many."""
+    """Write rows in one transaction after another; return how many."""
     Upkeep.objects.get_or_create(name=UPKEEP, defaults={"due_at": now})
     with transaction.atomic():
         Upkeep.objects.select_for_update().get(name=UPKEEP)
@@ -44,9 +44,9 @@ def record_price(
     by: User,
     now: datetime,
 ) -> None:
-    """Let a price count from now on; `usd_per_hour` is None where the resource is no longer sold so.
+    """Record a price that applies from now on; `usd_per_hour` is None if the resource is no longer sold this way.
 
-    Raises NotPermitted unless `by` is a site admin, ValueError with words for people for what cannot be recorded.
+    Raise NotPermitted unless `by` is a site admin. Raise ValueError with a message for people if the price is invalid.
     """
     if not by.is_superuser:
         raise NotPermitted(_("Only an admin of this site records prices."))
@@ -71,7 +71,7 @@ def record_price(
 
 
 def _check(key: Key, usd: Decimal | None, texts: tuple[str, str, str], as_of: date, now: datetime) -> None:
-    """Raise ValueError for what cannot be a price; `texts` are its source, the source's address and the reason."""
+    """Raise ValueError if the price is invalid; `texts` are its source, the source's address and the reason."""
     resource, region, strategy, basis = key
     if region not in REGIONS or key not in price_keys.keys_in(region):
         raise ValueError(

@@ -1,6 +1,7 @@
-"""What a job asks for: typed mirrors of Vertex AI's resources, in the API's own names.
+"""Typed models of Vertex AI's resources, with the API's own names.
 
-`read` turns a REST body into a resource and findings, `rest_body` turns it back; `Submission` adds where it runs.
+`read` parses a REST body into a resource and findings, and `rest_body` renders it again. `Submission` adds project and
+region.
 """
 
 from jobs.spec.cloud_storage import bucket_of, is_bucket, is_storage_uri

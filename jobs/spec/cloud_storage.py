@@ -5,22 +5,22 @@ import re
 SCHEME = "gs://"
 MAX_BUCKET_CHARACTERS = 222
 BUCKET_PART = re.compile(r"[a-z0-9_-]{1,63}", re.ASCII)
-"""One of the parts between dots; a name without dots is one part."""
+"""One of the parts between dots; a name without dots has one part."""
 BUCKET_ENDS = re.compile(r"[a-z0-9].+[a-z0-9]", re.ASCII)
 
 
 def bucket_of(uri: str) -> str:
-    """Return the bucket that a `gs://` address names; "" where the address is none or names none."""
+    """Return the bucket of a `gs://` address; "" if it is not one or names no bucket."""
     return uri[len(SCHEME) :].partition("/")[0] if uri.startswith(SCHEME) else ""
 
 
 def is_bucket(name: str) -> bool:
-    """Return whether a bucket may have this name: 3 to 63 characters, up to 222 where dots part it."""
+    """Return whether a bucket name is valid: 3 to 63 characters, up to 222 with dots."""
     if not 3 <= len(name) <= MAX_BUCKET_CHARACTERS or not BUCKET_ENDS.fullmatch(name):
         return False
     return all(map(BUCKET_PART.fullmatch, name.split(".")))
 
 
 def is_storage_uri(uri: str) -> bool:
-    """Return whether an address names a bucket that can exist, with or without a path after it."""
+    """Return whether an address names a valid bucket, with or without a path after it."""
     return is_bucket(bucket_of(uri))

@@ -1,7 +1,7 @@
-"""Two jobs field by field: which fields one has and the other lacks, and which differ.
+"""Compare two jobs field by field: fields that were added, removed or changed.
 
-Fields are called by their path in the REST body, `jobSpec.workerPoolSpecs[0].replicaCount`. What has a name of its own
-is matched by that name and not by its place: environment variables, metrics, parameters, labels.
+A field is named by its path in the REST body, `jobSpec.workerPoolSpecs[0].replicaCount`. Environment variables,
+metrics, parameters and labels are matched by name, not by position.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,16 +15,16 @@ from jobs.spec.paths import join
 from jobs.spec.reading import rest_body
 
 OWN_LABELS = ("labels[trainboard_job]", "labels[trainboard_instance]")
-"""Labels that Trainboard adds to every job it submits: noise between any two jobs."""
+"""Labels that Trainboard adds to every job it submits; they differ between any two jobs."""
 NAMED_BY = ("name", "parameterId", "metricId")
-"""Fields that name the entries of a list, where every entry has one and no two are alike."""
+"""Fields that identify the entries of a list, if every entry has one and all are different."""
 MAX_KEY_LENGTH = 80
-"""Characters of a name that a path shows; labels have at most 63."""
+"""Characters of a key that a path shows; labels have at most 63."""
 Resource = Mapping[str, Any] | Message
 
 
 class Change(StrEnum):
-    """What became of a field between the first job and the second."""
+    """How a field differs between the first and the second job."""
 
     ADDED = "added"
     """Only the second has it."""
@@ -38,7 +38,7 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One field of two jobs. `before` and `after` are JSON; None stands for a field that is absent.
+    """One field of two jobs. `before` and `after` are JSON; None means that the field is absent.
 
     A list of plain values, such as arguments, is one field. An explicit zero or an empty object is a value.
     """
@@ -50,15 +50,15 @@ class Difference:
 
 
 def compare(before: Resource, after: Resource, *, without: Iterable[str] = OWN_LABELS) -> list[Difference]:
-    """Return where two jobs differ, in the order of the fields of the second; `without` as for `side_by_side`."""
+    """Return the fields that differ between two jobs, in the order of the second; `without` as for `side_by_side`."""
     return [row for row in side_by_side(before, after, without=without) if row.change is not Change.SAME]
 
 
 def side_by_side(before: Resource, after: Resource, *, without: Iterable[str] = OWN_LABELS) -> list[Difference]:
-    """Return every field of two jobs in the order of the second; fields that only the first has stand where they stood.
+    """Return every field of two jobs in the order of the second; fields of the first only keep their position.
 
-    Both are resources or their REST bodies in the API's own names. Fields at or below a path of `without` are left
-    out: `labels` leaves out every label. Null counts as absent, as in protobuf's JSON.
+    Both are resources or their REST bodies in the API's names. Fields at or below a path in `without` are left out:
+    `labels` leaves out every label. Null counts as absent, as in protobuf's JSON.
     """
     left_out = tuple(without)
     rows = _objects(_body(before), _body(after), "")
@@ -74,7 +74,7 @@ def _lies_at(field: str, path: str) -> bool:
 
 
 def _values(before: Any, after: Any, path: str) -> Iterator[Difference]:
-    """Yield the fields at and below `path`; None is an absent side."""
+    """Yield the fields at and below `path`; None means that a side is absent."""
     sides = [side for side in (before, after) if side is not None]
     if sides and all(isinstance(side, Mapping) for side in sides) and any(sides):
         yield from _objects(before or {}, after or {}, path)
@@ -92,7 +92,7 @@ def _objects(before: Mapping[str, Any], after: Mapping[str, Any], path: str) -> 
 
 
 def _lists(before: Sequence[Any], after: Sequence[Any], path: str) -> Iterator[Difference]:
-    """Match entries by their name where all have one, else by their place."""
+    """Match entries by name if all have one, else by position."""
     key = next((key for key in NAMED_BY if _name_all(key, before) and _name_all(key, after)), "")
     if not key:
         for index in range(max(len(before), len(after))):
@@ -119,7 +119,7 @@ def _change(before: Any, after: Any) -> Change:
 
 
 def alike(before: Any, after: Any) -> bool:
-    """Return whether two JSON values are the same: true is not 1, and 1 is 1.0."""
+    """Return whether two JSON values are equal: true is not 1, and 1 is 1.0."""
     if isinstance(before, bool) or isinstance(after, bool):
         return before is after
     if isinstance(before, Mapping) and isinstance(after, Mapping):
@@ -130,7 +130,7 @@ def alike(before: Any, after: Any) -> bool:
 
 
 def _merged(before: list[str], after: list[str]) -> list[str]:
-    """Return the names of both in the order of `after`; what only `before` has follows the name it followed there."""
+    """Return the names of both lists in the order of `after`; names only in `before` keep their predecessor."""
     rest = set(before) - set(after)
     following: dict[str, list[str]] = {}
     anchor = ""

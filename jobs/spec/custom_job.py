@@ -27,10 +27,10 @@ class GcsDestination(Message):
 
 
 class Scheduling(Message):
-    """How long a job may run and wait, and how its machines are provisioned.
+    """The time a job may run and wait, and how its machines are provisioned.
 
-    `timeout` absent means seven days. `max_wait_duration` absent means a day and zero without end; both for
-    FLEX_START only.
+    No `timeout` means seven days. `max_wait_duration` is for FLEX_START only: absent means one day, zero means no
+    limit.
     """
 
     timeout: Duration | None = None
@@ -41,7 +41,7 @@ class Scheduling(Message):
 
 
 class CustomJobSpec(Message):
-    """What runs where: worker pools, scheduling, identity, network, outputs."""
+    """The worker pools, scheduling, service account, network and outputs of a job."""
 
     persistent_resource_id: Text = ""
     worker_pool_specs: tuple[WorkerPoolSpec, ...] = ()

@@ -1,8 +1,8 @@
-"""The kinds of value that Vertex AI's messages hold: how each is read from JSON and written back.
+"""The kinds of value in Vertex AI's messages: how each is parsed from JSON and written back.
 
-Every kind has one parser. The models use it as their validator and `jobs.spec.reading` calls it to state in plain words
-what is wrong, so both can never disagree. Source: protobuf's JSON mapping (protobuf.dev, "ProtoJSON Format") and
-google-cloud-aiplatform 2.7.0, read 2026-11-21.
+Every kind has one parser. The models use it as their validator, and `jobs.spec.reading` uses it to describe errors, so
+both always agree. Source: protobuf's JSON mapping (protobuf.dev, "ProtoJSON Format") and google-cloud-aiplatform 2.7.0,
+read 2026-11-21.
 """
 
 import contextlib
@@ -26,9 +26,9 @@ MAX_SECONDS = 315_576_000_000
 
 
 class Message(BaseModel):
-    """A message of Vertex AI's API: fields in snake_case here, lowerCamelCase in JSON, unknown fields refused.
+    """A message of Vertex AI's API: fields in snake_case here, lowerCamelCase in JSON; unknown fields are refused.
 
-    A field that was not given stays absent when the message is written; one that was given as zero stays zero.
+    A field that was not given is absent when the message is written; one that was given as zero is written as zero.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(
@@ -42,7 +42,7 @@ class Message(BaseModel):
     )
 
     def has(self, name: str) -> bool:
-        """Return whether the field `name` (snake_case) was given, be it as zero or empty."""
+        """Return whether the field `name` (snake_case) was given, even as zero or empty."""
         return name in self.model_fields_set and getattr(self, name) is not None
 
     def but(self, **values: Any) -> Self:
@@ -69,7 +69,7 @@ OUTPUT = Output()
 
 
 def parse_text(value: object) -> str:
-    """Return text as it is; refuse what no request can carry: half characters and NUL."""
+    """Return text unchanged. Raise ValueError for lone surrogates and NUL, which no request can carry."""
     if not isinstance(value, str):
         raise ValueError(_("must be text, not %(value)s", value=described(value)))
     if "\0" in value:
@@ -80,14 +80,14 @@ def parse_text(value: object) -> str:
 
 
 def parse_flag(value: object) -> bool:
-    """Return true or false; words and numbers are not taken for them."""
+    """Return true or false; words and numbers are refused."""
     if not isinstance(value, bool):
         raise ValueError(_("must be true or false, not %(value)s", value=described(value)))
     return value
 
 
 def whole(bits: int) -> Callable[[Any], int]:
-    """Return a parser of whole numbers of `bits` bits, written as a number, a whole float or digits in text."""
+    """Return a parser of integers of `bits` bits, given as a number, an integral float or digits in text."""
 
     def parse_whole(value: object) -> int:
         if isinstance(value, float) and value.is_integer():
@@ -104,7 +104,7 @@ def whole(bits: int) -> Callable[[Any], int]:
 
 
 def parse_number(value: object) -> float | int:
-    """Return a finite number; digits in text count as the number."""
+    """Return a finite number; digits in text are accepted."""
     if isinstance(value, str):
         with contextlib.suppress(ValueError):
             value = float(value) if len(value) <= 40 and "_" not in value else value
@@ -116,7 +116,7 @@ def parse_number(value: object) -> float | int:
 
 
 def parse_duration(value: object) -> timedelta:
-    """Read protobuf's duration, e.g. "7200s", "0s" or "1.5s"; a timedelta is taken as it is."""
+    """Parse protobuf's duration, such as "7200s", "0s" or "1.5s"; a timedelta is returned unchanged."""
     if isinstance(value, timedelta):
         return value
     found = SECONDS.fullmatch(value) if isinstance(value, str) else None
@@ -132,7 +132,7 @@ def parse_duration(value: object) -> timedelta:
 
 
 def write_duration(value: timedelta) -> str:
-    """Write a timedelta as protobuf's JSON does: "7200s", "1.500s", "0.000001s"."""
+    """Return a timedelta as protobuf's JSON writes it: "7200s", "1.500s", "0.000001s"."""
     micros = value // timedelta(microseconds=1)
     seconds, fraction = divmod(abs(micros), 1_000_000)
     digits = f"{fraction:06d}" if fraction % 1000 else f"{fraction // 1000:03d}"
@@ -140,7 +140,7 @@ def write_duration(value: timedelta) -> str:
 
 
 def parse_moment(value: object) -> str:
-    """Check an RFC 3339 moment and keep its text, which may be finer than Python's clock."""
+    """Validate an RFC 3339 time and return its text, which may be more precise than Python's datetime."""
     if isinstance(value, str) and MOMENT.fullmatch(value):
         try:
             datetime.fromisoformat(value[:19]).replace(tzinfo=UTC)
@@ -152,7 +152,7 @@ def parse_moment(value: object) -> str:
 
 
 def named(numbers: Mapping[int, str]) -> Callable[[Any], str]:
-    """Return a parser of enum values: names stay as they are, known or not; numbers become names."""
+    """Return a parser of enum values: names are unchanged, known or not; numbers become names."""
 
     def parse_name(value: object) -> str:
         if isinstance(value, float) and value.is_integer():
@@ -168,7 +168,7 @@ def named(numbers: Mapping[int, str]) -> Callable[[Any], str]:
 
 
 def parse_object(value: object) -> dict[str, Any]:
-    """Return an object that Trainboard carries without looking into it."""
+    """Return an object that Trainboard passes on without parsing it."""
     if not isinstance(value, Mapping):
         raise ValueError(_("must be an object with fields, not %(kind)s", kind=kind_of(value)))
     return dict(value)
@@ -192,12 +192,12 @@ Number = Annotated[float | int, *NUMBER]
 Duration = Annotated[timedelta, *DURATION, PlainSerializer(write_duration, return_type=str, when_used="json")]
 Moment = Annotated[str, *MOMENT_KIND]
 Free = Annotated[Any, Kind("free", lambda value: value)]
-"""JSON that Trainboard carries without looking into it."""
+"""JSON that Trainboard passes on without parsing it."""
 FreeObject = Annotated[dict[str, Any], *_kind("free", parse_object)]
 
 
 def enum(*names: str, **numbered: int) -> tuple[Kind, BeforeValidator]:
-    """Return the annotations of an enum field: `names` count from 0, `numbered` give their own number."""
+    """Return the annotations of an enum field: `names` are numbered from 0, `numbered` give their own number."""
     numbers = dict(enumerate(names)) | {number: name for name, number in numbered.items()}
     parse = named(numbers)
     return Kind("enum", parse, numbers), BeforeValidator(parse)

@@ -1,4 +1,4 @@
-"""What checks return: findings. A finding never raises; the worst severity decides."""
+"""Findings, the results of checks. Checks return findings and raise nothing; the worst severity decides."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -10,23 +10,23 @@ from jobs.texts import translatable as _
 
 
 class Severity(StrEnum):
-    """What a finding means for the job."""
+    """The consequence of a finding for the job."""
 
     ERROR = "error"
     """The job cannot be sent like this."""
     APPROVAL = "approval"
     """An approver has to agree."""
     NOTE = "note"
-    """Worth knowing; the job can be sent."""
+    """For information; the job can be sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that a check found.
+    """One result of a check.
 
-    `field` is the path in the REST body in API names, e.g. `jobSpec.workerPoolSpecs[0].replicaCount`; empty means
-    the whole body. `source` names where the rule comes from and `read` the day that was read (ISO date). `line`
-    counts from 1 in the text that was imported. `job` is the id of another job that the message names.
+    `field` is the path in the REST body in API names, such as `jobSpec.workerPoolSpecs[0].replicaCount`; empty means
+    the whole body. `source` is the source of the rule and `read` the day it was read (ISO date). `line` counts from 1
+    in the imported text. `job` is the id of another job that the message names.
     """
 
     code: str
@@ -40,26 +40,26 @@ class Finding:
     job: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the finding as JSON-able values, every key always present."""
+        """Return the finding as JSON; every key is always present."""
         return {**asdict(self), "severity": str(self.severity)}
 
     def as_kept(self) -> dict[str, Any]:
-        """Return the finding as `as_dict` does, and `words`: its texts so that they can be translated when shown."""
+        """Return the finding as `as_dict` does, with `words`: its texts in a form that can be translated when shown."""
         return self.as_dict() | {"words": {"message": as_json(self.message), "remedy": as_json(self.remedy)}}
 
 
 def kept_message(kept: Mapping[str, Any]) -> str:
-    """Return the message of a finding of `as_kept`, or of one that was kept before its texts could be translated."""
+    """Return the message of a stored finding, with or without the `words` of `as_kept`."""
     return from_json(kept["words"]["message"]) if "words" in kept else str(kept.get("message", ""))
 
 
 def has_errors(findings: Iterable[Finding]) -> bool:
-    """Return whether any of the findings is an error."""
+    """Return whether a finding is an error."""
     return any(finding.severity is Severity.ERROR for finding in findings)
 
 
 def quoted(value: object, *, limit: int = 60) -> str:
-    """Return a value in quotes for a message: one line, at most `limit` characters, safe to print anywhere."""
+    """Return a value in quotes for a message: one line, at most `limit` characters, safe to print."""
     if isinstance(value, bool) or value is None:
         text = {True: "true", False: "false", None: "null"}[value]
     elif isinstance(value, int):
@@ -75,7 +75,7 @@ def quoted(value: object, *, limit: int = 60) -> str:
 
 
 def kind_of(value: object) -> str:
-    """Name the JSON kind of a value in plain words."""
+    """Return the JSON kind of a value in plain words."""
     if value is None:
         return _("nothing (null)")
     if isinstance(value, bool):
@@ -88,5 +88,5 @@ def kind_of(value: object) -> str:
 
 
 def described(value: object) -> str:
-    """Name the JSON kind of a value, with the value itself in quotes unless it is null, a list or an object."""
+    """Return the JSON kind of a value, followed by the quoted value unless it is null, a list or an object."""
     return joined(kind_of(value), quoted(value) if isinstance(value, str | int | float) else "")

@@ -1,4 +1,4 @@
-"""Container images in Artifact Registry: what an image's name holds, and what is known of the image. Pure.
+"""Container images in Artifact Registry: the parts of an image's name, and what is known of the image. Pure.
 
 Source: "Repository and image names" (docs.cloud.google.com/artifact-registry/docs/docker/names, read 2026-11-23).
 """
@@ -15,9 +15,9 @@ from jobs.spec.worker_pool import ContainerSpec
 from jobs.texts import translatable as _
 
 MAX_NAME_LENGTH = 500
-"""Longer names are not asked about. A path of an image may have 255 characters."""
+"""Longer names are not looked up. The path of an image may have 255 characters."""
 GOOGLE_PROJECTS = frozenset({"vertex-ai", "deeplearning-platform-release"})
-"""Of Google's own images, which everybody may pull; that everybody may ask the API about them is not documented."""
+"""Projects of Google's own images. Everybody may pull these, but API access to them is not documented."""
 DEFAULT_TAG = "latest"
 _PART = r"[a-z0-9]+(?:[._-]+[a-z0-9]+)*"
 _NAME = re.compile(
@@ -30,7 +30,7 @@ _NAME = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class RegistryImage:
-    """An image of Artifact Registry by the parts of its name; the digest decides where there is one."""
+    """The parts of an Artifact Registry image's name; if there is a digest, it identifies the image."""
 
     location: str
     project: str
@@ -41,23 +41,23 @@ class RegistryImage:
 
     @property
     def repository_path(self) -> str:
-        """The repository as people write it: europe-docker.pkg.dev/PROJECT/REPOSITORY."""
+        """The repository as people write it, such as europe-docker.pkg.dev/PROJECT/REPOSITORY."""
         return f"{self.location}-docker.pkg.dev/{self.project}/{self.repository}"
 
 
 class ImageStatus(StrEnum):
-    """What Artifact Registry answered about an image; the values are stored."""
+    """The answer of Artifact Registry about an image; the values are stored."""
 
     FOUND = "found"
     NO_IMAGE = "no_image"
     NO_REPOSITORY = "no_repository"
     UNKNOWN = "unknown"
-    """It could not be asked, or its answer does not mention the image."""
+    """The lookup failed, or its answer does not mention the image."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImageState:
-    """What is known of an image, and since when. `status` is None while nobody has answered yet."""
+    """What is known of an image, and when it was read. `status` is None while the answer is pending."""
 
     status: ImageStatus | None
     size_bytes: int | None = None
@@ -70,9 +70,9 @@ class ImageState:
 
 
 def registry_image(name: str) -> RegistryImage | None:
-    """Return the parts of an image's name; None for images elsewhere, Google's own, and what is no such name.
+    """Return the parts of an image's name; None for images elsewhere, Google's own images and invalid names.
 
-    Projects with a domain (example.com:project) are left out.
+    Projects with a domain (example.com:project) are not supported.
     """
     found = _NAME.fullmatch(name) if len(name) <= MAX_NAME_LENGTH else None
     if found is None or found["project"] in GOOGLE_PROJECTS:
@@ -82,7 +82,7 @@ def registry_image(name: str) -> RegistryImage | None:
 
 
 def images_of(submission: Submission) -> Iterator[tuple[int, str, str]]:
-    """Yield index of the worker pool, path of the field, and name of the image of each pool that names one."""
+    """Yield the worker pool's index, the field's path and the image's name for each pool that names an image."""
     for index, pool in submission.pools:
         task = pool.task
         if isinstance(task, ContainerSpec):
@@ -96,9 +96,9 @@ def images_of(submission: Submission) -> Iterator[tuple[int, str, str]]:
 
 
 def missing_images(submission: Submission, states: Mapping[str, ImageState]) -> list[Finding]:
-    """Return a note for each worker pool whose image Artifact Registry did not have; `states` are by name.
+    """Return a note for each worker pool whose image is missing in Artifact Registry; `states` are by name.
 
-    Never an error: somebody may push the image before the job starts.
+    This is never an error, because somebody may push the image before the job starts.
     """
     found = []
     for _index, path, name in images_of(submission) if states else ():

@@ -1,4 +1,4 @@
-"""Where fields belong that people invent or put elsewhere. Source: 539 published specs, read 2026-11-21."""
+"""The right place of fields that people often invent or misplace. Source: 539 published specs, read 2026-11-21."""
 
 from jobs.texts import translatable as _
 
@@ -30,5 +30,5 @@ MISPLACED = {
 
 
 def describe_misplaced(name: str) -> str:
-    """Return where a field belongs that people often invent; "" for any other name."""
+    """Return a sentence with the right place of a field that people often invent; "" for any other name."""
     return MISPLACED.get(name.replace("_", "").replace("-", "").lower(), "")

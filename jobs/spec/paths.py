@@ -1,6 +1,6 @@
-"""The path of a field in a REST body, the one way in which fields are named: `jobSpec.workerPoolSpecs[0].replicaCount`.
+"""Paths of fields in a REST body, such as `jobSpec.workerPoolSpecs[0].replicaCount`.
 
-An entry of a mapping is `labels[team]`; where any entry of a list is meant, it is `workerPoolSpecs[]`.
+An entry of a mapping is `labels[team]`. Any entry of a list is `workerPoolSpecs[]`.
 """
 
 import re
@@ -11,21 +11,21 @@ KINDS = re.compile(r"(?:custom_job|hyperparameter_tuning_job|training_pipeline)\
 
 
 def join(path: str, name: str) -> str:
-    """Append a field to a path."""
+    """Return the path of a field below another path."""
     return f"{path}.{name}" if path and name else path or name
 
 
 def steps(path: str) -> list[str | int]:
-    """Return the names and the indexes of lists that a path is made of, from the top."""
+    """Return the field names and list indexes of a path, from the top."""
     found = [(match[1], match[2]) for match in STEP.finditer(path)]
     return [name or (int(key) if key.isascii() and key.isdecimal() else key or "") for key, name in found]
 
 
 def upward(path: str) -> list[str]:
-    """Return a path and those of everything above it, the longest first."""
+    """Return a path and the paths of all its parents, the longest first."""
     return [path[: match.end()] for match in STEP.finditer(path)][::-1]
 
 
 def json_path(field: str) -> str:
-    """Turn `custom_job.job_spec.worker_pool_specs[0].machine_spec` into `jobSpec.workerPoolSpecs[0].machineSpec`."""
+    """Convert `custom_job.job_spec.worker_pool_specs[0].machine_spec` to `jobSpec.workerPoolSpecs[0].machineSpec`."""
     return LETTER.sub(lambda letter: letter[1].upper(), KINDS.sub("", field.strip(), count=1))

@@ -1,4 +1,4 @@
-"""PersistentResource: machines that stay up and take one job after another.
+"""PersistentResource: machines that stay up and run one job after another.
 
 Source: google-cloud-aiplatform 2.7.0, types/persistent_resource.py, read 2026-11-21.
 """
@@ -12,14 +12,14 @@ RESOURCE_STATES = enum(STATE_UNSPECIFIED=0, PROVISIONING=1, RUNNING=3, STOPPING=
 
 
 class AutoscalingSpec(Message):
-    """How few and how many replicas a pool may have."""
+    """The minimum and maximum number of replicas of a resource pool."""
 
     min_replica_count: Int64 | None = None
     max_replica_count: Int64 | None = None
 
 
 class ResourcePool(Message):
-    """Replicas of one machine that jobs borrow."""
+    """Replicas of one machine, used by jobs."""
 
     id: Text = ""
     machine_spec: MachineSpec = MachineSpec()
@@ -30,7 +30,7 @@ class ResourcePool(Message):
 
     @property
     def most_replicas(self) -> int:
-        """The most replicas that the pool can ever have."""
+        """The highest number of replicas that the pool can have."""
         scaling = self.autoscaling_spec
         if scaling is not None and scaling.max_replica_count is not None:
             return scaling.max_replica_count
@@ -38,20 +38,20 @@ class ResourcePool(Message):
 
 
 class ServiceAccountSpec(Message):
-    """Whether jobs may bring their own service account."""
+    """Whether jobs may use their own service account."""
 
     enable_custom_service_account: Flag = False
     service_account: Text = ""
 
 
 class RayMetricSpec(Message):
-    """Ray's metrics."""
+    """Settings of Ray's metrics."""
 
     disabled: Flag = False
 
 
 class RayLogsSpec(Message):
-    """Ray's logs."""
+    """Settings of Ray's logs."""
 
     disabled: Flag = False
 
@@ -67,7 +67,7 @@ class RaySpec(Message):
 
 
 class ResourceRuntimeSpec(Message):
-    """Who the resource runs as, and Ray."""
+    """The service account of the resource, and Ray."""
 
     service_account_spec: ServiceAccountSpec | None = None
     ray_spec: RaySpec | None = None

@@ -1,4 +1,4 @@
-"""TrainingPipeline: a custom or tuning task between a managed dataset and an uploaded model.
+"""TrainingPipeline: a custom or tuning task with an optional managed dataset and uploaded model.
 
 Source: google-cloud-aiplatform 2.7.0, types/training_pipeline.py and types/pipeline_state.py, read 2026-11-21.
 """
@@ -25,9 +25,9 @@ TUNING_TASK = DEFINITIONS + "hyperparameter_tuning_task_1.0.0.yaml"
 
 
 def is_tuning_task(definition: str, field_names: Iterable[str]) -> bool:
-    """Return whether the inputs of a pipeline's task are those of a tuning task.
+    """Return whether the inputs of a pipeline's task are for a tuning task.
 
-    Its `trainingTaskDefinition` shows which; where it names neither of the two tasks, the fields of the inputs do.
+    `trainingTaskDefinition` decides. If it names neither task, the fields of the inputs decide.
     """
     looks_tuning = not TUNING_FIELDS.isdisjoint(field_names) and "custom_task" not in definition
     return "hyperparameter_tuning_task" in definition or looks_tuning
@@ -37,7 +37,7 @@ TaskInputs = Annotated[CustomJobSpec | TuningTaskInputs | None, Kind("task", lam
 
 
 class FractionSplit(Message):
-    """Splits the data at random; fractions of 1."""
+    """Split the data at random; fractions of 1."""
 
     training_fraction: Number = 0.0
     validation_fraction: Number = 0.0
@@ -45,7 +45,7 @@ class FractionSplit(Message):
 
 
 class FilterSplit(Message):
-    """Splits the data by filters."""
+    """Split the data by filters."""
 
     training_filter: Text = ""
     validation_filter: Text = ""
@@ -53,13 +53,13 @@ class FilterSplit(Message):
 
 
 class PredefinedSplit(Message):
-    """Splits the data by a column that names the part."""
+    """Split the data by a column that names the part."""
 
     key: Text = ""
 
 
 class TimestampSplit(Message):
-    """Splits the data by time; fractions of 1."""
+    """Split the data by time; fractions of 1."""
 
     training_fraction: Number = 0.0
     validation_fraction: Number = 0.0
@@ -68,7 +68,7 @@ class TimestampSplit(Message):
 
 
 class StratifiedSplit(Message):
-    """Splits the data so that each part has the same mixture; fractions of 1."""
+    """Split the data so that each part has the same mixture; fractions of 1."""
 
     training_fraction: Number = 0.0
     validation_fraction: Number = 0.0
@@ -83,7 +83,7 @@ class BigQueryDestination(Message):
 
 
 class InputDataConfig(Message):
-    """A managed dataset, how it is split and where it is exported to."""
+    """A managed dataset, its split and its export destination."""
 
     fraction_split: FractionSplit | None = None
     filter_split: FilterSplit | None = None
@@ -100,7 +100,7 @@ class InputDataConfig(Message):
 
 
 class TrainingPipeline(Message):
-    """A pipeline; Trainboard runs those whose task is custom training or tuning."""
+    """A pipeline; Trainboard supports custom training and tuning tasks."""
 
     name: Annotated[Text, OUTPUT] = ""
     display_name: Text = ""

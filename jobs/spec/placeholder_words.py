@@ -1,4 +1,4 @@
-"""Words and addresses that stand for a value which is to come, wherever a text may hold capitals of its own.
+"""Words and addresses that are placeholders even in text that may contain capitals.
 
 Source: the samples of Google's training pages and 539 published specs, read 2026-11-22.
 """
@@ -16,16 +16,16 @@ FILLER = re.compile(
     rf"|[A-Z][A-Z0-9]*[_-](?:[A-Z0-9]+[_-])*(?:{'|'.join(NOUNS)})(?:[_-]?[0-9N])?"
     r"|ARG(?:UMENT)?S?[_-]?[0-9N]|BUCKET|PROJECT|COMMAND|ARGS|PLACEHOLDER|CHANGEME|TODO|FIXME|TBD)"
 )
-"""A whole word such as YOUR_KEY, DATASET_ID or CUSTOM_CONTAINER_ARGS; SPOT, INFO and NVIDIA_TESLA_T4 are none."""
+"""A whole word such as YOUR_KEY, DATASET_ID or CUSTOM_CONTAINER_ARGS; SPOT, INFO and NVIDIA_TESLA_T4 do not match."""
 ADDRESS = re.compile(
     r"gs://[a-z0-9._-]{0,63}[A-Z]"
     r"|\b(?:gcr\.io|pkg\.dev)/(?:[a-z0-9._-]{1,64}/){0,4}[A-Z][A-Z0-9_-]+(?=[/:@\s\"']|\Z)"
     r"|\b(?:projects|locations|buckets)/[A-Z][A-Z0-9_-]+(?=[/\s\"']|\Z)"
     r"|(?:^|[=/:,.@\s\"'])your[-_][a-z0-9]"
 )
-"""Addresses whose bucket, project or location is a word in capitals, and names such as your-bucket."""
+"""Addresses whose bucket, project or location is in capitals, and names such as your-bucket."""
 LEFT_OPEN = re.compile(
     r"\.{3}|\u2026|<[^<>\n]*>|x{3,}|todo|fixme|tbd|change[_-]?me|fill[_-]?me|(?:replace|enter|insert)[_ -].*|replaceme",
     re.IGNORECASE,
 )
-"""Whole values that stand for one that is to come."""
+"""Whole values that are placeholders."""

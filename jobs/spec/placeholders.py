@@ -1,9 +1,9 @@
-"""Placeholders: marks that a template, a page of documentation or an unread program leaves where a value belongs.
+"""Find placeholders, the marks in a template or example where a value has to be filled in.
 
-One recognition for the importer and for the rules. Recognised in every field: ${NAME}, $NAME, <NAME>, {{ name }},
-{NAME}, [NAME], [your-name], your-name; where a value never has capitals, a bare A_WORD; in texts that a program reads,
-words such as DATASET_ID and addresses such as gs://MODEL_BUCKET. Source of the marks: 539 published specs and the
-samples of Google's training pages, read 2026-11-22.
+The importer and the rules use the same detection. Detected in every field: ${NAME}, $NAME, <NAME>, {{ name }}, {NAME},
+[NAME], [your-name], your-name. Detected where a value never has capitals: a bare A_WORD. Detected in text that a
+program reads: words such as DATASET_ID and addresses such as gs://MODEL_BUCKET. Source of the marks: 539 published
+specs and the samples of Google's training pages, read 2026-11-22.
 """
 
 import re
@@ -27,9 +27,9 @@ WIDER = re.compile(
     r"|\[[a-z][a-z0-9 _-]*\]",
     re.IGNORECASE,
 )
-"""Marks of templates that mean something else in a program's own text."""
+"""Template marks that have another meaning in the text of a program."""
 SMALL_SIGNS = re.compile(r"[$<{\[(%\u2026]|@@|__|\.{3}|x{3}|your|todo|tbd|fixme|change|fill|replace|enter|insert")
-"""What every placeholder without capitals has; to look for it first is many times faster."""
+"""Found in every placeholder without capitals; checking for these first is many times faster."""
 BARE = re.compile(r"\$[A-Za-z_]\w*|(?<!\$)\{[A-Za-z_][\w.-]*\}")
 CAPITALS = re.compile(r"[A-Z][A-Z0-9]*(?:[_-][A-Z0-9]+)*")
 ENDS = re.compile(r"[/:.@\s]")
@@ -41,24 +41,24 @@ NEVER_CAPITALS = frozenset(
 )
 NAMES = NEVER_CAPITALS - {"labels"}
 PROGRAM = frozenset({"args", "command", "value"})
-"""Text that a program reads, where $NAME and {name} have meanings of their own."""
+"""Text that a program reads, in which $NAME and {name} have their own meaning."""
 PROSE = frozenset({"description", "version_description", "documentation", "error", "message"})
 
 
 class Placeholder(NamedTuple):
-    """A field whose text still holds a placeholder: its path in the REST body, and the whole text."""
+    """A field whose text contains a placeholder: its path in the REST body, and the whole text."""
 
     path: str
     text: str
 
 
 def placeholders(job: Message) -> Iterator[Placeholder]:
-    """Yield the text fields of a resource that still hold a placeholder, in the order in which they were given."""
+    """Yield the text fields of a resource that contain a placeholder, in the order in which they were given."""
     return _in_message(job)
 
 
 def holds_placeholder(slot: Slot, text: str) -> bool:
-    """Return whether the text given for a field, other than one that a program reads, still holds a placeholder."""
+    """Return whether the text of a field contains a placeholder; not for text that a program reads."""
     text = text[:MAX_LENGTH]
     if text.islower() and not SMALL_SIGNS.search(text):
         return False
@@ -81,18 +81,18 @@ def holds_placeholder(slot: Slot, text: str) -> bool:
 
 
 def has_mark(text: str) -> bool:
-    """Return whether a text holds a mark that no value of any field has, such as [NAME]."""
+    """Return whether a text contains a mark that no valid value has, such as [NAME]."""
     return bool(MARKED.search(text[:MAX_LENGTH]))
 
 
 @cache
 def is_program(model: type[Message]) -> bool:
-    """Return whether a message is about how a program is called: with `args` and `env`."""
+    """Return whether a message describes a program call, with `args` and `env`."""
     return {"args", "env"} <= slots(model).keys()
 
 
 def _lower_part(text: str) -> str:
-    """Return what of an image or gs:// address has no capitals of its own: no tag, no objects below the bucket."""
+    """Return the part of an image or gs:// address that never has capitals: no tag, no path below the bucket."""
     if text.startswith("gs://"):
         return text[5:].partition("/")[0]
     name, at, tag = text.rpartition(":")
@@ -101,7 +101,7 @@ def _lower_part(text: str) -> str:
 
 @cache
 def _searched(model: type[Message]) -> dict[str, Slot]:
-    """Return the fields of a message that may hold a placeholder, without those that a program reads."""
+    """Return the fields of a message that may contain a placeholder, except those that a program reads."""
     read_by_program = {"args", "command", "env"} if is_program(model) else set()
     return {
         name: slot

@@ -1,9 +1,9 @@
-"""Placeholders in the texts that a program reads: command, arguments and variables of a container.
+"""Find placeholders in the command, arguments and environment variables of a container.
 
-What the container itself resolves is none: variables of a shell's text (`bash -c`) that Vertex AI, the spec's env or
-the text itself sets, `$(command)` in such a text, and `$(NAME)` of a variable, which Vertex AI puts in. Source: Agent
-Platform docs, "Configure container settings for training" and "Training code requirements"; POSIX, "Shell Command
-Language", 2.6 Word Expansions, read 2026-11-22.
+Expressions that the container resolves are not placeholders. These are variables in the text of a shell (`bash -c`)
+that Vertex AI, the spec's env or the text itself sets; `$(command)` in such a text; and `$(NAME)` of a variable, which
+Vertex AI expands. Source: Agent Platform docs, "Configure container settings for training" and "Training code
+requirements"; POSIX, "Shell Command Language", 2.6 Word Expansions, read 2026-11-22.
 """
 
 import re
@@ -12,16 +12,16 @@ from collections.abc import Iterator, Sequence
 from jobs.spec.placeholder_words import ADDRESS, FILLER, LEFT_OPEN
 
 MAX_LENGTH = 100_000
-"""Characters of a text that are looked at; Vertex AI takes no more in all arguments together."""
+"""Characters of a text that are searched; Vertex AI accepts no more in all arguments together."""
 SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "zsh"})
 SIGNS = re.compile(r"[$<{\[%@\u2026]|__|[A-Z]{3}|\.{3}|x{3}|your[-_]|todo|tbd|fixme|change|fill|replace|enter |insert ")
-"""What every placeholder has; to look for it first is many times faster."""
+"""Found in every placeholder; checking for these first is many times faster."""
 MARK = re.compile(
     r"\{\{[^{}\n]*\}\}|\{%[^%\n]*%\}|%[A-Z][A-Z_]+%|@[A-Z_]{3,}@|\b__[A-Z][A-Z0-9_]*__\b|\[your[ _-][a-z0-9 _-]*\]"
 )
 ANGLED = re.compile(r"(?<![<P?\w])<([A-Za-z][\w .:/-]*[\w.]|[A-Za-z])>")
 SPECIAL_TOKENS = frozenset("s pad unk bos eos mask sep cls image audio video".split())
-"""What language models call their own tokens, such as <pad>."""
+"""Special tokens of language models, such as <pad>."""
 SQUARE = re.compile(r"\[[A-Z]{2,}[A-Z0-9]*(?:[_ -][A-Z0-9]+)*\]")
 SQUARE_WORDS = re.compile(r"\[[A-Z]{2,}[A-Z0-9]*(?:[_ -][A-Z0-9]+)+\]")
 BRACED = re.compile(r"\$\{[^{}\n]*\}")
@@ -49,7 +49,7 @@ INTRODUCED = re.compile(r"(?:export|read|unset|local|declare|readonly|-[nzv])\s+
 def program_placeholders(
     command: Sequence[str], args: Sequence[str], env: Sequence[tuple[str, str]]
 ) -> Iterator[tuple[str, str]]:
-    """Yield (path below the task, text) of the words and values that still hold a placeholder."""
+    """Yield (path below the task, text) of the words and values that contain a placeholder."""
     known = frozenset(name for name, _ in env)
     words = [*(("command", *each) for each in enumerate(command)), *(("args", *each) for each in enumerate(args))]
     signed = [(field, index, text) for field, index, text in words if SIGNS.search(text)]
@@ -63,7 +63,7 @@ def program_placeholders(
 
 
 def _scripts(command: Sequence[str], args: Sequence[str]) -> set[tuple[str, int]]:
-    """Return the places of the texts that a shell runs: after `bash -c`; scripts, where the image may have a shell."""
+    """Return the positions of texts that a shell runs: after `bash -c`, or scripts if the image may have a shell."""
     places = [*(("command", index) for index in range(len(command))), *(("args", index) for index in range(len(args)))]
     words = [*command, *args]
     shell = next((at for at, word in enumerate(words[:4]) if word.rpartition("/")[2] in SHELLS), None)
@@ -97,7 +97,7 @@ def _is_set(name: str, known: frozenset[str]) -> bool:
 
 
 def _is_open_script(text: str, known: frozenset[str]) -> bool:
-    """Return whether a shell's text uses a variable that nothing sets, or a word that stands for a value."""
+    """Return whether a shell text uses a variable that nothing sets, or contains a placeholder word."""
     assigned = {
         name for found in ASSIGNED.finditer(text) for group in found.groups() if group for name in group.split()
     }
@@ -114,7 +114,7 @@ def _is_open_script(text: str, known: frozenset[str]) -> bool:
 
 
 def _expanded(text: str) -> Iterator[str]:
-    """Yield the names of variables that a shell would expand; ${NAME} also where single quotes would keep it."""
+    """Yield the names of variables that a shell would expand, including ${NAME} in single quotes."""
     single = double = False
     for found in EXPANSION.finditer(text):
         if found[0] == "'" and not double:

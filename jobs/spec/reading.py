@@ -1,4 +1,4 @@
-"""JSON to typed resource and back. Reading finds everything at once and never raises; writing loses nothing."""
+"""Parse JSON into typed resources and render it again. Parsing collects all findings and never raises."""
 
 import re
 from collections.abc import Mapping
@@ -32,16 +32,16 @@ INDEX = re.compile(r"\[\d+\]")
 
 
 def rest_body(resource: Message) -> dict[str, Any]:
-    """Return the REST body: fields that were given, in API names; explicit zeros stay and absent fields stay absent."""
+    """Return the REST body: fields that were given, in API names, including explicit zeros."""
     return resource.model_dump(mode="json", exclude_unset=True, exclude_none=True)
 
 
 def read(kind: str, body: object) -> tuple[Any, list[Finding]]:
-    """Read the REST body of a resource; `kind` is a key of KINDS. Never raises, whatever JSON the body is.
+    """Parse the REST body of a resource; `kind` is a key of KINDS. Never raise, whatever JSON the body is.
 
-    Names may be lowerCamelCase or snake_case. Returns what could be read, or None when nothing could; it is
-    everything that was given only if no finding refuses. At most MAX_FINDINGS findings, the last of which then states
-    how many were left out.
+    Names may be lowerCamelCase or snake_case. Return the part that could be parsed, or None if nothing could. The part
+    is complete only if no finding is an error. If there are more than MAX_FINDINGS findings, a last one counts the
+    rest.
     """
     notes = Notes()
     model = KINDS.get(kind)
@@ -55,13 +55,13 @@ def read(kind: str, body: object) -> tuple[Any, list[Finding]]:
 
 
 def read_message(model: type[Message], body: object, notes: "Notes") -> Message | None:
-    """Read one message of type `model` from sound JSON, adding to `notes`; None when it is no object at all."""
+    """Parse one message of type `model` from valid JSON, adding to `notes`; None if it is not an object."""
     values = _message(model, body, "", notes.within(model))
     return None if values is None else model.model_validate(values)
 
 
 def unsound(body: object) -> str:
-    """Return why a value is no JSON that Trainboard reads (too deep, too large, numbers beyond JSON), or nothing."""
+    """Return why a value is not JSON that Trainboard accepts (too deep, too large, numbers beyond JSON), or ""."""
     waiting: list[tuple[object, int]] = [(body, 0)]
     seen = 0
     while waiting:
@@ -84,19 +84,19 @@ def unsound(body: object) -> str:
 
 @dataclass
 class Notes:
-    """Collects findings while a body is read."""
+    """Collects findings while a body is parsed."""
 
     findings: list[Finding] = field(default_factory=list)
     left_out: int = 0
     root: type[Message] = CustomJob
 
     def within(self, root: type[Message]) -> "Notes":
-        """Name misplaced fields relative to `root` from here on."""
+        """Make hints about misplaced fields relative to `root` from here on."""
         self.root = root
         return self
 
     def add(self, code: str, path: str, message: str, remedy: str = "") -> None:
-        """Add a refusing finding, or only count it when there are many."""
+        """Add an error, or only count it once there are MAX_FINDINGS."""
         if self.is_full:
             self.left_out += 1
         else:
@@ -140,7 +140,7 @@ def _message(model: type[Message], data: object, path: str, notes: Notes) -> dic
 
 
 def _value(slot: Slot, value: object, path: str, notes: Notes, around: Mapping[str, Any]) -> Any:
-    """Read the value of a field; None when it could not be read, which a note then explains."""
+    """Parse the value of a field; None if it is invalid, with a finding in `notes`."""
     if slot.mapping:
         return _mapping(slot, value, path, notes)
     if not slot.many:
@@ -194,7 +194,7 @@ def _mapping(slot: Slot, value: object, path: str, notes: Notes) -> dict[str, An
 
 
 def _task(value: object, path: str, notes: Notes, around: Mapping[str, Any]) -> Any:
-    """Read a pipeline's inputs as what its definition names, or as what they look like."""
+    """Parse the inputs of a pipeline's task by its definition, or by their fields."""
     definition = around.get("trainingTaskDefinition", around.get("training_task_definition"))
     named = definition if isinstance(definition, str) else ""
     if is_tuning_task(named, value if isinstance(value, Mapping) else ()):
@@ -214,7 +214,7 @@ def _task(value: object, path: str, notes: Notes, around: Mapping[str, Any]) -> 
 
 
 def _unknown(model: type[Message], key: object, path: str, notes: Notes) -> None:
-    if notes.is_full:  # what it may have meant takes a while to find, and nobody would read it
+    if notes.is_full:  # finding a suggestion takes a while, and it would not be shown
         notes.left_out += 1
         return
     name = key if isinstance(key, str) else quoted(key)[1:-1]
@@ -235,7 +235,7 @@ def _unknown(model: type[Message], key: object, path: str, notes: Notes) -> None
 
 
 def _wrong_type(path: str, problem: str) -> str:
-    """Return the sentence that a field has a problem, such as "must be a number"."""
+    """Return a sentence about a field's problem, such as "must be a number"."""
     field = path.rpartition(".")[2]
     if not field:
         return _("The request %(problem)s.", problem=problem)

@@ -1,4 +1,4 @@
-"""Which names are those of secrets, and which values such a name may have that are none."""
+"""Recognise names of secrets, and values under such names that are not secrets."""
 
 import re
 from functools import lru_cache
@@ -7,28 +7,28 @@ WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 ALWAYS = frozenset("PASSWORD PASSWD PASSPHRASE PASSCODE SECRET SECRETS CREDENTIAL CREDENTIALS APIKEY PWD".split())
 """A name with one of these words is a secret's."""
 JOINED = re.compile(r"(?:password|passwd|secret|apikey|accesskey|(?<!auth)token|authtoken)\Z", re.IGNORECASE)
-"""Names whose words are not separated, such as `dbpassword`; `tokenizer` ends otherwise."""
+"""Names whose words are not separated, such as `dbpassword`; `tokenizer` does not match."""
 SECRET_KEYS = frozenset(
     "API ACCESS SECRET PRIVATE AUTH ENCRYPTION SIGNING SHARED ACCOUNT LICENSE MASTER SERVICE SSH DEPLOY STORAGE".split()
 )
-"""Before KEY: a secret whatever it looks like."""
+"""A name that ends with one of these words and KEY is always a secret's."""
 OTHER_KEYS = frozenset(
     "SORT PRIMARY FOREIGN PARTITION FEATURE LABEL IMAGE TEXT METRIC INDEX CACHE GROUP JOIN PUBLIC COLUMN DATA TARGET "
     "INPUT OUTPUT LOOKUP DICT KMS CONFIG STATE SPLIT MAP OBJECT DOC".split()
 )
-"""Before KEY: the name of a field, not a secret."""
+"""A name that ends with one of these words and KEY is not a secret's."""
 OTHER_TOKENS = frozenset(
     "PAD EOS BOS UNK MASK SEP CLS SPECIAL STOP START END PER NEXT MAX MIN NUM NEW PAGE IMAGE TEXT PROMPT IGNORE BLANK "
     "TRIGGER INSTANCE PLACEHOLDER".split()
 )
-"""Before TOKEN: a piece of text that a model reads."""
+"""A name that ends with one of these words and TOKEN is about a token of text, not a secret."""
 ENDS = frozenset(
     "FILE PATH DIR FOLDER NAME COLUMN COLUMNS FIELD COUNT LENGTH LEN SIZE LIMIT TYPE VERSION ENABLED EXPIRY TTL "
     "REGION PROJECT MANAGER RESOURCE REF INDEX IDS BUDGET RATE DIM TYPES POLICY".split()
 )
-"""A name that ends so is about a secret, or about something else, and is none."""
+"""A name with one of these last words is not a secret's."""
 NUMBERS_COUNT = frozenset("PASSWORD PASSWD PASSPHRASE PASSCODE PWD SECRET".split())
-"""Under these names a number is a secret, too."""
+"""Under these names a number is a secret too."""
 MIN_NUMBER_LENGTH = 4
 NOTHING = frozenset("true false yes no on off none null nil undefined 0 1 default auto".split())
 NUMBER = re.compile(r"[-+]?[0-9][0-9_.,]*(?:e[-+]?[0-9]+)?[a-z%]{0,2}", re.IGNORECASE)
@@ -36,13 +36,13 @@ REFERENCE = re.compile(
     r"\$\([^()]*\)|\$\{[^{}]*\}|\$[A-Za-z_]\w*|<[^<>]*>|\{\{[^{}]*\}\}|projects/[^/]+/secrets/[^\s]+|sm://\S+|\*+|•+|x{3,}",
     re.IGNORECASE,
 )
-"""What stands for a value that is kept elsewhere: a variable, a placeholder, a name in Secret Manager."""
+"""References to a value kept elsewhere: a variable, a placeholder, a name in Secret Manager."""
 ADDRESS = re.compile(r"(?:gs|s3|https?|file|hdfs|gcs)://[^\s@]*", re.IGNORECASE)
 PATH = re.compile(
     r"(?:~|\.{1,2})?/[\w.@%+=-]+(?:/[\w.@%+=-]+)*/?|[\w.-]+(?:/[\w.-]+)*\.(?:json|pem|key|txt|ya?ml|env|crt|csv)"
 )
 IDENTIFIER = re.compile(r"[a-z]+(?:[_.-][a-z]+)*|[A-Z]+(?:_[A-Z]+)*|[A-Za-z]{1,12}")
-"""A plain word, such as the name of a column."""
+"""A plain word, such as a column name."""
 
 
 def words_of(name: str) -> list[str]:
@@ -67,7 +67,10 @@ def is_secret_name(name: str) -> bool:
 
 
 def is_secret_value(name: str, value: str) -> bool:
-    """Return whether `value` can be the secret that a name promises: no switch, number, path, address or reference."""
+    """Return whether `value` may be the secret that the name suggests.
+
+    Switches, numbers, paths, addresses and references are not secrets.
+    """
     value = value.strip().strip("\"'")
     if value.lower() in NOTHING or len(value) < 3 or REFERENCE.fullmatch(value) or ADDRESS.fullmatch(value):
         return False
@@ -78,8 +81,8 @@ def is_secret_value(name: str, value: str) -> bool:
         return False
     if ALWAYS & set(words) or (len(words) > 1 and words[-2] in SECRET_KEYS) or words[-1] != "KEY":
         return True
-    return IDENTIFIER.fullmatch(value) is None  # a KEY without more may be the name of a field
+    return IDENTIFIER.fullmatch(value) is None  # a name that is only KEY may be the name of a field
 
 
 AWS_SECRET_LENGTH = 40
-"""Characters of an AWS secret access key, which may begin with a slash."""
+"""Length of an AWS secret access key, which may begin with a slash."""

@@ -1,4 +1,4 @@
-"""Secrets inside a text: tokens by their form, and values behind a name, as in a shell line or in JSON."""
+"""Find secrets in text: tokens of a known form, and values after a secret's name, as in a shell line or JSON."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from jobs.spec.secret_names import is_secret_name, is_secret_value
 
 Span = tuple[int, int]
 MASK = "<hidden-secret>"
-"""Stands where a secret was. It has the form of a placeholder: who copies a job has to fill it in."""
+"""Replaces a secret. It has the form of a placeholder, so whoever copies a job has to fill it in."""
 
 TOKENS = re.compile(
     r"""
@@ -29,12 +29,12 @@ TOKENS = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 LOGIN = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s/:@\"']*:([^\s/@\"']{1,200})@", re.IGNORECASE)
-"""An address with user and password; only the password is secret."""
+"""An address with user and password; only the password is a secret."""
 BEARER = re.compile(r"\b(?:bearer|basic|token)\s+([A-Za-z0-9+/_.=-]{16,})", re.IGNORECASE)
 ASSIGNED = re.compile(
     r"""(?<![\w.-])-{0,5}([A-Za-z_][\w.-]{0,100}+)["']?\s{0,3}(?:=|:(?!//))\s{0,3}\\?(?=[^\s,;&|)}\]])"""
 )
-"""A name and what parts it from its value: `NAME=`, `--name=`, `"name": `."""
+"""A name and its separator from the value: `NAME=`, `--name=`, `"name": `."""
 FLAG = re.compile(r"""(?<![\w.-])--?([A-Za-z][\w.-]{1,100}+)\s{1,9}(?=[^\s-])""")
 VALUE = re.compile(
     r"""(?P<q>["'])([^"']{1,4000})(?P=q)|["']?(\$\{[^{}]{0,200}\}|\$\([^()]{0,200}\)|[^\s"'\\,;&|)}\]]{1,4000})"""
@@ -44,12 +44,13 @@ LONE_FLAG = re.compile(r"--?([A-Za-z][\w.-]{0,100})")
 RANDOM = re.compile(r"(?<![\w/+.:@-])[A-Za-z0-9+/_-]{32,}={0,2}(?![\w/.@])")
 RUN = re.compile(r"[A-Za-z0-9+]{24,}")
 MIN_CHANGES = 0.48
-"""Share of neighbours of different classes (capital, small, digit): 0.62 in random text, less in joined words."""
+"""Lowest share of neighbouring characters of different classes (capital, small, digit) in random text. Random text has
+about 0.62, joined words have less."""
 MIN_DIGITS = 3
 SHORT = 500
-"""Characters of a text whose spans are remembered."""
+"""Spans of texts up to this length are cached."""
 MAX_TEXT_LENGTH = 200_000
-"""Characters that are looked through, more than Vertex AI takes in arguments; what follows counts as a secret."""
+"""Characters that are searched, more than Vertex AI accepts in arguments; the rest counts as a secret."""
 
 
 def flag_of(word: str) -> str:
@@ -59,7 +60,7 @@ def flag_of(word: str) -> str:
 
 
 def token_spans(text: str) -> list[Span]:
-    """Return where tokens of a known form stand, and passwords in addresses."""
+    """Return the positions of tokens of a known form, and of passwords in addresses."""
     rest = [(MAX_TEXT_LENGTH, len(text))] if len(text) > MAX_TEXT_LENGTH else []
     text = text[:MAX_TEXT_LENGTH]
     found = [*rest, *(match.span() for match in TOKENS.finditer(text))]
@@ -69,11 +70,11 @@ def token_spans(text: str) -> list[Span]:
 
 
 def spans(text: str) -> list[Span]:
-    """Return where secrets stand in a text: tokens, values behind a secret's name, and random characters."""
+    """Return the positions of secrets in a text: tokens, values after a secret's name, and random characters."""
     return list(_spans_of_short(text)) if len(text) <= SHORT else _spans(text)
 
 
-@lru_cache(maxsize=8192)  # pages show the same jobs again and again
+@lru_cache(maxsize=8192)  # pages show the same jobs repeatedly
 def _spans_of_short(text: str) -> tuple[Span, ...]:
     return tuple(_spans(text))
 
@@ -118,7 +119,7 @@ def _is_random(run: str) -> bool:
 
 
 def _joined(found: Sequence[Span]) -> list[Span]:
-    """Return the spans in order, those that overlap as one."""
+    """Return the spans in order, with overlapping ones merged."""
     joined: list[Span] = []
     for start, end in sorted(found):
         if joined and start < joined[-1][1]:

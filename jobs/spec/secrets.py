@@ -1,9 +1,9 @@
-"""Values in a job that look like secrets: found by their name or their form, and hidden.
+"""Find and mask values in a job that look like secrets, by their name or form.
 
-Looked through are environment variables, arguments and commands, and every other text of a body for the forms that
-tokens have. What a name such as `--max-tokens` or a value such as a path or a number gives away is no secret. Names and
-forms are those of Secret Manager's and GitHub's secret scanning guides (docs.github.com, supported secret scanning
-patterns, read 2026-11-21).
+Environment variables, arguments and commands are searched by name and form, all other text of a body by the form of
+tokens. Names such as `--max-tokens` and values such as a path or number are not secrets. Names and forms come from the
+guides of Secret Manager and of GitHub's secret scanning (docs.github.com, supported secret scanning patterns, read
+2026-11-21).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,12 +17,12 @@ from jobs.spec.secret_texts import MASK, Span, flag_of, masked, spans, token_spa
 ENV_LISTS = frozenset({"env"})
 WORD_LISTS = frozenset({"args", "command"})
 MIN_TEXT_LENGTH = 4
-"""A shorter secret is hidden in its own field only: elsewhere it would be part of other words."""
+"""A shorter secret is masked in its own field only, because it may be part of words elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A text of a body that holds a secret, its path in the REST body, and where in the text the secret stands."""
+    """A text of a body that contains secrets: its path in the REST body, and the positions of the secrets."""
 
     path: str
     text: str
@@ -35,7 +35,7 @@ class Secret:
 
 
 def find_secrets(body: Any, path: str = "") -> Iterator[Secret]:
-    """Yield the secrets of a REST body, or of a part of it that lies at `path`."""
+    """Yield the secrets of a REST body, or of the part of it at `path`."""
     if isinstance(body, str):
         yield from _found(path, body, token_spans(body))
     elif isinstance(body, Mapping):
@@ -53,7 +53,7 @@ def find_secrets(body: Any, path: str = "") -> Iterator[Secret]:
 
 
 def env_secrets(env: Sequence[Any], path: str) -> Iterator[Secret]:
-    """Yield the secrets among environment variables, each an object with name and value."""
+    """Yield the secrets in environment variables, which are objects with name and value."""
     for index, variable in enumerate(env):
         if not isinstance(variable, Mapping):
             continue
@@ -64,7 +64,7 @@ def env_secrets(env: Sequence[Any], path: str) -> Iterator[Secret]:
 
 
 def word_secrets(words: Sequence[Any], path: str) -> Iterator[Secret]:
-    """Yield the secrets among arguments or the words of a command: `--token=x`, `--token x`, `export TOKEN=x`."""
+    """Yield the secrets in arguments or the words of a command: `--token=x`, `--token x`, `export TOKEN=x`."""
     flag = ""
     for index, word in enumerate(words):
         if not isinstance(word, str):
@@ -80,12 +80,12 @@ def _found(path: str, text: str, found: Sequence[Span]) -> Iterator[Secret]:
 
 
 def mask_secrets(body: Any) -> Any:
-    """Return a copy of a REST body with MASK in place of every secret."""
+    """Return a copy of a REST body with every secret replaced by MASK."""
     return Masker(body).body
 
 
 def holds_mask(body: Any) -> bool:
-    """Return whether a body still holds a masked value, which nobody may submit."""
+    """Return whether a body contains a masked value, which cannot be submitted."""
     if isinstance(body, str):
         return MASK in body
     if isinstance(body, Mapping):
@@ -94,7 +94,7 @@ def holds_mask(body: Any) -> bool:
 
 
 class Masker:
-    """Hides the secrets of one body: in the body itself, and in any text about it, such as an error that quotes it."""
+    """Masks the secrets of one body, in the body itself and in text about it, such as an error that quotes it."""
 
     def __init__(self, body: Any) -> None:
         secrets = list(find_secrets(body))
@@ -103,7 +103,7 @@ class Masker:
         self.body = self._masked(body, "") if secrets else body
 
     def hide(self, value: Any) -> Any:
-        """Return text, or JSON with text in it, without the body's secrets and without whatever else is a token."""
+        """Return text, or JSON with text in it, without the body's secrets and without other tokens."""
         if isinstance(value, str):
             return self._text(value)
         if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""The shape of each message as data: which fields it has, of which kind, and which names lie near a wrong one."""
+"""The fields of each message and their kinds as data, and suggestions for misspelt names."""
 
 import difflib
 import types
@@ -17,7 +17,7 @@ MESSAGE = Kind("message", lambda value: value)
 
 @dataclass(frozen=True)
 class Slot:
-    """One field of a message: its JSON name, its kind, its message type, and whether it is a list or a map of them."""
+    """One field of a message: its JSON name, its kind, its message type, and whether it is a list or a map."""
 
     name: str
     alias: str
@@ -30,7 +30,7 @@ class Slot:
 
 @cache
 def slots(model: type[Message]) -> dict[str, Slot]:
-    """Return the fields of a message by both of their names, JSON's and Python's."""
+    """Return the fields of a message by their JSON names and their Python names."""
     hints = typing.get_type_hints(model, include_extras=True)
     found: dict[str, Slot] = {}
     for name, info in model.model_fields.items():
@@ -41,12 +41,12 @@ def slots(model: type[Message]) -> dict[str, Slot]:
 
 @cache
 def fields(model: type[Message]) -> tuple[Slot, ...]:
-    """Return the fields of a message once each, in their order."""
+    """Return the fields of a message once each, in order."""
     return tuple(dict.fromkeys(slots(model).values()))
 
 
 def message_names(roots: Iterable[type[Message]]) -> frozenset[str]:
-    """Return the names of these messages and of all that they hold."""
+    """Return the names of these messages and of all messages within them."""
     found: set[str] = set()
     waiting = list(roots)
     while waiting:
@@ -58,7 +58,7 @@ def message_names(roots: Iterable[type[Message]]) -> frozenset[str]:
 
 
 def nearest(word: str, choices: Iterable[str]) -> str:
-    """Return the choice that a misspelt word most likely means, or an empty string."""
+    """Return the choice that a misspelt word most likely means, or ""."""
     if len(word) > MAX_NAME_LENGTH:
         return ""
     plain = {_plain(choice): choice for choice in choices}
@@ -80,7 +80,7 @@ NOISE = frozenset({"NVIDIA", "TESLA", "GPU", "GOAL", "TYPE", "UNIT"})
 
 
 def find_parents(name: str, root: type[Message]) -> tuple[str, ...]:
-    """Return the paths below `root` at which a field of this name exists, lists written as [], shortest first."""
+    """Return the paths below `root` of fields with this name, with lists as [], the shortest first."""
     return _parents_of(root).get(_plain(name), ()) if len(name) <= MAX_NAME_LENGTH else ()
 
 
@@ -109,7 +109,7 @@ def _plain_words(name: str) -> list[str]:
 
 
 def _slot(name: str, alias: str, hint: Any) -> Slot:
-    """Read one annotation: Annotated wraps at any level, `| None` means absent."""
+    """Parse one annotation: Annotated may wrap any level, and `| None` means optional."""
     marks: list[Any] = []
     many = mapping = False
     while True:

@@ -1,4 +1,4 @@
-"""StudySpec: what a tuning job searches for and where.
+"""StudySpec: what a tuning job searches for, and in which ranges.
 
 Source: google-cloud-aiplatform 2.7.0, types/study.py, read 2026-11-21.
 """
@@ -23,7 +23,7 @@ class SafetyMetricConfig(Message):
 
 
 class MetricSpec(Message):
-    """A metric that the training code reports, and whether more or less is better."""
+    """A metric that the training code reports, and whether to maximise or minimise it."""
 
     metric_id: Text = ""
     goal: Annotated[str, *GOALS] = "GOAL_TYPE_UNSPECIFIED"
@@ -39,7 +39,7 @@ class DoubleValueSpec(Message):
 
 
 class IntegerValueSpec(Message):
-    """A whole parameter, both ends included."""
+    """An integer parameter, both ends included."""
 
     min_value: Int64 = 0
     max_value: Int64 = 0
@@ -47,39 +47,39 @@ class IntegerValueSpec(Message):
 
 
 class CategoricalValueSpec(Message):
-    """A parameter that takes one of some words."""
+    """A parameter with one of several words as value."""
 
     values: tuple[Text, ...] = ()
     default_value: Text | None = None
 
 
 class DiscreteValueSpec(Message):
-    """A parameter that takes one of some numbers, ascending."""
+    """A parameter with one of several numbers as value, ascending."""
 
     values: tuple[Number, ...] = ()
     default_value: Number | None = None
 
 
 class DiscreteValueCondition(Message):
-    """The parent's numbers under which a child parameter counts."""
+    """The parent's numbers for which a child parameter applies."""
 
     values: tuple[Number, ...] = ()
 
 
 class IntValueCondition(Message):
-    """The parent's whole numbers under which a child parameter counts."""
+    """The parent's integers for which a child parameter applies."""
 
     values: tuple[Int64, ...] = ()
 
 
 class CategoricalValueCondition(Message):
-    """The parent's words under which a child parameter counts."""
+    """The parent's words for which a child parameter applies."""
 
     values: tuple[Text, ...] = ()
 
 
 class ConditionalParameterSpec(Message):
-    """A parameter that counts only for some values of its parent."""
+    """A parameter that applies only to some values of its parent."""
 
     parent_discrete_values: DiscreteValueCondition | None = None
     parent_int_values: IntValueCondition | None = None
@@ -109,7 +109,7 @@ class DecayCurveAutomatedStoppingSpec(Message):
 
 
 class MedianAutomatedStoppingSpec(Message):
-    """Stops trials that do worse than the median of the finished ones."""
+    """Stops trials that are worse than the median of the finished ones."""
 
     use_elapsed_duration: Flag = False
 
@@ -126,7 +126,7 @@ class ConvexAutomatedStoppingSpec(Message):
 
 
 class StudyTimeConstraint(Message):
-    """A limit of time: a length or a moment, one of both."""
+    """A time limit: either a duration or an end time."""
 
     max_duration: Duration | None = None
     end_time: Moment | None = None
@@ -159,21 +159,21 @@ class StudySpec(Message):
 
 
 class TrialParameter(Message):
-    """The value that a trial was given; a number, or a word for categories."""
+    """The value of a parameter in a trial; a number, or a word for categories."""
 
     parameter_id: Text = ""
     value: Free = None
 
 
 class Metric(Message):
-    """A reported figure."""
+    """A reported value of a metric."""
 
     metric_id: Text = ""
     value: Number = 0.0
 
 
 class Measurement(Message):
-    """The figures reported at one step."""
+    """The metrics reported at one step."""
 
     elapsed_duration: Duration | None = None
     step_count: Int64 = 0
@@ -181,7 +181,7 @@ class Measurement(Message):
 
 
 class Trial(Message):
-    """One try of a tuning job, as Vertex AI reports it."""
+    """One trial of a tuning job, as Vertex AI reports it."""
 
     name: Annotated[Text, OUTPUT] = ""
     id: Annotated[Text, OUTPUT] = ""

@@ -1,4 +1,4 @@
-"""A submission: a job with the project and region where it is to run."""
+"""A submission: a job with its project and region."""
 
 import json
 import re
@@ -18,7 +18,7 @@ COLLECTIONS = {
     "hyperparameter_tuning_job": "hyperparameterTuningJobs",
     "training_pipeline": "trainingPipelines",
 }
-"""From a kind to the collection of the REST API that holds its jobs."""
+"""The REST collection of each kind of job."""
 MAX_SUMMARY_LENGTH = 200
 RESERVATION = re.compile(r"projects/[^/]+/zones/([a-z]+-[a-z]+[0-9]+)-[a-z]/reservations/")
 
@@ -27,8 +27,8 @@ RESERVATION = re.compile(r"projects/[^/]+/zones/([a-z]+-[a-z]+[0-9]+)-[a-z]/rese
 class Submission:
     """A job of one `kind` for a project and region. Kind: custom_job, hyperparameter_tuning_job, training_pipeline.
 
-    `confirmed` are the values that look like placeholders and that a person has confirmed as meant literally; None for
-    a job that was requested already, and is not asked about again.
+    `confirmed` are the values that look like placeholders and that a person confirmed as literal. It is None for a job
+    that was requested already, so that nobody is asked again.
     """
 
     kind: str
@@ -39,7 +39,7 @@ class Submission:
 
     @cached_property
     def job_spec(self) -> CustomJobSpec:
-        """The spec that holds pools and scheduling, whatever the kind; empty where a pipeline has no inputs."""
+        """The spec with pools and scheduling, whatever the kind; empty if a pipeline has no inputs."""
         job = self.job
         if isinstance(job, CustomJob):
             return job.job_spec
@@ -52,7 +52,7 @@ class Submission:
 
     @cached_property
     def spec_path(self) -> str:
-        """Where `job_spec` lies in the REST body, e.g. `jobSpec` or `trainingTaskInputs.trialJobSpec`."""
+        """The path of `job_spec` in the REST body, such as `jobSpec` or `trainingTaskInputs.trialJobSpec`."""
         if isinstance(self.job, CustomJob):
             return "jobSpec"
         if isinstance(self.job, HyperparameterTuningJob):
@@ -61,7 +61,7 @@ class Submission:
         return "trainingTaskInputs.trialJobSpec" if tuning else "trainingTaskInputs"
 
     def with_job_spec(self, job_spec: CustomJobSpec) -> "Submission":
-        """Return the same submission with another `job_spec`."""
+        """Return the submission with another `job_spec`."""
         return replace(self, job=self._job_with(job_spec))
 
     def _job_with(self, job_spec: CustomJobSpec) -> Job:
@@ -76,7 +76,7 @@ class Submission:
 
     @cached_property
     def tuning(self) -> HyperparameterTuningJob | TuningTaskInputs | None:
-        """The study and its trial counts, where the job tunes."""
+        """The study and its trial counts, if this is a tuning job."""
         job = self.job
         if isinstance(job, HyperparameterTuningJob):
             return job
@@ -85,12 +85,12 @@ class Submission:
 
     @property
     def tuning_path(self) -> str:
-        """Where the study lies in the REST body, with a dot at its end unless it is the body itself."""
+        """The path of the study's parent in the REST body, ending with a dot; "" for the body itself."""
         return "trainingTaskInputs." if isinstance(self.job, TrainingPipeline) else ""
 
     @cached_property
     def placeholders(self) -> list[Placeholder]:
-        """The texts of the job that still hold a placeholder, or look as if they did."""
+        """The texts of the job that contain, or may contain, a placeholder."""
         return list(placeholders(self.job))
 
     @property
@@ -100,18 +100,18 @@ class Submission:
 
     @property
     def trials(self) -> int:
-        """How often the job spec runs: a tuning job's trials, else one."""
+        """The number of runs of the job spec: a tuning job's trials, else one."""
         return max(1, self.tuning.max_trial_count) if self.tuning is not None else 1
 
     @property
     def parallel_trials(self) -> int:
-        """How many trials run at once, at least one and at most all."""
+        """The number of trials that run at once, between one and all."""
         wanted = self.tuning.parallel_trial_count if self.tuning is not None else 1
         return max(1, min(wanted, self.trials))
 
     @cached_property
     def pools(self) -> list[tuple[int, WorkerPoolSpec]]:
-        """The pools that ask for something, each with its index."""
+        """The pools that are not empty, each with its index."""
         return [(i, pool) for i, pool in enumerate(self.job_spec.worker_pool_specs) if not pool.is_empty]
 
     @cached_property
@@ -128,21 +128,21 @@ class Submission:
 
     @cached_property
     def programs(self) -> list[tuple[str, ContainerSpec | PythonPackageSpec]]:
-        """What the pools run, each with its path: containers, then packages."""
+        """The containers, then the packages that the pools run, each with its path."""
         return [*self.containers, *self.packages]
 
     def pool_path(self, index: int, name: str = "") -> str:
-        """The path of a worker pool, or of a field of it, in the REST body."""
+        """Return the path of a worker pool, or of one of its fields, in the REST body."""
         path = f"{self.spec_path}.workerPoolSpecs[{index}]"
         return f"{path}.{name}" if name else path
 
     def spec_field(self, name: str) -> str:
-        """The path of a field of `job_spec` in the REST body."""
+        """Return the path of a field of `job_spec` in the REST body."""
         return f"{self.spec_path}.{name}"
 
     @cached_property
     def digest(self) -> str:
-        """A digest that is equal for jobs which differ in nothing but their names, labels of Trainboard and project."""
+        """A digest that is equal for jobs that differ only in display name, Trainboard's labels and project."""
         body = {name: value for name, value in rest_body(self.job).items() if name != "displayName"}
         return sha256(json.dumps([self.kind, self.region, body], sort_keys=True).encode()).hexdigest()
 
@@ -160,13 +160,13 @@ class Submission:
 
 
 def find_submission(kind: str, body: object, *, project: str, region: str) -> Submission | None:
-    """Read a submission back from a body that a row keeps; None where it cannot be read."""
+    """Parse a submission from a stored body; None if it cannot be parsed."""
     job, _ = read(kind, body)
     return None if job is None else Submission(kind, project, region, job)
 
 
 def stored_submission(row: str, kind: str, body: object, *, project: str, region: str) -> Submission:
-    """Read a submission back from the body that `row` keeps, such as "job 5"; ValueError where it cannot be read."""
+    """Parse a submission from the stored body of `row`, such as "job 5". Raise ValueError if it cannot be parsed."""
     job, findings = read(kind, body)
     if job is None:
         raise ValueError(f"{row} holds a spec that cannot be read: {findings}")
@@ -174,7 +174,7 @@ def stored_submission(row: str, kind: str, body: object, *, project: str, region
 
 
 def reserved_region(submission: Submission) -> str:
-    """Return the region of the reservation that the pools name, the only one where it can be used; "" for none."""
+    """Return the region of the reservation that the pools name, the only one that can use it; "" if none."""
     affinities = (pool.machine_spec.reservation_affinity for _, pool in submission.pools)
     names = (name for affinity in affinities if affinity is not None for name in affinity.values)
     return next((found[1] for name in names if (found := RESERVATION.match(name[:500]))), "")

@@ -1,4 +1,4 @@
-"""A sweep: one job several times, each with further arguments, a name and an output folder of its own."""
+"""Sweeps: variants of one job, each with its own arguments, name and output folder."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -8,17 +8,17 @@ from jobs.spec.submission import Submission
 from jobs.spec.worker_pool import WorkerPoolSpec
 
 MAX_SWEEP = 50
-"""Jobs of one sweep: as many as Vertex AI's limit of 60 creations a minute lets go within a minute."""
+"""Jobs of one sweep. Vertex AI's limit of 60 creations a minute allows these within a minute."""
 MAX_NAME_LENGTH = 128
 MAX_WHOLE = 1e15
-"""Whole numbers below are exact as doubles and written without a point."""
+"""Integers below this are exact as doubles and written without a decimal point."""
 
 
 def vary(submission: Submission, arguments: Sequence[Sequence[str]]) -> list[Submission]:
-    """Return the job once for each of `arguments`, which every worker pool's program is given after its own.
+    """Return one job for each entry of `arguments`, which is appended to the arguments of every worker pool.
 
-    Without any it is the job itself, with one the job with these arguments. The jobs of a sweep are called NAME-1,
-    NAME-2 and so on, and each writes below a folder of that number in the output folder.
+    Without arguments, return the job itself; with one entry, the job with these arguments. The jobs of a sweep are
+    named NAME-1, NAME-2 and so on, and each writes to a subfolder of that number in the output folder.
     """
     if len(arguments) < 2:
         return [submission if not arguments else _with_arguments(submission, arguments[0])]
@@ -26,10 +26,10 @@ def vary(submission: Submission, arguments: Sequence[Sequence[str]]) -> list[Sub
 
 
 def trial_job(submission: Submission, parameters: Mapping[str, float | str], *, name: str) -> Submission:
-    """Return the custom job that one trial of a tuning job was: its spec, and `--parameter=value` for each parameter.
+    """Return a custom job equal to one trial of a tuning job: its spec, and `--parameter=value` for each parameter.
 
-    So Vertex AI hands them to the program (Agent Platform documentation, using-hyperparameter-tuning,
-    read 2026-11-22). `name` ends the display name.
+    This is how Vertex AI passes parameters to the program (Agent Platform documentation, using-hyperparameter-tuning,
+    read 2026-11-22). `name` is the end of the display name.
     """
     job = CustomJob(
         display_name=f"{submission.display_name[: MAX_NAME_LENGTH - len(name)]}{name}",
@@ -41,7 +41,7 @@ def trial_job(submission: Submission, parameters: Mapping[str, float | str], *, 
 
 
 def _argument(value: float | str) -> str:
-    """Return a value as text; the API has doubles only, so 16.0 is the whole number that a program reads."""
+    """Return a value as text. The API has doubles only, so 16.0 becomes the integer that a program reads."""
     is_whole = isinstance(value, float) and value.is_integer() and abs(value) < MAX_WHOLE
     return str(int(value)) if is_whole else str(value)
 

@@ -13,7 +13,7 @@ from jobs.spec.worker_pool import EncryptionSpec, Status
 
 
 class TuningTaskInputs(Message):
-    """What a training pipeline's tuning task takes."""
+    """The inputs of a training pipeline's tuning task."""
 
     study_spec: StudySpec = StudySpec()
     max_trial_count: Int32 = 0

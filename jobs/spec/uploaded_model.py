@@ -1,7 +1,7 @@
-"""Model: what a training pipeline uploads when it succeeds.
+"""Model: uploaded by a training pipeline when it succeeds.
 
-`explanationSpec`, `baseModelSource` and `modelSourceInfo` describe serving; they are carried as JSON and left to
-Vertex AI to check. Source: google-cloud-aiplatform 2.7.0, types/model.py, read 2026-11-21.
+`explanationSpec`, `baseModelSource` and `modelSourceInfo` describe serving. They are passed on as JSON, and Vertex AI
+checks them. Source: google-cloud-aiplatform 2.7.0, types/model.py, read 2026-11-21.
 """
 
 from typing import Annotated
@@ -47,7 +47,7 @@ class GrpcAction(Message):
 
 
 class TcpSocketAction(Message):
-    """A port that must open."""
+    """A port that must accept connections."""
 
     port: Int32 = 0
     host: Text = ""
@@ -87,7 +87,7 @@ class ModelContainerSpec(Message):
 
 
 class PredictSchemata(Message):
-    """Where the schemas of instances, parameters and predictions lie."""
+    """The addresses of the schemas of instances, parameters and predictions."""
 
     instance_schema_uri: Text = ""
     parameters_schema_uri: Text = ""
@@ -95,7 +95,7 @@ class PredictSchemata(Message):
 
 
 class Model(Message):
-    """A model to upload; `artifact_uri` absent means the job's AIP_MODEL_DIR."""
+    """A model to upload; without `artifact_uri` it is read from the job's AIP_MODEL_DIR."""
 
     name: Annotated[Text, OUTPUT] = ""
     version_id: Annotated[Text, OUTPUT] = ""

@@ -34,14 +34,14 @@ DEFAULT_BOOT_DISK_GB = 100
 
 
 class EnvVar(Message):
-    """An environment variable; `$(OTHER)` in its value is expanded by Vertex AI."""
+    """An environment variable; Vertex AI expands `$(OTHER)` in its value."""
 
     name: Text = ""
     value: Text = ""
 
 
 class ContainerSpec(Message):
-    """A container: its image, and what replaces its ENTRYPOINT (`command`) and CMD (`args`)."""
+    """A container: its image, and the replacements of its ENTRYPOINT (`command`) and CMD (`args`)."""
 
     image_uri: Text = ""
     command: tuple[Text, ...] = ()
@@ -50,7 +50,7 @@ class ContainerSpec(Message):
 
 
 class PythonPackageSpec(Message):
-    """Python packages that one of Google's prebuilt images installs, and the module it then runs."""
+    """Python packages that one of Google's prebuilt images installs, and the module that it runs."""
 
     executor_image_uri: Text = ""
     package_uris: tuple[Text, ...] = ()
@@ -60,7 +60,7 @@ class PythonPackageSpec(Message):
 
 
 class ReservationAffinity(Message):
-    """Which Compute Engine reservation the machines come from."""
+    """The Compute Engine reservation that machines are taken from."""
 
     reservation_affinity_type: Annotated[str, *AFFINITY_TYPES] = "TYPE_UNSPECIFIED"
     key: Text = ""
@@ -68,7 +68,7 @@ class ReservationAffinity(Message):
 
 
 class MachineSpec(Message):
-    """One machine: its type, its accelerators, its TPU topology, its reservation."""
+    """One machine: its type, accelerators, TPU topology and reservation."""
 
     machine_type: Text = ""
     accelerator_type: Annotated[str, *ACCELERATOR_TYPES] = "ACCELERATOR_TYPE_UNSPECIFIED"
@@ -79,7 +79,7 @@ class MachineSpec(Message):
 
     @property
     def accelerator(self) -> str:
-        """The accelerator type, or an empty string where none is asked for."""
+        """The accelerator type, or "" if there is none."""
         return "" if self.accelerator_type == "ACCELERATOR_TYPE_UNSPECIFIED" else self.accelerator_type
 
 
@@ -91,7 +91,7 @@ class DiskSpec(Message):
 
     @property
     def size_gb(self) -> int:
-        """The size that applies: absent and 0 mean Vertex AI's default."""
+        """The size in GB; absent and 0 mean Vertex AI's default."""
         return self.boot_disk_size_gb or DEFAULT_BOOT_DISK_GB
 
 
@@ -125,12 +125,12 @@ class WorkerPoolSpec(Message):
 
     @property
     def replicas(self) -> int:
-        """How many replicas run: an absent count means one, as gcloud reads it."""
+        """The number of replicas; an absent count means one, as gcloud reads it."""
         return 1 if self.replica_count is None else self.replica_count
 
     @property
     def is_empty(self) -> bool:
-        """Whether the pool asks for nothing, which skips its role."""
+        """Whether the pool is empty, which skips its role."""
         return (
             self.container_spec is None
             and self.python_package_spec is None
@@ -143,7 +143,7 @@ class WorkerPoolSpec(Message):
 
     @property
     def task(self) -> ContainerSpec | PythonPackageSpec | None:
-        """What the pool runs; the container where both are given."""
+        """The container or package that the pool runs; the container if both are given."""
         return self.container_spec if self.container_spec is not None else self.python_package_spec
 
 
@@ -156,7 +156,7 @@ class DnsPeeringConfig(Message):
 
 
 class PscInterfaceConfig(Message):
-    """Private Service Connect: the attachment through which the job reaches a network."""
+    """Private Service Connect: the network attachment that connects the job to a network."""
 
     network_attachment: Text = ""
     dns_peering_configs: tuple[DnsPeeringConfig, ...] = ()

@@ -1,6 +1,6 @@
-"""The five ways of getting capacity, and the rules that a job keeps.
+"""The five strategies for getting capacity, and the rules that check jobs.
 
-`check` checks a submission by the rules of every job and those of its strategy. Rules return findings; none raises.
+`check` applies the rules of every job and those of its strategy to a submission. Rules return findings and never raise.
 """
 
 from jobs.strategies.base import OFF, Known, KnownResource, Rule, Severities, Strategy

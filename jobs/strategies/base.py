@@ -1,6 +1,6 @@
-"""The shapes that all strategies share: a rule, what it finds, a strategy.
+"""The types that all strategies share: rules, their problems, and strategies.
 
-A rule reads a submission and yields problems; it never raises and never changes anything.
+A rule reads a submission and yields problems. It never raises and changes nothing.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,21 +13,21 @@ from jobs.spec import Finding, MachineSpec, PersistentResource, Severity, Submis
 from jobs.texts import translatable
 
 RESERVED = frozenset({"ANY_RESERVATION", "SPECIFIC_RESERVATION"})
-"""The affinities that take machines from a reservation; the third, NO_RESERVATION, means that none is to be used."""
+"""The affinities that take machines from a reservation; the third one, NO_RESERVATION, uses none."""
 OFF: Literal["off"] = "off"
 Severities = Mapping[str, Severity | str]
-"""`{rule code: severity}` as a site has set them; "off" silences a rule."""
+"""`{rule code: severity}` as set by a site; "off" disables a rule."""
 
 
 class Source(NamedTuple):
-    """Where a rule comes from: the page and the day it was read (ISO)."""
+    """The source of a rule: the page, and the day it was read (ISO)."""
 
     title: str
     read: str
 
 
 class Problem(NamedTuple):
-    """What a rule found: the field's path in the REST body, what is wrong, what to do."""
+    """A problem that a rule found: the field's path in the REST body, what is wrong, what to do."""
 
     field: str
     message: str
@@ -36,8 +36,10 @@ class Problem(NamedTuple):
 
 @dataclass(frozen=True)
 class KnownResource:
-    """A persistent resource as last seen. `in_use` are the replicas that running jobs hold, per resource pool; where
-    it is empty, the resource's own `usedReplicaCount` counts.
+    """A persistent resource as last seen.
+
+    `in_use` is the number of replicas that running jobs use, per resource pool. If it is empty, the resource's own
+    `usedReplicaCount` is used.
     """
 
     resource_id: str
@@ -47,7 +49,7 @@ class KnownResource:
     in_use: tuple[int, ...] = ()
 
     def used(self, index: int) -> int:
-        """Return how many replicas of a resource pool are held."""
+        """Return the number of replicas of a resource pool in use."""
         if index < len(self.in_use):
             return self.in_use[index]
         return self.resource.resource_pools[index].used_replica_count
@@ -58,10 +60,10 @@ Known = Sequence[KnownResource]
 
 @dataclass(frozen=True)
 class Rule:
-    """One requirement: its code, how much it weighs, its sentence, its source, and the function that looks.
+    """One rule: its code, severity, message, source, and the function that finds problems.
 
-    `by_strategy`: it reads something that `Strategy.apply` changes, so that one job may keep it under one strategy
-    and not under another. What the other rules of every job find is the same under all of them.
+    `by_strategy` marks a rule that reads a field changed by `Strategy.apply`, so its result may depend on the strategy.
+    The other rules find the same under every strategy.
     """
 
     code: str
@@ -72,14 +74,14 @@ class Rule:
     by_strategy: bool = False
 
     def finding(self, problem: Problem, severity: Severity | None = None) -> Finding:
-        """Return a problem as a finding, weighed as `severity` where a site has set one."""
+        """Return a problem as a finding, with `severity` if the site has set one."""
         return Finding(self.code, severity or self.severity, *problem, self.source.title, self.source.read)
 
 
 def rule(
     severity: Severity, source: Source, *, by_strategy: bool = False
 ) -> Callable[[Callable[[Submission], Iterable[Problem]]], Rule]:
-    """Make a rule of a function of the submission; its name is the code, its docstring the sentence."""
+    """Decorate a function of the submission as a rule; its name is the code, its docstring the message."""
 
     def make(find: Callable[[Submission], Iterable[Problem]]) -> Rule:
         return Rule(find.__name__, severity, message(find), source, lambda submission, _: find(submission), by_strategy)
@@ -90,7 +92,7 @@ def rule(
 def resource_rule(
     severity: Severity, source: Source
 ) -> Callable[[Callable[[Submission, Known], Iterable[Problem]]], Rule]:
-    """Make a rule of a function of the submission and the persistent resources that are known."""
+    """Decorate a function of the submission and the known persistent resources as a rule."""
 
     def make(find: Callable[[Submission, Known], Iterable[Problem]]) -> Rule:
         return Rule(find.__name__, severity, message(find), source, find)
@@ -99,20 +101,20 @@ def resource_rule(
 
 
 def message(find: Callable[..., object]) -> str:
-    """Return a function's docstring as one line, a `Text`; `manage.py makemessages` reads it here."""
+    """Return a function's docstring as one line, a `Text`; `manage.py makemessages` extracts it."""
     return translatable(" ".join((find.__doc__ or "").split()))
 
 
 @dataclass(frozen=True)
 class Strategy:
-    """A way of getting capacity.
+    """A strategy for getting capacity.
 
-    `sets` is what it writes into the spec, `machines` and `serves` which machines it can have, `kinds` which kinds
-    of job. `quota` is the beginning of its quota metrics' names. `price_key` picks its prices. `restart_allowance` is
-    how often Vertex AI restarts a job of it that lost its capacity. `default_wait` is how long it waits for capacity
-    unless the job sets another (None: no limit of its own), `longest_run` the longest timeout it allows (None: no limit
-    documented). `console` is whether Google Cloud's console submits such a job. `apply` returns the submission
-    asking for this strategy and for no other.
+    `sets` describes what it writes into the spec, `machines` and `serves` which machines it offers, `kinds` the kinds
+    of job it supports. `quota` is the prefix of its quota metrics, and `price_key` selects its prices.
+    `restart_allowance` is how often Vertex AI restarts a job that lost its capacity. `default_wait` is how long it
+    waits for capacity unless the job sets another limit (None: no limit of its own), and `longest_run` is the longest
+    timeout allowed (None: no limit documented). `console` describes whether Google Cloud's console can submit such a
+    job. `apply` returns the submission under this strategy only.
     """
 
     key: str
@@ -139,7 +141,7 @@ class Strategy:
 
 
 def is_reserved(spec: MachineSpec) -> bool:
-    """Return whether a machine is to come from a reservation."""
+    """Return whether a machine is taken from a reservation."""
     affinity = spec.reservation_affinity
     return affinity is not None and affinity.reservation_affinity_type in RESERVED
 
@@ -152,10 +154,10 @@ def set_strategy(
     resource: str = "",
     pools: tuple[WorkerPoolSpec, ...] | None = None,
 ) -> Submission:
-    """Return the submission with this `scheduling.strategy` ("" = unset) and without the marks of other strategies.
+    """Return the submission with this `scheduling.strategy` ("" = unset) and without the fields of other strategies.
 
-    The persistent resource goes unless `resource` names one; reservations go unless `pools` holds what the pools are to
-    be (a pool that wants none keeps NO_RESERVATION); maxWaitDuration goes unless `keep_wait`.
+    The persistent resource is removed unless `resource` names one. Reservations are removed unless `pools` gives the
+    worker pools; a pool that excludes reservations keeps NO_RESERVATION. maxWaitDuration is removed unless `keep_wait`.
     """
     spec = submission.job_spec
     wait = spec.scheduling.max_wait_duration if keep_wait else None

@@ -1,4 +1,4 @@
-"""Check a submission by the rules: under its own strategy, under another, or under several side by side."""
+"""Check a submission by the rules: under its own strategy, another one, or several."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,11 +19,11 @@ def check(
     severities: Severities | None = None,
     resources: Known = (),
 ) -> list[Finding]:
-    """Return what the rules of every job and of its strategy find, in the order of the rules. Never raises.
+    """Return the findings of the rules for every job and for its strategy, in the order of the rules. Never raise.
 
-    `strategy` checks by another strategy than the one the submission asks for. `severities` are those that a site has
-    set, `{code: severity or "off"}`; a severity that is none is passed over. `resources` are the persistent resources
-    that are known, with what other jobs hold of them.
+    `strategy` replaces the strategy of the submission. `severities` are those that a site has set, `{code: severity or
+    "off"}`; an unknown severity is ignored. `resources` are the known persistent resources, with what other jobs use of
+    them.
     """
     checked_as = strategy or strategy_of(submission)
     return _found((*rules_of_kind(submission), *checked_as.rules), submission, severities or {}, resources)
@@ -32,9 +32,9 @@ def check(
 def check_each(
     asked: Sequence[tuple[Strategy, Submission]], *, severities: Severities | None = None, resources: Known = ()
 ) -> list[list[Finding]]:
-    """Return what `check` finds in one job under several strategies: `asked` holds each and what its `apply` made.
+    """Return the findings of `check` for one job under several strategies; `asked` has each with its submission.
 
-    A rule that reads nothing that a strategy changes is applied once.
+    The submissions are the results of `Strategy.apply`. Rules that do not depend on the strategy are applied once.
     """
     if not asked:
         return []
@@ -51,7 +51,7 @@ def check_each(
 
 
 def conflicts(submission: Submission) -> list[Finding]:
-    """Return what a job asks for that its strategy excludes, so that `Strategy.apply` would take it out."""
+    """Return findings about fields that the job's strategy excludes and `Strategy.apply` would remove."""
     return _found(EXCLUSIONS, submission, {}, ())
 
 

@@ -1,4 +1,4 @@
-"""Flex-start (Dynamic Workload Scheduler): waits until all machines are there, then keeps them up to seven days."""
+"""Flex-start (Dynamic Workload Scheduler): waits until all machines are available, then runs for up to seven days."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -15,7 +15,7 @@ OFFERED = "L4, A100, H100, H200 and B200"
 
 
 def serves(found: Machine) -> bool:
-    """Return whether Flex-start offers a machine: one that carries an offered GPU."""
+    """Return whether Flex-start offers a machine, which must have an offered GPU."""
     gpu = ACCELERATORS.get(found.gpu_type)
     return found.trainable and gpu is not None and gpu.flex_start
 
@@ -103,7 +103,7 @@ def flex_start_wait_is_given(submission: Submission) -> Iterator[Problem]:
 
 
 def apply(submission: Submission) -> Submission:
-    """Return the submission asking for Flex-start; a wait that was given is kept."""
+    """Return the submission under Flex-start; a wait that was set is kept."""
     return set_strategy(submission, strategy="FLEX_START", keep_wait=True)
 
 

@@ -1,4 +1,4 @@
-"""Where a job needs permissions: its accounts, buckets, images, networks and keys, as words for people."""
+"""The accounts, buckets, images, networks and keys for which a job needs permissions, described for people."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ from jobs.texts import translatable as _
 Places = Callable[[Submission], Iterator[str]]
 IMAGE_PROJECT = re.compile(r"(?:[a-z0-9-]+-docker\.pkg\.dev|(?:[a-z]+\.)?gcr\.io)/([a-z0-9.:-]+)/", re.ASCII)
 GOOGLES = frozenset({"vertex-ai", "vertex-ai-restricted", "deeplearning-platform-release", "cloud-aiplatform"})
-"""Projects whose images everybody may read."""
+"""Projects whose images everybody may pull."""
 ACCOUNT_PROJECT = re.compile(r"[^@]+@([a-z0-9-]+)\.iam\.gserviceaccount\.com", re.ASCII)
 
 
@@ -38,18 +38,18 @@ def _buckets(uris: Iterator[str]) -> Iterator[str]:
 
 
 def read_buckets(submission: Submission) -> Iterator[str]:
-    """Yield the buckets of the packages."""
+    """Yield the buckets of the Python packages."""
     packages = (pool.python_package_spec for _, pool in submission.pools)
     yield from _buckets(uri for package in packages if package is not None for uri in package.package_uris)
 
 
 def written_buckets(submission: Submission) -> Iterator[str]:
-    """Yield the bucket of the output."""
+    """Yield the bucket of the output folder."""
     yield from _buckets(iter((submission.job_spec.base_output_directory.output_uri_prefix,)))
 
 
 def by_account(where: Places, *, own: bool) -> Places:
-    """Return `where` for jobs with a service account of their own, or for those without."""
+    """Return `where` for jobs with their own service account (`own`), or for those without."""
 
     def places(submission: Submission) -> Iterator[str]:
         if bool(submission.job_spec.service_account) is own:
@@ -59,7 +59,7 @@ def by_account(where: Places, *, own: bool) -> Places:
 
 
 def images_of_other_projects(submission: Submission) -> Iterator[str]:
-    """Yield where images of other projects lie, apart from those that everybody may read."""
+    """Yield the repositories of images in other projects, except public ones."""
     for _index, pool in submission.pools:
         image = pool.container_spec.image_uri if pool.container_spec is not None else ""
         found = IMAGE_PROJECT.match(image[:1000])
@@ -102,13 +102,13 @@ def dns(submission: Submission) -> Iterator[str]:
 
 
 def shell(submission: Submission) -> Iterator[str]:
-    """Yield the project of the job if it offers an interactive shell."""
+    """Yield the project of the job if it has an interactive shell."""
     if submission.job_spec.enable_web_access:
         yield from project(submission)
 
 
 def reservations(submission: Submission) -> Iterator[str]:
-    """Yield the reservations that the pools may take machines of."""
+    """Yield the reservations that the pools may use."""
     for _index, pool in submission.pools:
         affinity = pool.machine_spec.reservation_affinity
         if affinity is not None and is_reserved(pool.machine_spec):

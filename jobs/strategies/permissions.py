@@ -1,4 +1,4 @@
-"""What each account needs to be allowed before a job can run: permissions and roles, for what the job really uses."""
+"""The permissions and roles that each account needs before a job can run, for what the job uses."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -23,27 +23,27 @@ from jobs.texts import joined
 from jobs.texts import translatable as _
 
 CALLER = _("Trainboard's account")
-"""The account whose credentials the site has; whoever sends the exported request needs the same."""
+"""The account of the site's credentials; whoever sends an exported request needs the same permissions."""
 JOB_ACCOUNT = _("The job's service account")
 CODE_AGENT = "Custom Code Service Agent"
-"""Pulls images, and runs what has no service account of its own."""
+"""Pulls images, and runs jobs that have no service account of their own."""
 AGENT = "Vertex AI Service Agent"
 ADDRESSES = {
     CODE_AGENT: "service-PROJECT_NUMBER@gcp-sa-aiplatform-cc.iam.gserviceaccount.com",
     AGENT: "service-PROJECT_NUMBER@gcp-sa-aiplatform.iam.gserviceaccount.com",
 }
-"""Of the accounts that Google makes for a project."""
+"""E-mail addresses of the accounts that Google creates for a project."""
 MAX_PLACES = 4
 """Buckets, images and the like that one line names; the rest is counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """Who needs which role where, as words for people; `permissions` are those that matter of the role.
+    """Who needs which role where, in words for people; `permissions` are the relevant permissions of the role.
 
-    `address` is the e-mail address of an account that Google made, "" for others.
+    `address` is the e-mail address of an account that Google created, "" for others.
 
-    `role` is empty where something else than a role allows it, which `what` then names.
+    `role` is empty if something else than a role gives the permission; `what` then names it.
     """
 
     who: str
@@ -58,7 +58,7 @@ class Permission:
 
 @dataclass(frozen=True)
 class Need:
-    """A reason for which an account needs a role; `where` yields the resources, none if the job needs no such role."""
+    """A reason why an account needs a role; `where` yields the resources, nothing if the job does not need the role."""
 
     who: str
     what: str
@@ -69,7 +69,7 @@ class Need:
 
 
 def permissions_of(submission: Submission) -> tuple[Permission, ...]:
-    """Return what a job needs under the strategy that it asks for, in the order of NEEDS."""
+    """Return the permissions that a job needs under its strategy, in the order of NEEDS."""
     found = ((need, list(dict.fromkeys(need.where(submission)))) for need in NEEDS)
     return tuple(_permission(submission, need, found_at) for need, found_at in found if found_at)
 
@@ -186,4 +186,4 @@ NEEDS = (
         ("aiplatform.customJobs.create", "aiplatform.customJobs.get", "aiplatform.customJobs.cancel"),
     ),
 )
-"""Every reason there is, those of every job first."""
+"""All needs, those of every job first."""

@@ -1,4 +1,4 @@
-"""Persistent resource: machines that stay up for your team and take one job after another."""
+"""Persistent resource: machines that stay up for your team and run one job after another."""
 
 import re
 from collections.abc import Iterator
@@ -168,12 +168,12 @@ def disk_is_spelled_out(submission: Submission) -> Iterator[Problem]:
 
 
 def serves(found: Machine) -> bool:
-    """Return whether a persistent resource can have a machine: all that train."""
+    """Return whether a persistent resource can have a machine: all machines that train."""
     return found.trainable
 
 
 def apply(submission: Submission) -> Submission:
-    """Return the submission running on its persistent resource; which one is for the person to name."""
+    """Return the submission on its persistent resource; the person has to name the resource."""
     return set_strategy(submission, strategy="", resource=submission.job_spec.persistent_resource_id)
 
 

@@ -1,4 +1,4 @@
-"""Which strategies and rules there are, and which strategy a submission asks for."""
+"""All strategies and rules, and the strategy of a submission."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -17,21 +17,21 @@ STRATEGIES: dict[str, Strategy] = {
 RULES: Mapping[str, Rule] = {
     rule.code: rule for rule in (*EVERY, *(rule for found in STRATEGIES.values() for rule in found.rules))
 }
-"""Every rule by its code."""
+"""All rules by code."""
 
 
 def max_wait(submission: Submission) -> timedelta | None:
-    """Return how long the job lets Vertex AI look for its machines; zero: without end, None: its strategy sets none."""
+    """Return how long the job waits for machines; zero: without limit, None: its strategy sets no limit."""
     default = strategy_of(submission).default_wait
     asked = submission.job_spec.scheduling.max_wait_duration
     return default if default is None or asked is None else asked
 
 
 def strategy_of(submission: Submission) -> Strategy:
-    """Return the strategy that a submission asks for.
+    """Return the strategy of a submission.
 
-    A persistent resource counts before `scheduling.strategy`, and that before a reservation; the rules refuse what
-    cannot be combined.
+    A persistent resource takes precedence over `scheduling.strategy`, which takes precedence over a reservation. The
+    rules report invalid combinations.
     """
     spec = submission.job_spec
     if spec.persistent_resource_id:

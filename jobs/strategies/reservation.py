@@ -1,4 +1,4 @@
-"""Reservation: machines that Compute Engine already holds, and bills, for you."""
+"""Reservation: machines that Compute Engine holds for you, and bills whether used or not."""
 
 from collections.abc import Iterator
 
@@ -73,12 +73,12 @@ def any_reservation_falls_back(submission: Submission) -> Iterator[Problem]:
 
 
 def serves(found: Machine) -> bool:
-    """Return whether a machine can be reserved for training: all that train."""
+    """Return whether a machine can be reserved for training: all machines that train."""
     return found.trainable
 
 
 def apply(submission: Submission) -> Submission:
-    """Return the submission asking for a reservation: as given, else any that has room."""
+    """Return the submission with its reservations, or if it has none, with any reservation that has room."""
     pools = submission.job_spec.worker_pool_specs
     if not any(is_reserved(pool.machine_spec) for _, pool in submission.pools):
         pools = tuple(

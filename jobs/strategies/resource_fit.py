@@ -1,4 +1,4 @@
-"""How a job fits a persistent resource: which of its pools each worker pool is like, and how many replicas it takes."""
+"""How a job fits a persistent resource: the resource pool of each worker pool, and the replicas it takes."""
 
 from collections import Counter
 
@@ -19,7 +19,7 @@ def find_named(submission: Submission, known: Known) -> KnownResource | None:
 
 
 def same_machine(job: MachineSpec, pool: MachineSpec) -> bool:
-    """Return whether two machines are the same in everything that Vertex AI compares."""
+    """Return whether two machines are equal in every field that Vertex AI compares."""
     return (job.machine_type, job.accelerator, job.accelerator_count, job.tpu_topology, job.gpu_partition_size) == (
         pool.machine_type,
         pool.accelerator,
@@ -30,14 +30,14 @@ def same_machine(job: MachineSpec, pool: MachineSpec) -> bool:
 
 
 def _same_disk(job: DiskSpec, pool: DiskSpec) -> bool:
-    """Compare with defaults applied; a type that either side leaves out may be the other's default."""
+    """Return whether two disks are equal, defaults applied; a missing type may be the other's default."""
     types = {disk.boot_disk_type for disk in (job, pool)}
     same_type = len(types) == 1 or ("" in types and types <= {"", DEFAULT_DISK, "pd-standard"})
     return same_type and job.size_gb == pool.size_gb
 
 
 def match(pool: WorkerPoolSpec, resource: KnownResource) -> int | None:
-    """Return the index of the resource pool that a worker pool fits exactly, or None."""
+    """Return the index of the resource pool that a worker pool matches exactly, or None."""
     for index, found in enumerate(resource.resource.resource_pools):
         if same_machine(pool.machine_spec, found.machine_spec) and _same_disk(pool.disk_spec, found.disk_spec):
             return index
@@ -52,7 +52,7 @@ def describe_pool(pool: ResourcePool) -> str:
 
 
 def count_wanted(submission: Submission, resource: KnownResource) -> dict[int, tuple[int, int]]:
-    """Return `{resource pool: (replicas wanted in all, last worker pool that wants them)}`."""
+    """Return `{resource pool: (total replicas wanted, last worker pool that wants them)}`."""
     counts: Counter[int] = Counter()
     last: dict[int, int] = {}
     for index, pool in submission.pools:
@@ -64,5 +64,5 @@ def count_wanted(submission: Submission, resource: KnownResource) -> dict[int, t
 
 
 def count_replicas(submission: Submission, resource: KnownResource) -> dict[int, int]:
-    """Return `{index of a resource pool: replicas that the job takes of it}`, without pools that match none."""
+    """Return `{index of a resource pool: replicas that the job takes}`; worker pools without a match are left out."""
     return {at: count for at, (count, _) in count_wanted(submission, resource).items()}

@@ -1,4 +1,4 @@
-"""The rules that every job keeps, whatever its strategy, in the order in which a form shows them."""
+"""The rules of every job, whatever its strategy, in the order in which a form shows them."""
 
 from jobs.spec import Submission, TrainingPipeline
 from jobs.strategies.base import Rule
@@ -54,6 +54,6 @@ EVERY = (*ALWAYS, *TUNING, *pipelines.RULES)
 
 
 def rules_of_kind(submission: Submission) -> tuple[Rule, ...]:
-    """Return the rules that bind a submission by its kind; the others could find nothing."""
+    """Return the rules that apply to a submission of this kind; the others would find nothing."""
     found = ALWAYS if submission.tuning is None else ALWAYS + TUNING
     return found + pipelines.RULES if isinstance(submission.job, TrainingPipeline) else found

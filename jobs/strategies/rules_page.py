@@ -1,4 +1,4 @@
-"""The rules as a page, docs/rules.md. `python -m jobs.strategies.rules_page` writes it to standard output."""
+"""Generate docs/rules.md. `python -m jobs.strategies.rules_page` writes it to standard output."""
 
 import sys
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,6 @@
 """The pages that the rules come from, each with the day it was read.
 
-Paths are those of Google's Agent Platform documentation below `machine-learning/training/` unless a whole one is
-given.
+Paths are relative to `machine-learning/training/` in Google's Agent Platform documentation unless a full one is given.
 """
 
 from jobs.strategies.base import Source

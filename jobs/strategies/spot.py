@@ -1,4 +1,4 @@
-"""Spot: spare machines at a discount that Google may take back at any time."""
+"""Spot: spare machines at a discount, which Google may take back at any time."""
 
 from collections.abc import Iterator
 
@@ -63,12 +63,12 @@ def spot_saves_checkpoints(submission: Submission) -> Iterator[Problem]:
 
 
 def serves(found: Machine) -> bool:
-    """Return whether a machine is to be had as Spot: all that train, but for GB200."""
+    """Return whether a machine is available as Spot: all machines that train, except GB200."""
     return found.trainable and found.gpu_type != "NVIDIA_GB200"
 
 
 def apply(submission: Submission) -> Submission:
-    """Return the submission asking for Spot machines."""
+    """Return the submission under Spot."""
     return set_strategy(submission, strategy="SPOT")
 
 

@@ -1,4 +1,4 @@
-"""Standard: machines on demand, at the full price, whenever the region has them."""
+"""Standard: machines on demand at full price, whenever the region has them."""
 
 from collections.abc import Iterator
 
@@ -28,12 +28,12 @@ def scarce_machines_are_reserved(submission: Submission) -> Iterator[Problem]:
 
 
 def serves(found: Machine) -> bool:
-    """Return whether a machine is to be had on demand: all that train, but for GB200."""
+    """Return whether a machine is available on demand: all machines that train, except GB200."""
     return found.trainable and found.gpu_type != "NVIDIA_GB200"
 
 
 def apply(submission: Submission) -> Submission:
-    """Return the submission asking for machines on demand."""
+    """Return the submission under Standard."""
     return set_strategy(submission, strategy="")
 
 

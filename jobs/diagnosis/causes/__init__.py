@@ -1,8 +1,8 @@
-"""What is known about each cause of failure: data. `explanations` adds what a message holds about this one job.
+"""Descriptions of each cause of failure, as data. `explanations` adds details from the message of a job.
 
-`access` holds the causes that lie with accounts, projects and networks, `request` those in the job's own fields,
-`machines` those of capacity and hardware, `programs` those of the training program. Sources were read 2026-11-22;
-Google's pages as of their snapshot of 2026-08-22.
+`access` has causes in accounts, projects and networks, `request` in the job's own fields, `machines` in capacity and
+hardware, `programs` in the training program. Sources were read 2026-11-22; Google's pages as of their snapshot of
+2026-08-22.
 """
 
 from jobs.diagnosis.causes import access, machines, programs, request

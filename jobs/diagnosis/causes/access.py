@@ -1,4 +1,4 @@
-"""Causes that lie with accounts, projects, networks and organizations."""
+"""Causes in accounts, projects, networks and organizations."""
 
 from jobs.diagnosis.causes.sources import ACCESS_PAGE, GOOGLE, NOT_RETRIED, OBSERVED, REFUSED
 from jobs.diagnosis.diagnosis import Diagnosis

@@ -1,4 +1,4 @@
-"""Causes of quota, capacity, hardware, time, and of Vertex AI itself."""
+"""Causes in quota, capacity, hardware, time limits, and Vertex AI itself."""
 
 from jobs.diagnosis.causes.sources import (
     CODES,

@@ -1,4 +1,4 @@
-"""Causes in the training program, its image, and what it reaches while it runs."""
+"""Causes in the training program, its image, and the resources that it accesses."""
 
 from jobs.diagnosis.causes.sources import EXIT_NOT_RETRIED, GOOGLE, NOT_RETRIED, SAMPLES, SERVICE_PAGE
 from jobs.diagnosis.diagnosis import Diagnosis

@@ -1,4 +1,4 @@
-"""Causes in the job's own fields, and in how a request was made."""
+"""Causes in the job's own fields, and in the way a request was made."""
 
 from jobs.diagnosis.causes.sources import (
     CODES,

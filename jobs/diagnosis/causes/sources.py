@@ -1,4 +1,4 @@
-"""Where the knowledge about causes comes from, and what every cause of a kind states about retries."""
+"""Sources of the descriptions of causes, and sentences about retries that several causes share."""
 
 from jobs.texts import translatable as _
 

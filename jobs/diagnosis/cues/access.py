@@ -1,4 +1,4 @@
-"""Cues in what Google's APIs write about accounts, projects, images, buckets and networks; most specific first."""
+"""Cues in messages of Google's APIs about accounts, projects, images, buckets and networks; most specific first."""
 
 from jobs.diagnosis.cues import Cue, cue
 
@@ -173,4 +173,4 @@ PERMISSION_CUES: tuple[Cue, ...] = (
         "access|role|perform|role|iam|denied",
     ),
 )
-"""Read last of what the APIs write: a right is missing, and the words do not name on what."""
+"""Checked last among messages of the APIs: a permission is missing, and the message does not name the resource."""

@@ -1,4 +1,4 @@
-"""A message as lines that cues can be compared with."""
+"""Split a message into lines that cues can be matched with."""
 
 import re
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _TRACEBACK = "traceback (most recent call last)"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line as it was written, and folded: lower case, without quotes, single spaces."""
+    """One line as it was written, and folded: lowercase, without quotes, single spaces."""
 
     text: str
     folded: str
@@ -42,7 +42,7 @@ class Line:
 
     @property
     def is_of_client(self) -> bool:
-        """Whether it reports an exception of a Google client library, which quotes what an API answered."""
+        """Whether the line reports an exception of a Google client library, which quotes the answer of an API."""
         return self.exception.startswith(_CLIENTS) or self.exception.rpartition(".")[2] in _GOOGLE_ENDS
 
 
@@ -50,12 +50,12 @@ _QUOTES = {ord(mark): None for mark in "\"'`\u2018\u2019\u201c\u201d\u00b4*"}
 
 
 def fold(text: str) -> str:
-    """Return the text in lower case, without quotes, with single spaces."""
+    """Return the text in lowercase, without quotes, with single spaces."""
     return " ".join(text.translate(_QUOTES).lower().split())
 
 
 def read_lines(message: str) -> list[Line]:
-    """Return the lines that hold anything, each once; line breaks that JSON wrote as "\\n" count as such."""
+    r"""Return the non-empty lines, each once; line breaks written as "\n" in JSON count too."""
     texts = dict.fromkeys(text.strip() for text in message.replace("\\n", "\n").splitlines())
     return [Line(text, folded) for text in texts if (folded := fold(text))]
 
@@ -66,7 +66,7 @@ def has_traceback(lines: list[Line]) -> bool:
 
 
 def of_service(lines: list[Line]) -> list[Line]:
-    """Return the lines that Vertex AI or another Google API can have written: none that a program's error is."""
+    """Return the lines that Vertex AI or another Google API may have written, without errors of the program."""
     began = next((at for at, line in enumerate(lines) if _TRACEBACK in line.folded), len(lines))
     quoted = [line for line in lines[began:] if line.is_of_client]
     return [line for line in lines[:began] if not line.exception or line.is_of_client] + quoted

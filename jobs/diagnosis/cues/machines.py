@@ -1,4 +1,4 @@
-"""Cues in what Vertex AI writes about quota, capacity, machines and time, in the order in which they are to be read."""
+"""Cues in messages of Vertex AI about quota, capacity, machines and time, in the order in which they are checked."""
 
 from jobs.diagnosis.cues import Cue, cue
 

@@ -1,4 +1,4 @@
-"""Cues of what training programs print before they die; what is the root of other failures comes first."""
+"""Cues in the output of failing training programs; root causes of other failures come first."""
 
 from jobs.diagnosis.cues import Cue, cue
 
@@ -213,4 +213,5 @@ WEAK_CUES: tuple[Cue, ...] = (
     ),
     cue("user_code", "segmentation fault|core dumped|sigsegv|sigabrt|fatal python error|childfailederror"),
 )
-"""What logs of programs that are well hold too: read only where the error itself holds it, or nothing else is found."""
+"""Phrases that logs of healthy programs contain too. They are checked only in the error itself, or if nothing else was
+found."""

@@ -1,4 +1,4 @@
-"""Cues in what Vertex AI writes about a job's fields, in the order in which they are to be read."""
+"""Cues in messages of Vertex AI about a job's fields, in the order in which they are checked."""
 
 from jobs.diagnosis.cues import Cue, cue
 
@@ -39,7 +39,7 @@ FIELD_CUES: tuple[Cue, ...] = (
         "cannot|invalid|not enough|must|not allowed|in use|no reservation|require",
     ),
 )
-"""Read before all others: they name a field or a persistent resource."""
+"""Checked before all others: these name a field or a persistent resource."""
 REQUEST_CUES: tuple[Cue, ...] = (
     cue(
         "trial_without_metric", "too many hyperparameter tuning metrics|did not report a metric|no metric was reported"
@@ -128,4 +128,4 @@ REFUSED_CUES: tuple[Cue, ...] = (
         "does not accept|only |not specified|not set|conflict|both|duplicate|illegal|bad ",
     ),
 )
-"""Read last, and only where the code means that Vertex AI refused an argument or a precondition."""
+"""Checked last, and only if the code means that Vertex AI refused an argument or a precondition."""

@@ -1,1 +1,1 @@
-"""Splits notebooks, pages, scripts and programs into the parts that hold jobs."""
+"""Split notebooks, pages, scripts and programs into the parts that contain jobs."""

@@ -1,6 +1,6 @@
-"""Jobs that a text carries inside something else: steps of workflows, strings of programs, files that scripts write.
+"""Find jobs embedded in other text: workflow steps, strings of programs, files that scripts write.
 
-Used only for a text that is no job itself. The lines of a part have the same numbers as in the whole text.
+This is used only for a text that is not a job itself. The lines of a part keep their numbers in the whole text.
 """
 
 import ast
@@ -33,17 +33,17 @@ from jobs.spec import quoted
 AT_MARGIN = re.compile(
     r"^(?:from[ \t]+\S+[ \t]+import\b|import[ \t]+\w|def[ \t]+\w+\(|class[ \t]+\w+[(:])", re.MULTILINE
 )
-"""Statements without indent: the text is a program, and its indented lines are no blocks of a page."""
+"""Statements without indent: the text is a program, so its indented lines are not blocks of a page."""
 VARIABLE = re.compile(r"\$?\{(\w+)\}|\$(\w+)")
 MAX_NODES, MAX_DEPTH, MAX_WORDS = 20_000, 20, 500
 MAX_GUESSED, MAX_FILLED = 100_000, 200_000
 
 
 def embedded_parts(format_key: str, text: str, shell: str, *, is_broken: bool) -> Iterator[Part]:
-    """Yield the parts of a text in which a job may be, the likeliest first.
+    """Yield the parts of a text that may contain a job, the likeliest first.
 
-    `shell` are the commands of a notebook. With `is_broken`, the text could not be read to its end in its format, so
-    that it may have another one.
+    `shell` is the commands of a notebook. `is_broken` means that the text could not be read to its end in its format,
+    so it may have another format.
     """
     if is_document(format_key):
         yield from _in_documents(format_key, text)
@@ -69,7 +69,7 @@ def embedded_parts(format_key: str, text: str, shell: str, *, is_broken: bool) -
 
 
 def _in_shell(text: str) -> Iterator[Part]:
-    """Yield the jobs in files that a script, or a notebook's cell, writes."""
+    """Yield the jobs in files that a script, or the cell of a notebook, writes."""
     shell = Shell(text)
     for _ in shell.commands():
         pass
@@ -86,7 +86,7 @@ def _in_shell(text: str) -> Iterator[Part]:
 
 
 def _in_documents(format_key: str, text: str) -> Iterator[Part]:
-    """Yield commands in steps of workflows and manifests, and jobs deep in documents that describe nothing else."""
+    """Yield commands in steps of workflows and manifests, and jobs deep in documents about something else."""
     notes = Notes()
     documents = (
         read_json(text, notes) if format_key == "rest" else read_yaml(text, notes) if is_document(format_key) else []
@@ -118,7 +118,7 @@ def _of_node(node: Node, depth: int) -> Part | None:
 
 
 def _command_of(words: list[str]) -> str:
-    """Return the command that a list of words is, as steps of Cloud Build and subprocess take it."""
+    """Return the command in a list of words, as steps of Cloud Build and subprocess take it."""
     kinds = {"custom-jobs", "hp-tuning-jobs"}
     if "create" not in words or not kinds & set(words) or len(words) > MAX_WORDS:
         return ""
@@ -126,7 +126,7 @@ def _command_of(words: list[str]) -> str:
 
 
 def _in_program(text: str, shell: str) -> Iterator[Part]:
-    """Yield the commands of a program: a notebook's, those in its texts and lists; then configs in its texts."""
+    """Yield the commands of a program: those of its notebook, then those in its strings and lists, then configs."""
     program = Program(Notes())
     texts: list[tuple[int, str]] = []
     try:
@@ -134,7 +134,7 @@ def _in_program(text: str, shell: str) -> Iterator[Part]:
         program.follow(tree)
         texts = [(line, _grown(held, program)) for line, held in _texts(tree, program)]
     except ERRORS:
-        pass  # what is known so far serves the shell's commands
+        pass  # names known so far still serve for the shell's commands
     configs = [(line, held) for line, held in texts if CONFIG.search(held) and not CREATE.search(held)]
     config = configs[0][1] if configs else None
     if CREATE.search(shell):
@@ -147,7 +147,7 @@ def _in_program(text: str, shell: str) -> Iterator[Part]:
 
 
 def _texts(tree: ast.Module, program: Program) -> Iterator[tuple[int, str]]:
-    """Yield the texts of a program that mention jobs, with their lines, each text whole."""
+    """Yield the strings of a program that mention jobs, with their lines."""
     parts = 0
     inner: set[ast.AST] = set()
     for expression in ast.walk(tree):
@@ -167,7 +167,7 @@ def _texts(tree: ast.Module, program: Program) -> Iterator[tuple[int, str]]:
 
 
 def _grown(held: str, program: Program) -> str:
-    """Return the longest value of a name that begins with a config's text, which programs add to piece by piece."""
+    """Return the longest value of a name that begins with a config's text, because programs may append to it."""
     nodes = program.values.names.values() if CONFIG.search(held) else ()
     values = [node.value for node in nodes if node is not None]
     return max([held, *(value for value in values if isinstance(value, str) and value.startswith(held))], key=len)

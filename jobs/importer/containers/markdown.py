@@ -1,4 +1,4 @@
-"""Pages that show jobs among prose: fenced and indented blocks of Markdown, commands in sentences.
+"""Find jobs in pages of prose: fenced and indented blocks of Markdown, and commands in sentences.
 
 Source: CommonMark's specification, "Fenced code blocks" and "Indented code blocks", read 2026-11-21.
 """
@@ -36,8 +36,10 @@ FLAG = re.compile(r"--[\w-]+[ =]\S")
 
 
 class Part(NamedTuple):
-    """A part of a text that may hold a job: its format, its text on the same lines as in the whole, where it is for
-    people, and the text of a config file for its command; or a value that was read already.
+    """A part of a text that may contain a job.
+
+    It has a format, a text on the same lines as in the whole text, a description of its place for people, and the text
+    of a config file for its command; or a value that was read already.
     """
 
     format: str
@@ -48,7 +50,7 @@ class Part(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """A run of lines of a page: the number of the first, from 0, the lines, and their indent."""
+    """A run of lines of a page: the number of the first line, from 0, the lines, and their indent."""
 
     start: int
     lines: list[str]
@@ -56,16 +58,16 @@ class _Block(NamedTuple):
 
 
 def on_line(line: int, text: str) -> str:
-    """Return a text that begins on a line, from 1, so that its lines have the numbers of the whole text."""
+    """Return a text that begins on a line, from 1, with empty lines before it so that line numbers are kept."""
     return "\n" * (line - 1) + text
 
 
 def fenced_blocks(text: str) -> list[Part]:
-    """Return the blocks of a page with fences that mention jobs; that of a config counts as a command's file."""
+    """Return the fenced blocks of a page that mention jobs; a config block is also the file of a command."""
     lines = text.split("\n")
     blocks: list[_Block] = []
     start: int | None = None
-    for number, line in enumerate([*lines, "```"]):  # a fence that nothing closes runs to the end
+    for number, line in enumerate([*lines, "```"]):  # an unclosed fence runs to the end
         if FENCE.match(line) and (start is None or not FENCE_END.fullmatch(line)):
             start = number
         elif start is not None and FENCE_END.fullmatch(line):
@@ -84,7 +86,7 @@ def indented_blocks(text: str) -> list[Part]:
 
 
 def objects_in_prose(text: str) -> list[Part]:
-    """Return the JSON objects that begin at the margin of a page and hold a job."""
+    """Return the JSON objects that begin at the margin of a page and contain a job."""
     lines = text.split("\n")
     starts = (place for place, line in enumerate(lines) if place and line.rstrip() == "{")
     objects = (on_line(place + 1, "\n".join(lines[place:])) for place in itertools.islice(starts, MAX_PARTS))
@@ -92,7 +94,7 @@ def objects_in_prose(text: str) -> list[Part]:
 
 
 def configs_in_prose(text: str) -> Iterator[Part]:
-    """Yield the runs of YAML that begin at the margin of a page which marks no blocks, if they show a job."""
+    """Yield the runs of YAML that begin at the margin of a page without marked blocks, if they contain a job."""
     lines = text.split("\n")
     start, shows, parts = 0, False, 0
     for number, line in enumerate([*lines, "."]):
@@ -106,7 +108,7 @@ def configs_in_prose(text: str) -> Iterator[Part]:
 
 
 def commands_in_sentences(text: str) -> Iterator[Part]:
-    """Yield the commands between backticks in the sentences of a page, and those in the quotes of other languages."""
+    """Yield the commands in backticks in the sentences of a page, and in quoted strings of other languages."""
     for pattern, where in ((IN_BACKTICKS, ", in a sentence"), (IN_QUOTES, ", in quotes")):
         quotes = (quote for quote in pattern.finditer(text) if "gcloud" in quote[1])
         for quote in itertools.islice(quotes, MAX_PARTS):
@@ -116,7 +118,7 @@ def commands_in_sentences(text: str) -> Iterator[Part]:
 
 
 def is_page(text: str) -> bool:
-    """Return whether a text is prose: fewer than half of the lines without indent are data, as in a broken document."""
+    """Return whether a text is prose: less than half of its unindented lines are data, unlike in a broken document."""
     margin = [line for line in text.split("\n") if line.strip() and line[0] not in " \t#"]
     of_data = [line for line in margin if line[0] in "[]{}'\"," or YAML_KEY.match(line)]
     return 2 * len(of_data) < len(margin)
@@ -140,7 +142,7 @@ def _mentions_jobs(text: str) -> bool:
 
 
 def _rank(part: Part) -> int:
-    """Order the blocks of a page: whole jobs, then commands whose config is not shown, then parts of a job."""
+    """Return a sort key for the blocks of a page: whole jobs, commands without their config, parts of a job."""
     if is_document(part.format):
         return 0 if TASK.search(part.text) else 2
     if part.format == "python":
@@ -149,8 +151,10 @@ def _rank(part: Part) -> int:
 
 
 def _indented(lines: list[str]) -> Iterator[_Block]:
-    """Yield the runs of indented lines; what is indented further after a blank line, as code in a list's item is,
-    begins anew, unless the run is a config or an open bracket already.
+    """Yield the runs of indented lines.
+
+    A line indented further after a blank line, such as code in a list item, begins a new run, unless the run is a
+    config or has an open bracket.
     """
     block: _Block | None = None
     blank, is_config = True, False

@@ -1,4 +1,4 @@
-"""Notebooks: the Python of the cells and the shell of their commands, each line at its place in the file.
+"""Read notebooks: the Python of the cells and the shell commands, each line with its number in the file.
 
 Source: nbformat's documentation, "The Notebook file format"; IPython's manual, "Built-in magic commands", read
 2026-11-21.
@@ -19,9 +19,9 @@ MAX_CELLS = 2_000
 
 
 class Notebook(NamedTuple):
-    """The two programs that a notebook holds, each line with the number that it has in the file.
+    """The Python and shell programs of a notebook, each line with its number in the file.
 
-    Lines of a cell that the file has on one line follow one another.
+    Lines of a cell that are on one line of the file follow one another.
     """
 
     python: str
@@ -45,7 +45,7 @@ def read_notebook(text: str) -> Notebook | None:
 
 
 def commands_in(text: str) -> str:
-    """Return the shell commands among the lines of a notebook's Python, each on its line."""
+    """Return the shell commands in a notebook's Python, each on its line."""
     return "\n".join(_commands(text.split("\n")))
 
 
@@ -60,7 +60,7 @@ def _lines(source: Node) -> list[tuple[str, int]]:
 
 
 def _add_cell(python: list[str], shell: list[str], numbered: list[tuple[str, int]]) -> None:
-    """Add the lines of a cell to the program that it is part of."""
+    """Add the lines of a cell to the program that it belongs to."""
     lines = [line for line, _ in numbered]
     first = next((number for number, line in enumerate(lines) if line.strip()), 0)
     words = lines[first].split()
@@ -78,7 +78,7 @@ def _add_cell(python: list[str], shell: list[str], numbered: list[tuple[str, int
 
 
 def _place(program: list[str], lines: list[str], numbered: list[tuple[str, int]]) -> None:
-    """Append lines, each at its line of the file unless the program is beyond that already."""
+    """Append lines, each at its line of the file unless the program is longer already."""
     for number, line in enumerate(lines):
         at = numbered[number][1] if number < len(numbered) else 0
         program.extend([""] * (at - len(program)))

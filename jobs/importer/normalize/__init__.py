@@ -1,1 +1,1 @@
-"""Converts a job as people write it into what the API accepts."""
+"""Convert jobs as people write them into what the API accepts."""

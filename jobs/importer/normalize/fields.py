@@ -1,8 +1,8 @@
-"""Converts a job as people write it into what the API accepts, field by field, with a note for each change.
+"""Convert a job as people write it into what the API accepts, field by field, with a note for each change.
 
-Numbers in text fields become text as written, one value where a list belongs becomes a list of one, seconds become
-durations, fields that Vertex AI fills in are dropped, and placeholders are named. The name and the trial counts that
-gcloud's config files leave out are added. The rest is left to `jobs.spec.read`.
+Numbers in text fields become text as written, a single value becomes a list if the field is a list, seconds become
+durations, fields that Vertex AI fills in are dropped, and placeholders are recorded. The name and trial counts that
+gcloud's config files leave out are added. `jobs.spec.read` checks the rest.
 """
 
 import re
@@ -22,7 +22,7 @@ BRACED = re.compile(r"[A-Za-z_][\w.-]*")
 
 
 class Normalizer:
-    """Normalizes a body; `placeholders` collects the paths of placeholders, with the texts that are kept of them."""
+    """Normalizes a body. `placeholders` collects the paths of placeholders, with the text that is kept of each."""
 
     def __init__(self, notes: Notes) -> None:
         self.notes = notes
@@ -30,7 +30,7 @@ class Normalizer:
         self.unknown = 0
 
     def message(self, model: type[Message], node: Node, path: str = "") -> Node:
-        """Return a message of type `model` normalized; what is no mapping is returned as it is."""
+        """Return a message of type `model` normalized; a value that is not a mapping is returned unchanged."""
         if not isinstance(node.value, dict):
             return node
         known = slots(model)
@@ -55,7 +55,7 @@ class Normalizer:
         return Node(entries, node.line)
 
     def _program(self, program: Node, path: str) -> None:
-        """Record the placeholders in command, args and env, which are recognised together."""
+        """Record the placeholders in command, args and env, which are detected together."""
         words = {name: program.entries.get(name) for name in ("command", "args", "env")}
         items = {name: node.value if node and isinstance(node.value, list) else [] for name, node in words.items()}
         command, args = ([item.text() for item in items[name]] for name in ("command", "args"))
@@ -67,7 +67,7 @@ class Normalizer:
             self._record_placeholder(text, line, f"{path}.{place}", is_kept=True)
 
     def _keeps_unknown(self, name: str, node: Node, path: str) -> bool:
-        """Count an unknown field; return whether it is kept, so that it is refused by name."""
+        """Count an unknown field; return whether it is kept, so that it is reported by name."""
         self.unknown += 1
         if self.unknown == MAX_UNKNOWN + 1:
             message = _(
@@ -99,9 +99,9 @@ class Normalizer:
         return empty if is_skipped else self._one(slot, node, path, around) or empty
 
     def _one(self, slot: Slot, node: Node, path: str, around: Node) -> Node | None:
-        """Normalize one value; None for a placeholder in a field that takes no text."""
+        """Normalize one value; return None for a placeholder in a field that is not text."""
         if slot.kind.name == "task":
-            # As `jobs.spec.read` decides what a pipeline's inputs are.
+            # The same decision about a pipeline's inputs as in `jobs.spec.read`.
             definition = around.get("trainingTaskDefinition")
             named = definition.value if definition is not None and isinstance(definition.value, str) else ""
             is_tuning = node.get("studySpec", "trialJobSpec") is not None and "custom_task" not in named
@@ -149,7 +149,7 @@ class Normalizer:
         return Node(text, node.line)
 
     def _duration(self, slot: Slot, node: Node, path: str) -> Node:
-        """Return seconds as a duration, whether given as a number, as digits, or as a proto's seconds and nanos."""
+        """Return seconds as a duration, given as a number, digits, or a proto's seconds and nanos."""
         value = node.value
         if isinstance(value, dict) and set(value) <= {"seconds", "nanos"}:
             return Node(_of_parts(node), node.line)
@@ -181,7 +181,7 @@ class Normalizer:
 
 
 def _unbracketed(node: Node) -> Node:
-    """Read [NAME] and {NAME}, which YAML takes for a list and a mapping, as placeholders."""
+    """Return [NAME] and {NAME}, which YAML parses as a list and a mapping, as placeholders."""
     if isinstance(node.value, list) and len(node.value) == 1 and has_mark(f"[{node.value[0].text()}]"):
         return Node(f"[{node.value[0].text()}]", node.line)
     name, held = next(iter(node.entries.items()), ("", None))
@@ -190,7 +190,7 @@ def _unbracketed(node: Node) -> Node:
 
 
 def _of_parts(node: Node) -> Any:
-    """Return a proto's seconds and nanos as a duration; what is no number is returned as it is."""
+    """Return a proto's seconds and nanos as a duration; a value that is not a number unchanged."""
     held = [node.entries.get(name, Node(0, node.line)).value for name in ("seconds", "nanos")]
     values = [int(value) if isinstance(value, str) and value.isdecimal() else value for value in held]
     if not all(isinstance(value, int) and 0 <= value < 10**12 for value in values):
@@ -199,9 +199,9 @@ def _of_parts(node: Node) -> Any:
 
 
 def add_defaults(tree: Node, draft: Draft, format_key: str, name: str, notes: Notes) -> Node:
-    """Return the tree with the name that the caller gives and the trial counts that gcloud takes, where it has none.
+    """Return the tree with the name from the caller and the default trial counts, where they are missing.
 
-    Only what gcloud's config files leave out is put in, and the name of a value that a program hands to a tool.
+    Only values that gcloud's config files leave out are added, and the name of a value that a program passes to a tool.
     """
     is_value = "the Python value" in draft.form
     if not isinstance(tree.value, dict) or not (is_value or "a bare" in draft.form or format_key == "gcloud-yaml"):

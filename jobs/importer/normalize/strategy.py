@@ -1,4 +1,4 @@
-"""Find requests for Spot or Flex-start that are missing in the job, so that it is never read as Standard."""
+"""Find requests for Spot or Flex-start that were not read into a job, so that it is not imported as Standard."""
 
 import ast
 import re
@@ -23,7 +23,7 @@ DESCRIBING = frozenset({"help", "choices", "description", "epilog"})
 
 
 def find_lost_request(text: str, *, is_python: bool, bodies: list[Node]) -> int:
-    """Return the line on which a text asks for Spot or Flex-start; 0 where none does, or one of its `bodies` has it."""
+    """Return the line where a text requests Spot or Flex-start; 0 if there is none or one of its `bodies` has it."""
     if not REQUEST.search(text) and not (is_python and WORD.search(text)):
         return 0
     carried: set[int] = set()
@@ -58,7 +58,7 @@ def _in_lines(text: str) -> Iterator[int]:
 
 
 def _in_program(text: str) -> Iterator[int]:
-    """Yield the lines of values, not of docstrings, help texts and comparisons."""
+    """Yield the lines of values, except docstrings, help texts and comparisons."""
     try:
         program = parse(text)
     except ERRORS:

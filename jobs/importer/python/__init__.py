@@ -1,1 +1,1 @@
-"""What a Python program's values are, as far as they are known without running it."""
+"""Find the values of a Python program without running it."""

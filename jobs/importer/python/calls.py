@@ -1,7 +1,7 @@
-"""The values of calls of Python and of Google's libraries that only hold or change values. Nothing is run.
+"""Evaluate calls of Python and of Google's libraries that only hold or change values. Nothing is run.
 
-Values that a text needs and that are not known become placeholders. Source: Python's manual, "Built-in Functions",
-"Format String Syntax" and "printf-style String Formatting"; google-cloud-aiplatform 2.7.0, read 2026-11-21.
+Unknown values that a text needs become placeholders. Source: Python's manual, "Built-in Functions", "Format String
+Syntax" and "printf-style String Formatting"; google-cloud-aiplatform 2.7.0, read 2026-11-21.
 """
 
 import itertools
@@ -19,11 +19,11 @@ PASSING = frozenset(
     """ParseDict loads str Path list tuple Struct Value deepcopy copy from_json dumps serialize_parameters
     serialize_metrics Strategy AcceleratorType""".split()
 )
-"""Calls whose value is that of their first argument."""
+"""Calls that return their first argument."""
 CASTING = re.compile(r"to_.*(?:value|struct|proto)", re.IGNORECASE)
 MAX_TEXT = 200_000
 METHODS = frozenset("lower upper strip lstrip rstrip replace removeprefix removesuffix split".split())
-"""Methods of texts whose result is known without running anything."""
+"""String methods whose result is known without running anything."""
 PERCENT = re.compile(r"%(?:\((\w+)\))?[-+ #0]*\d*(?:\.\d+)?([a-zA-Z%])")
 LOOKUPS, ITEMS = ("get", "getenv"), ("keys", "values", "items")
 SECONDS = {"days": 86400, "hours": 3600, "minutes": 60, "seconds": 1, "weeks": 604800}
@@ -31,12 +31,12 @@ NAMED = MESSAGES | PASSING | METHODS | {*LOOKUPS, *ITEMS, "timedelta", "dict", "
 
 
 def is_value(name: str) -> bool:
-    """Return whether `value_of_call` handles a call by its last name, e.g. `WorkerPoolSpec`."""
+    """Return whether `value_of_call` handles a call with this last name, such as `WorkerPoolSpec`."""
     return name in NAMED or name.endswith(("ParameterSpec", "Request")) or CASTING.match(name) is not None
 
 
 def uses_named_arguments(name: str, owner: Node | None) -> bool:
-    """Return whether the value of such a call depends on its named arguments."""
+    """Return whether the value of such a call depends on its keyword arguments."""
     is_open_text = name == "format" and (owner is None or is_unknown(owner))
     return not is_open_text and name not in PASSING | METHODS | {*LOOKUPS, *ITEMS, "join"}
 
@@ -44,7 +44,7 @@ def uses_named_arguments(name: str, owner: Node | None) -> bool:
 def value_of_call(
     name: str, owner: Node | None, given: Sequence[Node], named: Mapping[str, Node], line: int
 ) -> Node | None:
-    """Return the value of `owner.name(*given, **named)` or `name(*given, **named)`; None where it is not known.
+    """Return the value of `owner.name(*given, **named)` or `name(*given, **named)`; None if it is not known.
 
     `os.path.join` has the name `path.join`.
     """
@@ -68,7 +68,7 @@ def value_of_call(
 
 
 def _looked_up(owner: Node | None, key: Node, default: Sequence[Node], line: int) -> Node | None:
-    """Read {...}.get("X", default); os.environ.get, os.getenv and the like: the default, or `${X}`."""
+    """Return the value of {...}.get("X", default), os.getenv and the like: the entry, the default, or `${X}`."""
     if owner is not None and (held := owner.entries.get(key.text())) is not None:
         return held
     if default and default[0].value not in (None, ""):
@@ -77,7 +77,7 @@ def _looked_up(owner: Node | None, key: Node, default: Sequence[Node], line: int
 
 
 def _of_owner(name: str, owner: Node, given: Sequence[Node], named: Mapping[str, Node], line: int) -> Node | None:
-    """Return the value of a method of a mapping or a text."""
+    """Return the value of a method of a mapping or string."""
     if name in ITEMS and not given and isinstance(owner.value, dict):
         values = list(owner.value.values())
         pairs = [[name, value] for name, value in zip(keys_of(owner), values, strict=True)]
@@ -95,12 +95,12 @@ def _of_owner(name: str, owner: Node, given: Sequence[Node], named: Mapping[str,
 
 
 def keys_of(node: Node) -> list[Node]:
-    """Return the names of a mapping, each with its line; nothing for any other value."""
+    """Return the names of a mapping, each with its line; empty for any other value."""
     return [Node(name, item.line) for name, item in node.entries.items()]
 
 
 def bounded(pieces: Iterable[str]) -> str:
-    """Return the pieces in one text of at most MAX_TEXT characters, whatever their number."""
+    """Return the pieces as one text of at most MAX_TEXT characters."""
     taken: list[str] = []
     size = 0
     for piece in pieces:
@@ -112,7 +112,7 @@ def bounded(pieces: Iterable[str]) -> str:
 
 
 def format_fields(text: str, given: Sequence[Node], named: Mapping[str, Node]) -> str:
-    """Return `text.format(*given, **named)`; fields that are not given become placeholders."""
+    """Return `text.format(*given, **named)`; missing fields become placeholders."""
     values = {str(place): node for place, node in enumerate(given)} | dict(named)
     pieces: list[str] = []
     unnamed = itertools.count()
@@ -128,7 +128,7 @@ def format_fields(text: str, given: Sequence[Node], named: Mapping[str, Node]) -
 
 
 def format_percent(text: str, right: Node) -> str:
-    """Return `text % right`; what is not given becomes a placeholder."""
+    """Return `text % right`; missing values become placeholders."""
     values = list(right.value) if isinstance(right.value, list) else [right]
 
     def pieces() -> Iterator[str]:
@@ -147,7 +147,7 @@ def format_percent(text: str, right: Node) -> str:
 
 
 def join(mark: str, parts: Sequence[Node], *, is_path: bool = False) -> str | None:
-    """Return the texts of scalars with a mark between them; a path has one mark at each place. None for others."""
+    """Return the texts of scalars joined by a mark, without doubling it in a path; None if a part is not a scalar."""
     if not all(part.is_scalar for part in parts):
         return None
     texts = [part.text() for part in parts]
@@ -157,7 +157,7 @@ def join(mark: str, parts: Sequence[Node], *, is_path: bool = False) -> str | No
 
 
 def apply_method(node: Node, method: str, given: Sequence[Any]) -> Node | None:
-    """Return what a method such as lower or replace makes of a known text; None where it is not known."""
+    """Return the result of a method such as lower or replace on a known text; None if it is not known."""
     text = node.value
     given = [] if method == "split" and list(given) == [None] else given
     if not isinstance(text, str) or is_unknown(node) or not all(isinstance(word, str) for word in given):

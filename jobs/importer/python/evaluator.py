@@ -1,7 +1,7 @@
-"""Python expressions to nodes, as far as their values are known without running anything.
+"""Evaluate Python expressions to nodes without running anything.
 
-What is not known becomes a placeholder, e.g. `${project}`. Source: Python's manual, "Expressions";
-google-cloud-aiplatform 2.7.0, read 2026-11-21.
+Unknown values become placeholders such as `${project}`. Source: Python's manual, "Expressions"; google-cloud-aiplatform
+2.7.0, read 2026-11-21.
 """
 
 import ast
@@ -15,9 +15,9 @@ from jobs.texts import translatable as _
 
 MAX_DEPTH, MAX_VALUES = 80, 200_000
 MAX_TURNS, MAX_ALL_TURNS = 200, 5_000
-"""Items of one loop, and of all loops together, that are looked at."""
+"""Limit of iterations of one loop, and of all loops together."""
 TEXT_COST = 100
-"""Characters of a text put together that count as one more value."""
+"""Characters of concatenated text that count as one value."""
 Names = ChainMap[str, Node | None]
 """The values of names; None hides an outer name whose value is not known here."""
 
@@ -25,9 +25,9 @@ Names = ChainMap[str, Node | None]
 class Evaluator:
     """Evaluates expressions.
 
-    `names` holds the values of names at the statement that is being read, a layer for each block or function around it;
-    `procedures` give the value of a call of the program's own functions, by name; `done` holds the values of calls that
-    were carried out already.
+    `names` has the values of names at the current statement, one layer for each enclosing block or function.
+    `procedures` return the value of a call of the program's own functions, by name. `done` has the values of calls that
+    were evaluated already.
     """
 
     def __init__(self, notes: Notes) -> None:
@@ -55,7 +55,7 @@ class Evaluator:
         return Node(f"${{{describe(expression)}}}", expression.lineno)
 
     def arguments(self, call: ast.Call) -> Node:
-        """Return the named arguments of a call as a mapping; `**names` are merged where they are known."""
+        """Return the keyword arguments of a call as a mapping; `**names` are merged if they are known."""
         entries: dict[str, Node] = {}
         for word in call.keywords:
             value = self.evaluate(word.value)
@@ -66,9 +66,10 @@ class Evaluator:
         return Node(entries, call.lineno)
 
     def truth(self, test: ast.expr) -> bool | None:
-        """Return whether a condition holds, where its values are known: `==`, `in`, `is None`, `not`, `and`, `or`.
+        """Return whether a condition holds, if its values are known: `==`, `in`, `is None`, `not`, `and`, `or`.
 
-        An empty text, list or mapping is not known: programs leave them empty for people and loops to fill.
+        An empty text, list or mapping counts as unknown, because programs leave them empty for people and loops to
+        fill.
         """
         match test:
             case ast.UnaryOp(op=ast.Not()):
@@ -88,7 +89,7 @@ class Evaluator:
         return None
 
     def _filled(self, expression: ast.expr) -> Node:
-        """Return a value that becomes part of a text; a name bound to nothing yet, as PROJECT = "", is unknown."""
+        """Return a value that becomes part of a text; a name that is still empty, as in PROJECT = "", is unknown."""
         node = self.evaluate(expression)
         return self.unknown(expression) if node.value == "" and not isinstance(expression, ast.Constant) else node
 
@@ -183,7 +184,7 @@ class Evaluator:
         return None
 
     def _listcomp(self, expression: ast.ListComp | ast.GeneratorExp | ast.DictComp) -> Node | None:
-        """Return what `[... for name in items if ...]` gives; None where the items or a condition are not known."""
+        """Return the result of `[... for name in items if ...]`; None if the items or a condition are not known."""
         loop = expression.generators[0]
         held = self.evaluate(loop.iter)
         items = held.value if isinstance(held.value, list) else keys_of(held)

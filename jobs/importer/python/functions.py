@@ -1,4 +1,4 @@
-"""The values of functions' parameters and of the arguments of a command line."""
+"""Find the values of function parameters and of command line arguments."""
 
 import ast
 
@@ -10,7 +10,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def defaults(function: Function, values: Evaluator) -> dict[str, Node | None]:
-    """Return the parameters of a function with their defaults; None, and no text, are filled in by a caller."""
+    """Return the parameters of a function with their defaults; None and "" are for the caller to fill in."""
     placed, named = [*function.args.posonlyargs, *function.args.args], function.args.kwonlyargs
     found: dict[str, Node | None] = dict.fromkeys(each.arg for each in (*placed, *named))
     given = list(zip(reversed(placed), reversed(function.args.defaults), strict=False))
@@ -21,7 +21,7 @@ def defaults(function: Function, values: Evaluator) -> dict[str, Node | None]:
 
 
 def bound(function: Function, call: ast.Call, values: Evaluator) -> dict[str, Node | None]:
-    """Return the parameters of a function with what a call gives for them."""
+    """Return the parameters of a function with the values from a call."""
     placed = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
     if isinstance(call.func, ast.Attribute) and placed[:1] in (["self"], ["cls"]):
         placed.pop(0)
@@ -33,7 +33,7 @@ def bound(function: Function, call: ast.Call, values: Evaluator) -> dict[str, No
 
 
 def default_of_argument(call: ast.Call, values: Evaluator) -> dict[str, Node]:
-    """Return `{name: default}` of `parser.add_argument(*flags, **options)`; nothing where there is no default."""
+    """Return `{name: default}` of `parser.add_argument(*flags, **options)`; empty if there is no default."""
     flags, options = [values.evaluate(flag).text() for flag in call.args], values.arguments(call).entries
     name = next((flag for flag in flags if flag.startswith("--")), flags[0])
     action, default = options.get("action"), options.get("default")
@@ -45,7 +45,7 @@ def default_of_argument(call: ast.Call, values: Evaluator) -> dict[str, Node]:
 
 
 def parsed_arguments(arguments: dict[str, Node], notes: Notes, call: ast.Call) -> Node:
-    """Return what `parser.parse_args()` gives where nothing is typed: the defaults of the arguments."""
+    """Return the result of `parser.parse_args()` without arguments: their defaults."""
     message = _("Arguments of the command line are read as their defaults; change what is given otherwise.")
     notes.note("defaults_taken", call.lineno, message)
     return Node(arguments, call.lineno)

@@ -1,4 +1,4 @@
-"""The calls of a program that make jobs, each with the call that runs it and what is set in its request."""
+"""The calls of a program that create jobs, each with the call that runs it and the fields set in its request."""
 
 import ast
 from dataclasses import dataclass, field
@@ -8,15 +8,15 @@ from jobs.importer.python.operations import name_of
 from jobs.importer.sdk_names import CREATES
 
 RESOURCES = ("_gca_resource", "gca_resource")
-"""Where the SDK's classes keep the request that they send."""
+"""Attributes in which the SDK's classes keep the request that they send."""
 
 
 @dataclass
 class JobCall:
-    """A call that makes a job, with the arguments of the call that runs it.
+    """A call that creates a job, with the arguments of the call that runs it.
 
-    `name` is what the job is bound to; `function` is the function that makes it and was not called yet; `edits` are
-    the fields that are set in the request. With `is_open`, some of the arguments are not known.
+    `name` is the name that the job is assigned to. `function` is the function that creates it, if it was not called
+    yet. `edits` are fields set in the request. `is_open` means that some arguments are not known.
     """
 
     maker: str
@@ -36,7 +36,7 @@ class JobCall:
 
 
 def call_of(calls: list[JobCall], owner: ast.expr) -> JobCall | None:
-    """Return the latest job call that the `owner` of `owner.run(...)` is or is bound to."""
+    """Return the latest job call that the `owner` of `owner.run(...)` is or was assigned."""
     name = name_of(owner)
     return next(
         (
@@ -49,7 +49,7 @@ def call_of(calls: list[JobCall], owner: ast.expr) -> JobCall | None:
 
 
 def add_edit(calls: list[JobCall], name: str, path: Path, node: Node) -> bool:
-    """Add a field that is set in the request of the job that `name` is bound to; False where it is none."""
+    """Add a field set in the request of the job assigned to `name`; return False if there is no such job."""
     made = next((made for made in reversed(calls) if made.name == name), None)
     if made is None or path[0] not in RESOURCES:
         return False

@@ -1,6 +1,6 @@
-"""The results of operators on known values, and short names for expressions.
+"""Evaluate operators on known values, and describe expressions in short.
 
-Every function returns None where the result is not known. Nothing is run.
+Every function returns None if the result is not known. Nothing is run.
 """
 
 import ast
@@ -23,14 +23,14 @@ ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
 
 
 def last_name(expression: ast.expr) -> str:
-    """Return `c` of `a.b.c`, `a` of `a`, and nothing for any other expression."""
+    """Return `c` for `a.b.c`, `a` for `a`, and "" for any other expression."""
     if isinstance(expression, ast.Attribute):
         return expression.attr
     return expression.id if isinstance(expression, ast.Name) else ""
 
 
 def name_of(expression: ast.expr) -> str:
-    """Return `a` and `a.b` as they are bound; nothing for any other expression."""
+    """Return `a` and `a.b` as they are assigned; "" for any other expression."""
     if isinstance(expression, ast.Name):
         return expression.id
     return ast.unparse(expression) if isinstance(expression, ast.Attribute) else ""
@@ -54,7 +54,7 @@ def describe(expression: ast.AST) -> str:
 
 
 def bind_target(target: ast.expr, item: Node) -> dict[str, Node | None] | None:
-    """Return the names that assigning an item to a target binds."""
+    """Return the names that are bound by assigning an item to a target."""
     if isinstance(target, ast.Name):
         return {target.id: item}
     if not isinstance(target, ast.Tuple | ast.List) or not isinstance(item.value, list):
@@ -64,7 +64,7 @@ def bind_target(target: ast.expr, item: Node) -> dict[str, Node | None] | None:
 
 
 def operate(operator: ast.operator, left: Node, right: Node, line: int) -> Node | None:
-    """Return `left + right`, `left % right` and the like."""
+    """Return the result of `left + right`, `left % right` and the like."""
     first, second = left.value, right.value
     kinds = {type(first), type(second)}
     match operator:
@@ -106,12 +106,12 @@ def compare(operator: ast.cmpop, left: Node, right: Node) -> bool | None:
 
 
 def is_open(node: Node | None) -> bool:
-    """Return whether a value is not known, or None."""
+    """Return whether a value is unknown or None."""
     return node is None or node.value is None or is_unknown(node)
 
 
 def grow(method: str, holder: Node, value: Node) -> None:
-    """Add to a list or a mapping what append, extend or update adds."""
+    """Apply append, extend or update to a list or a mapping."""
     if holder.is_scalar or len(holder.value) > MAX_ITEMS:
         return
     if isinstance(holder.value, list) and method == "append":

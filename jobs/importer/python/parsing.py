@@ -1,4 +1,4 @@
-"""Text to a Python syntax tree, without parts that are not Python: commands of notebooks, other languages, cut lines.
+"""Parse text to a Python syntax tree, skipping notebook commands, other languages and truncated lines.
 
 Nothing is run. Source: IPython's manual, "Built-in magic commands" and "System shell access", read 2026-11-21.
 """
@@ -14,16 +14,16 @@ COMMAND = re.compile(r"([ \t]*)(?:!(?!=)|%(?=[A-Za-z%]))")
 OUTPUT = re.compile(r"([ \t]*[A-Za-z_][\w.,\[\]\"' \t]*=[ \t]*)(?:!|%(?=[A-Za-z]))")
 CONTINUES = re.compile(r"[ \t)\]}#]|$|(?:elif|else|except|finally)\b")
 UNFILLED = re.compile(r"(\b\w+[ \t]*(?<![=!<>])=)(?=[ \t]*(?:[,)#]|$))")
-"""What a lesson leaves for its readers to fill in: `name = # TODO`, `name=,`."""
+"""Gaps that a tutorial leaves for its readers to fill in: `name = # TODO`, `name=,`."""
 UNFINISHED = ("was never closed", "unterminated triple-quoted", "unexpected EOF", "expected an indented block")
 MAX_LENGTH, MAX_GAPS, MAX_LESSON = 500_000, 20, 100_000
 MAX_STATEMENT_PARTS, MAX_PARSED, MAX_LEFT_OUT = 60, 1_000_000, 20
 ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
-"""What Python's parser raises for a text that is not Python."""
+"""Errors of Python's parser for a text that is not Python."""
 
 
 class LeftOut(NamedTuple):
-    """A part of the text that is no Python: its line, why, and its text."""
+    """A part of the text that is not Python: its line, the reason, and its text."""
 
     line: int
     reason: str
@@ -31,14 +31,14 @@ class LeftOut(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """A program, and what of the text is not in it."""
+    """A program, and the parts of the text that are not in it."""
 
     tree: ast.Module
     left_out: list[LeftOut]
 
 
 def parse(text: str) -> Parsed:
-    """Parse a program without its parts that are not Python. Raises SyntaxError where nothing else remains."""
+    """Parse a program without its parts that are not Python. Raise SyntaxError if nothing else remains."""
     try:
         return Parsed(_parse(text), [])
     except SyntaxError as error:
@@ -53,7 +53,7 @@ def parse(text: str) -> Parsed:
 
 
 def is_program(text: str) -> bool:
-    """Return whether all of a text is Python, except for a notebook's commands."""
+    """Return whether a whole text is Python, except for a notebook's commands."""
     try:
         _parse(without_commands(text))
     except ERRORS:
@@ -62,7 +62,7 @@ def is_program(text: str) -> bool:
 
 
 def without_commands(text: str) -> str:
-    """Replace the lines that are a notebook's own commands; every other line keeps its number."""
+    """Replace the lines that are commands of a notebook; every other line keeps its number."""
     is_indented = all(line[0] in " \t" for line in text.split("\n") if line.strip())
     lines = (textwrap.dedent(text) if is_indented else text).split("\n")
     number = 0
@@ -78,7 +78,7 @@ def without_commands(text: str) -> str:
 
 
 def _parse(text: str) -> ast.Module:
-    """Parse without Python's warnings, such as those of odd escapes. Raise ValueError for a text that is too long."""
+    """Parse without Python's warnings, such as invalid escapes. Raise ValueError if the text is too long."""
     if len(text) > MAX_LENGTH:
         raise ValueError("The program is too long to be read.")
     with warnings.catch_warnings():
@@ -87,7 +87,7 @@ def _parse(text: str) -> ast.Module:
 
 
 def _parse_filled(text: str) -> ast.Module:
-    """Parse a program with `...` in the gaps that a lesson leaves; only lines that are no Python are looked at."""
+    """Parse a program with `...` in the gaps of a tutorial; only lines that are not Python are changed."""
     lines = text.split("\n")
     for _ in range(MAX_GAPS if len(text) <= MAX_LESSON else 1):
         try:
@@ -102,7 +102,7 @@ def _parse_filled(text: str) -> ast.Module:
 
 
 def _parse_in_parts(text: str) -> Parsed:
-    """Parse statement by statement; statements begin on lines without indent."""
+    """Parse statement by statement; a statement begins on a line without indent."""
     lines = text.split("\n")
     starts = [number for number, line in enumerate(lines) if number == 0 or _begins(lines[number - 1], line)]
     ends = [*starts[1:], len(lines)]

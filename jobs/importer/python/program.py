@@ -1,6 +1,6 @@
-"""The jobs that a program makes. Statements are read in order, functions where they are called; nothing is run.
+"""Find the jobs that a program creates. Statements are read in order, functions where they are called; nothing is run.
 
-Names are bound to what is known of their values. Source: google-cloud-aiplatform 2.7.0, read 2026-11-21.
+Names are bound to their values as far as known. Source: google-cloud-aiplatform 2.7.0, read 2026-11-21.
 """
 
 import ast
@@ -30,7 +30,7 @@ class Frame:
 class Program:
     """Reads a program; its own functions at most MAX_CALLS times and MAX_CALL_DEPTH deep.
 
-    `values` holds what names are bound to at the end, `job_calls` the calls that make jobs, `places` the project and
+    `values` has the values of names at the end, `job_calls` the calls that create jobs, `places` the project and
     location of init(), `given` the first mapping or list that each function returns.
     """
 
@@ -47,7 +47,7 @@ class Program:
         self.calls = MAX_CALLS
 
     def follow(self, tree: ast.Module) -> None:
-        """Read the whole program once, and branches that are not taken only if no other makes a job."""
+        """Read the whole program once; read branches that are not taken only if no other creates a job."""
         self._walk(tree.body)
         while self.passed_over and not self.job_calls:
             self._walk(self.passed_over.pop(0))
@@ -74,7 +74,7 @@ class Program:
                     self._walk_blocks(statement)
 
     def _walk_blocks(self, statement: ast.stmt) -> None:
-        """Read the blocks of a loop, a with or a try. A handler sets only names whose values are not known else."""
+        """Read the blocks of a loop, a with or a try. A handler sets only names whose values are otherwise unknown."""
         for block in ("body", "orelse", "finalbody"):
             self._walk(getattr(statement, block, []))
         names = self.values.names
@@ -91,10 +91,10 @@ class Program:
         return dict(changes)
 
     def _choose(self, statement: ast.If) -> None:
-        """Follow the branch that is taken, where that is known; else both, and the first decides the values of names.
+        """Read the branch that is taken if known; else both, and the first one decides the values of names.
 
-        None in a branch that may not be taken does not hide what a name was bound to before, nor does a value that is
-        not known hide one that is.
+        A None in a branch that may not be taken does not replace the previous value of a name. An unknown value does
+        not replace a known one.
         """
         taken = self.values.truth(statement.test)
         if taken is not None:
@@ -122,7 +122,7 @@ class Program:
                 self.values.names[name] = node
 
     def _evaluate_alone(self, value: ast.expr, *, is_return: bool) -> None:
-        """Carry out a statement that is an expression; a value at the end of a notebook's cell is bound to `it`."""
+        """Evaluate a statement that is an expression; a value at the end of a notebook's cell is bound to `it`."""
         self._carry_out(value, "")
         if is_return and self.frames:
             frame, node = self.frames[-1], self.values.evaluate(value)
@@ -135,7 +135,7 @@ class Program:
             self.values.names.setdefault("it", self.values.evaluate(value))
 
     def _set_field(self, target: ast.expr, node: Node) -> bool:
-        """Set a field of what a name is bound to, as in `job.job_spec.network = "n"`; False where there is none."""
+        """Set a field of a name's value, as in `job.job_spec.network = "n"`; return False if there is no such field."""
         path: Path = []
         owner = target
         while isinstance(owner, ast.Attribute | ast.Subscript) and not (path and name_of(owner) in self.values.names):
@@ -148,7 +148,7 @@ class Program:
         return holder is not None and set_at(holder, path, node)
 
     def _carry_out(self, expression: ast.expr, name: str) -> None:
-        """Carry out the calls of an expression that make, run or change something, inner ones first."""
+        """Evaluate the calls of an expression that create, run or change something, inner ones first."""
         for call in reversed([node for node in ast.walk(expression) if isinstance(node, ast.Call)]):
             called, owner = last_name(call.func), call.func.value if isinstance(call.func, ast.Attribute) else None
             if called in MAKERS and self._make(call, called, name):
@@ -172,7 +172,7 @@ class Program:
                 self.places |= {name: given[name].text() for name in self.places if name in given and given[name].value}
 
     def _make(self, call: ast.Call, maker: str, name: str) -> bool:
-        """Add a call that makes a job; False for a message that only has a job's name."""
+        """Add a call that creates a job; return False for a message that only has the name of a job."""
         args = self.values.arguments(call)
         for word, value in zip(POSITIONS.get(maker, ()), call.args, strict=False):
             args.value[word] = self.values.evaluate(value)
@@ -186,7 +186,7 @@ class Program:
     def _define(self, function: Function) -> None:
         """Read a function with the defaults of its parameters, before any call of it.
 
-        Names that only it binds stay known; jobs of its calls will replace those that it makes here.
+        Names bound only by it stay known. Jobs from later calls replace the jobs that it creates here.
         """
         if function.name not in PARSERS:
             self.values.procedures[function.name] = partial(self._value_of_call, function)
@@ -202,7 +202,7 @@ class Program:
             made.function = made.function or function.name
 
     def _define_class(self, statement: ast.ClassDef) -> None:
-        """Bind a class to its attributes, from which its objects start."""
+        """Bind a class to its attributes, which its objects start with."""
         own = self._changes(statement.body)
         self.values.names |= own
         known = {name: node for name, node in own.items() if node is not None}
@@ -220,14 +220,14 @@ class Program:
         return self.frames.pop().returned
 
     def _value_of_call(self, function: Function, call: ast.Call) -> Node | None:
-        """Return the value of a call of a function of the program; jobs that it makes are left out."""
+        """Return the value of a call of the program's function; jobs that it creates are left out."""
         made = self.job_calls
         node = self._enter(function, call)
         self.job_calls = made
         return node
 
     def _enter(self, function: Function, call: ast.Call) -> Node | None:
-        """Read a function as it is called; the jobs that it makes take the place of those without a call."""
+        """Read a function as it is called; jobs that it creates replace those read without a call."""
         if self.calls <= 0 or len(self.frames) >= MAX_CALL_DEPTH:
             return None
         self.calls -= 1

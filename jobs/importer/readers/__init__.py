@@ -1,1 +1,1 @@
-"""One reader for each format: what it describes becomes drafts of jobs."""
+"""Readers, one for each format, which return drafts of jobs."""

@@ -1,4 +1,4 @@
-"""Jobs of curl and PowerShell commands: the body of the request that they post, with the place in its address."""
+"""Read jobs from curl and PowerShell commands: the posted body, and project and region in the URL."""
 
 import itertools
 import re
@@ -23,7 +23,7 @@ HERE_STRING = re.compile(
 
 
 def read_curl(text: str, notes: Notes, files: Files) -> list[Draft]:
-    """Return the jobs that the curl commands of a text create; `files` are those that they may name."""
+    """Return the jobs that the curl commands of a text create; `files` are those that they may refer to."""
     shell = _shell(text)
     drafts: list[Draft] = []
     for command in shell.commands():
@@ -48,8 +48,8 @@ def read_curl(text: str, notes: Notes, files: Files) -> list[Draft]:
 
 
 def _shell(text: str) -> Shell:
-    """Return the shell for a text; PowerShell's here-strings become variables and files of it."""
-    end = max(text.rfind("\n'@"), text.rfind('\n"@'))  # behind the last end there is none
+    """Return the shell for a text; PowerShell's here-strings become its variables and files."""
+    end = max(text.rfind("\n'@"), text.rfind('\n"@'))  # there is none after the last end
     held_in = f"{text[:end]}{text[end:].partition(chr(10) * 2)[0]}" if end > 0 else ""
     shell = Shell(HERE_STRING.sub(lambda held: "\n" * held[0].count("\n"), held_in) + text[len(held_in) :])
     for held in itertools.islice(HERE_STRING.finditer(held_in), max_jobs(text)):
@@ -60,7 +60,7 @@ def _shell(text: str) -> Shell:
 
 
 def _draft(node: Node, collection: str, notes: Notes) -> Draft | None:
-    """Return the body as the resource that the address names, unless its fields are of another."""
+    """Return the body as the resource that the URL names, unless its fields belong to another one."""
     is_plain = isinstance(node.value, dict) and looks_like(node) in ("", "job", "tuning", "pipeline")
     if collection and is_plain:
         return Draft(KIND[collection], node, f"one of the {collection}")
@@ -68,7 +68,7 @@ def _draft(node: Node, collection: str, notes: Notes) -> Draft | None:
 
 
 def _data(command: Command) -> Word | None:
-    """Return the word that gives the body, or `@` and the name of its file."""
+    """Return the word with the body, or `@` and the name of its file."""
     for word, following in itertools.zip_longest(command.words, command.words[1:]):
         name, equals, value = word.text.partition("=")
         if word.text in DATA and following is not None:

@@ -1,4 +1,4 @@
-"""Jobs of YAML and JSON documents, in the forms in which people write them, with or without wrappers.
+"""Read jobs from YAML and JSON documents, in the forms in which people write them, with or without wrappers.
 
 Source of the forms: 539 published specs; gcloud's `--config` help; the REST reference, read 2026-11-21.
 """
@@ -25,11 +25,11 @@ FORMS = {
     "spec": {"workerpoolspecs"},
     "pool": {"machinespec", "containerspec", "pythonpackagespec"},
 }
-"""Forms, and the names by which each is recognised."""
+"""The forms, and the names by which each is recognised."""
 SPEC_ONLY = frozenset(
     "scheduling baseoutputdirectory workerpoolspec workerpools reservedipranges persistentresourceid".split()
 )
-"""Names that only a job spec has, also where its pools are missing or misspelt."""
+"""Names that only a job spec has, even if its pools are missing or misspelt."""
 UNKNOWN = _("No job was found in this document: it has no workerPoolSpecs, jobSpec or the like.")
 KIND = {"pipeline": "training_pipeline", "tuning": "hyperparameter_tuning_job", "job": "custom_job"}
 NO_JOBS = {
@@ -47,7 +47,7 @@ NO_JOBS = {
 
 
 def read_documents(text: str, notes: Notes, *, is_json: bool) -> list[Draft]:
-    """Return the jobs that the documents of a JSON or YAML text describe."""
+    """Return the jobs in the documents of a JSON or YAML text."""
     documents = _listed_jobs(read_json(text, notes) if is_json else read_yaml(text, notes))
     drafts: list[Draft] = []
     for document in documents[: max_jobs(text)]:
@@ -62,7 +62,7 @@ def read_documents(text: str, notes: Notes, *, is_json: bool) -> list[Draft]:
 
 
 def read_config(text: str, line: int, notes: Notes) -> Draft | None:
-    """Return what the text of gcloud's --config describes; its first line has the number `line`."""
+    """Return the job in a text for gcloud's --config; its first line has the number `line`."""
     is_json = text.lstrip().startswith("{")
     documents = read_json(text, notes, line) if is_json else read_yaml("\n" * (line - 1) + text, notes)
     if not documents:
@@ -75,13 +75,13 @@ def read_config(text: str, line: int, notes: Notes) -> Draft | None:
 
 
 def refuse_document(node: Node, remedy: str, notes: Notes) -> None:
-    """Refuse a document that holds no job, with what it describes where that is known."""
+    """Report a document without a job, with what it describes if that is known."""
     message = next((text for name, text in NO_JOBS.items() if node.get(name) is not None), UNKNOWN)
     notes.error("no_job", node.line, message, remedy)
 
 
 def looks_like(node: Node) -> str:
-    """Return the form of a value: one of FORMS, pools, or calls for the SDK's arguments; nothing for any other."""
+    """Return the form of a value: one of FORMS, "pools", "calls" for the SDK's arguments, or ""."""
     if isinstance(node.value, list):
         items = [item for item in node.value[:MAX_WRAPPED] if isinstance(item.value, dict)]
         is_whole = len(items) == len(node.value[:MAX_WRAPPED])
@@ -129,7 +129,7 @@ def _listed_jobs(documents: list[Node]) -> list[Node]:
 
 
 def _documented_job(node: Node, notes: Notes) -> Node | None:
-    """Return a custom job as Google's pages show responses, with jobSpec named trainingTaskInputs; None for others."""
+    """Return a custom job as shown in Google's pages, with jobSpec named trainingTaskInputs; None for others."""
     name, inputs = node.get("name"), node.key("trainingTaskInputs")
     if name is None or "/customJobs/" not in name.text() or node.get("trainingTaskDefinition") or inputs is None:
         return None
@@ -142,7 +142,7 @@ def _documented_job(node: Node, notes: Notes) -> Node | None:
 
 
 def _of_spec(spec: Node, notes: Notes, form: str) -> Draft:
-    """Make a CustomJob of a bare spec; fields that belong above it are moved there and refused."""
+    """Return a CustomJob for a bare spec; fields that belong above the spec are moved there and reported."""
     inner: dict[str, Node] = {}
     outer: dict[str, Node] = {}
     places = {"project": "", "region": ""}

@@ -1,7 +1,7 @@
-"""gcloud commands and config files to jobs: `gcloud ai custom-jobs create` and `hp-tuning-jobs create`.
+"""Read jobs from gcloud commands and config files: `gcloud ai custom-jobs create` and `hp-tuning-jobs create`.
 
 Source: gcloud's reference, "gcloud ai custom-jobs create" and "gcloud ai hp-tuning-jobs create", read 2026-11-21. A
-flag wins over the same field of the config file; counts that are not given are 1.
+flag takes precedence over the same field of the config file; counts that are not given are 1.
 """
 
 import re
@@ -26,9 +26,9 @@ UNSEEN = {
     "custom_job": ("jobSpec.workerPoolSpecs", "jobSpec.scheduling", "jobSpec.baseOutputDirectory"),
     "hyperparameter_tuning_job": ("studySpec", "trialJobSpec", "maxTrialCount", "parallelTrialCount"),
 }
-"""What a config file holds that is not part of the text, or that could not be read."""
+"""Fields in a config file that is not part of the text, or that could not be read."""
 FLAGS_ONLY = ("displayName", "labels", "encryptionSpec")
-"""What a config file cannot hold, and gcloud takes as flags."""
+"""Fields that gcloud takes as flags, not in a config file."""
 START = re.compile(r"(?:[@+-]*|\S*/)gcloud(?:\.cmd)?")
 
 
@@ -42,7 +42,7 @@ class Call(NamedTuple):
 
 
 def read_gcloud(text: str, notes: Notes, files: Files) -> list[Draft]:
-    """Return the jobs that the gcloud commands of a text create; `files` are those that they may name."""
+    """Return the jobs that the gcloud commands of a text create; `files` are those that they may refer to."""
     shell = Shell(text)
     calls = [call for command in shell.commands() if (call := _call(command)) is not None]
     if not calls:
@@ -58,7 +58,7 @@ def read_gcloud(text: str, notes: Notes, files: Files) -> list[Draft]:
 
 
 def read_gcloud_yaml(text: str, notes: Notes) -> list[Draft]:
-    """Return the jobs of a YAML text; the first is completed from the command in the comment at its head."""
+    """Return the jobs of a YAML text; the command in a comment at the top completes the first one."""
     drafts = read_documents(text, notes, is_json=False)
     body = BODY.search(text)
     heading = text[: body.start()] if body is not None else text
@@ -105,7 +105,7 @@ def _call(command: Command) -> Call | None:
 
 
 def _job(call: Call, given: Flags, config: Draft | None, notes: Notes) -> Draft:
-    """Return the job of a command: what its config file holds, changed by its flags."""
+    """Return the job of a command: the content of its config file, changed by its flags."""
     if config is not None and config.kind != call.kind:
         message = _("The config file describes another kind of job than the command creates.")
         notes.error("other_kind", call.line, message)
@@ -122,7 +122,7 @@ def _job(call: Call, given: Flags, config: Draft | None, notes: Notes) -> Draft:
             remedy = "" if notes.is_full else _config_field(name) or flags.nearest_flag(name)
             notes.error("unknown_flag", words[-1].line, message, remedy)
     if not is_tuning:
-        body.value[key] = body.value.pop(key)  # after the name and the labels, as files have it
+        body.value[key] = body.value.pop(key)  # after the name and the labels, as in files
         _set_pools(body.value[key], given, notes, is_unseen=is_unseen)
     if kms := key_name(given):
         body.value["encryptionSpec"] = node_of({"kmsKeyName": kms.text}, kms.line)
@@ -138,7 +138,7 @@ def _job(call: Call, given: Flags, config: Draft | None, notes: Notes) -> Draft:
 
 
 def _set_field(name: str, words: list[Word], body: Node, kind: str, notes: Notes) -> bool:
-    """Set the field of a flag; False for a flag that the command does not have."""
+    """Set the field of a flag; return False if the command does not have this flag."""
     word, base = words[-1], name.removeprefix("no-")
     path = flags.FIELDS[kind].get(base if base in flags.SWITCHES else name)
     if path is None:
@@ -158,7 +158,7 @@ def _set_field(name: str, words: list[Word], body: Node, kind: str, notes: Notes
 
 
 def _config_field(name: str) -> str:
-    """Return the advice to use the config file for a field that gcloud has no flag for; nothing for other names."""
+    """Return the advice to use the config file for a field that has no flag; "" for other names."""
     if name in flags.LISTS:
         return _("Put it into the config file, below trialJobSpec.")
     field = next((field.alias for field in fields(CustomJobSpec) if folded(field.alias) == folded(name)), "")
@@ -166,7 +166,7 @@ def _config_field(name: str) -> str:
 
 
 def _set_pools(spec: Node, given: Flags, notes: Notes, *, is_unseen: bool) -> None:
-    """Set the worker pools that flags give, or apply to those of the config file what flags give to all."""
+    """Set the worker pools from flags, or apply flags for all pools to those of the config file."""
     key, pools = spec.key("workerPoolSpecs"), pools_of_flags(given, notes)
     if pools is not None:
         spec.value.pop("worker_pool_specs", None)

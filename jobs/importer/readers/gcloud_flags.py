@@ -1,4 +1,4 @@
-"""The flags of gcloud's two create commands, how their lists are split, and where `--config` comes from.
+"""The flags of gcloud's two create commands, the syntax of their lists, and the source of `--config`.
 
 Source: gcloud's reference, `ai custom-jobs create`, `ai hp-tuning-jobs create`, `topic escaping`, read 2026-11-21.
 """
@@ -33,14 +33,14 @@ WITH_VALUE = frozenset(
     """account access-token-file billing-project configuration flags-file flatten format impersonate-service-account
     trace-token verbosity kms-key kms-keyring kms-location kms-project config project region""".split()
 )
-"""Flags that do not change the fields of the job; config, key, project and region are read elsewhere."""
+"""Flags that do not set fields of the job; config, key, project and region are read elsewhere."""
 KEY_PARTS = ("kms-keyring", "kms-location", "kms-project")
 DELIMITED = re.compile(r"\^([^^]+)\^")
 DASH = re.compile(r"(?=-{0,2}[\u2010-\u2015])[\u2010-\u2015-]{1,3}(?=[a-z])")
 
 
 def read_flags(words: list[Word], notes: Notes) -> Flags:
-    """Return `{flag: [its values]}` of a command's words; `--` takes the rest as arguments of the program."""
+    """Return `{flag: [its values]}` for a command's words; words after `--` are arguments of the program."""
     given: Flags = {}
     waiting = list(reversed(words))
     while waiting:
@@ -70,7 +70,7 @@ def read_flags(words: list[Word], notes: Notes) -> Flags:
 
 
 def _with_hyphens(word: Word, notes: Notes) -> Word:
-    """Read the dash that pages and editors make of two hyphens; gcloud itself does not."""
+    """Accept the dash that web pages and editors make of two hyphens; gcloud itself does not."""
     dash = DASH.match(word.text)
     if dash is None:
         return word
@@ -82,13 +82,13 @@ def _with_hyphens(word: Word, notes: Notes) -> Word:
 
 
 def nearest_flag(name: str) -> str:
-    """Return "Did you mean" for a wrong flag, or an empty string."""
+    """Return a "Did you mean" sentence for a wrong flag, or ""."""
     near = nearest(name, [flag for flag in OWN if flag != "--"])
     return _("Did you mean `--%(near)s`?", near=near) if near else ""
 
 
 def split_list(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the items of a list, each with its place: split at commas, or at the mark in `^mark^a:b`."""
+    """Yield the items of a list with their positions, split at commas, or at the mark in `^mark^a:b`."""
     delimited = DELIMITED.match(text)
     mark, place = (delimited[1], delimited.end()) if delimited else (",", 0)
     for item in text[place:].split(mark) if text[place:] else []:
@@ -146,7 +146,7 @@ def _on_line(node: Node, line: int) -> Node:
 
 
 def key_name(given: Flags) -> Word | None:
-    """Return the full name of the key that --kms-key and its parts give."""
+    """Return the full name of the key in --kms-key and its parts."""
     key = given.get("kms-key", [None])[-1]
     if key is None or not given.keys() & set(KEY_PARTS):
         return key

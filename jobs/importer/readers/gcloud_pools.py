@@ -1,4 +1,4 @@
-"""The worker pools of a gcloud command: `--worker-pool-spec`, and for all pools `--args`, `--command` and packages.
+"""The worker pools of a gcloud command: `--worker-pool-spec`, and `--args`, `--command` and packages for all pools.
 
 Source: gcloud's reference, "gcloud ai custom-jobs create", read 2026-11-21.
 """
@@ -24,7 +24,7 @@ KEYS = (*FIELDS, *TASK, *LOCAL)
 BUILT_IMAGE = "${BUILT_IMAGE}"
 PLACEHOLDER = re.compile(r"\$?\{[^{}]*\}|\$\w+|<[^<>]*>|\{\{[^{}]*\}\}")
 ENUMS = ("accelerator-type", "reservation-affinity-type")
-"""Keys whose values gcloud takes in small letters with hyphens, too."""
+"""Keys whose values gcloud also accepts in lowercase with hyphens."""
 COUNTS = ("replica-count", "accelerator-count", "boot-disk-size")
 MEANT = dict.fromkeys(("custom-image-uri", "image-uri", "image", "container-uri"), "container-image-uri")
 MEANT |= {"gpu-type": "accelerator-type", "gpu-count": "accelerator-count", "count": "replica-count"}
@@ -33,7 +33,7 @@ Entries = dict[str, Node]
 
 
 def pools_of_flags(given: Flags, notes: Notes) -> Node | None:
-    """Return the list of worker pools, or None when the command gives none."""
+    """Return the list of worker pools, or None if the command has none."""
     specs = given.get("worker-pool-spec")
     if not specs:
         if "python-package-uris" in given:
@@ -54,7 +54,7 @@ def pools_of_flags(given: Flags, notes: Notes) -> Node | None:
 
 
 def with_flags(pools: Node, given: Flags) -> Node:
-    """Return the pools of a config file with the arguments and the command that the flags give to all of them."""
+    """Return the pools of a config file with the arguments and command that flags set for all pools."""
     if isinstance(pools.value, list):
         return Node([with_flags(pool, given) for pool in pools.value], pools.line)
     changed = dict(pools.entries)
@@ -66,7 +66,7 @@ def with_flags(pools: Node, given: Flags) -> Node:
 
 
 def _entries(spec: Word, notes: Notes) -> Entries:
-    """Return the names and values of one --worker-pool-spec, by the names that gcloud knows."""
+    """Return the names and values of one --worker-pool-spec, with the names that gcloud knows."""
     entries: Entries = {}
     last, text = "", spec.text.strip()
     for place, item in split_list(text[1:-1] if re.fullmatch(r"\{.*=.*\}", text, re.DOTALL) else text):
@@ -107,7 +107,7 @@ def _add_pair(entries: Entries, name: str, node: Node, notes: Notes) -> str:
 
 
 def _pool(entries: Entries, spec: Word, given: Flags, built: Node | None, notes: Notes) -> Node:
-    """Return a worker pool; an accelerator that is given without a count is one, as is a replica."""
+    """Return a worker pool; the default count of an accelerator and of replicas is 1."""
     if "accelerator-type" in entries:
         entries.setdefault("accelerator-count", Node(1, entries["accelerator-type"].line))
     elif "accelerator-count" in entries:
@@ -127,7 +127,7 @@ def _pool(entries: Entries, spec: Word, given: Flags, built: Node | None, notes:
 
 
 def _task(entries: Entries, spec: Word, given: Flags, built: Node | None, notes: Notes) -> Entries:
-    """Return what the pool runs: an image, one that gcloud builds of local code, or a package."""
+    """Return what the pool runs: an image, an image that gcloud builds from local code, or a package."""
     image, executor = entries.get("container-image-uri"), entries.get("executor-image-uri")
     other = "executor-image-uri" if executor is not None else "local-package-path"
     if image is not None and other in entries:
@@ -162,7 +162,7 @@ def _on_first_line(task: Entries) -> Node:
 
 
 def _lists(given: Flags, *names: str) -> Entries:
-    """Return the lists of words that flags give to all pools."""
+    """Return the lists of words that flags set for all pools."""
     lists: Entries = {}
     for name in names:
         items = [

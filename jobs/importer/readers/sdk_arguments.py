@@ -19,17 +19,17 @@ PREBUILT = ("docker.pkg.dev/vertex-ai/", "gcr.io/cloud-aiplatform/")
 
 KEY = dict.fromkeys(("encryption_spec_key_name", "training_encryption_spec_key_name"), "encryptionSpec.kmsKeyName")
 JOB = paths("display_name labels") | KEY
-"""Arguments that every kind of job has, with their paths in its message."""
+"""Arguments of every kind of job, with their paths in its message."""
 ENV = {"environment_variables": "env"}
 
 
 def seconds(node: Node) -> Node:
-    """Return a whole number of seconds as a duration; any other value as it is."""
+    """Return an integer number of seconds as a duration; any other value unchanged."""
     return Node(f"{node.value}s", node.line) if type(node.value) is int else node
 
 
 def ports_of(node: Node) -> Node:
-    """Return a list of numbers as the list of ports that the API takes; any other value as it is."""
+    """Return a list of numbers as the list of ports that the API takes; any other value unchanged."""
     return (
         node_of([{"containerPort": port} for port in node.value], node.line) if isinstance(node.value, list) else node
     )
@@ -46,7 +46,7 @@ CONVERSIONS = {
 
 
 class Arguments:
-    """The named arguments of a call, without those that are None or were popped."""
+    """The keyword arguments of a call, without those that are None or were popped."""
 
     def __init__(self, node: Node | None) -> None:
         entries = node.entries if node is not None else {}
@@ -55,7 +55,7 @@ class Arguments:
         self.line = node.line if node is not None else 1
 
     def pop(self, *names: str) -> Node | None:
-        """Return the first of these arguments that was given, and remember all of the names as known."""
+        """Return the first of these arguments that was given, and record all the names as known."""
         self.known.update(names)
         return next((self.rest.pop(name) for name in names if name in self.rest), None)
 
@@ -69,9 +69,9 @@ class Arguments:
         return node.text() if node is not None else ""
 
     def pop_fields(self, paths: Mapping[str, str]) -> dict[str, Node]:
-        """Return the fields of a message that arguments give, by `{argument: its path in the message}`.
+        """Return the fields of a message that arguments set, by `{argument: its path in the message}`.
 
-        The SDK sends no empty text, no zero and no False, except for a wait without end.
+        The SDK does not send empty text, zero and False, except a wait of zero, which means no limit.
         """
         message = Node({}, self.line)
         for name, path in paths.items():
@@ -91,7 +91,7 @@ class Arguments:
 
 
 def local_package(given: Arguments, image: Node, notes: Notes) -> dict[str, Node]:
-    """Return the task that the SDK makes of a local script; the package it would upload becomes a placeholder."""
+    """Return the task that the SDK creates from a local script; the uploaded package becomes a placeholder."""
     script = given.pop("script_path")
     line = script.line if script is not None else image.line
     given.pop("requirements")
@@ -110,7 +110,7 @@ def local_package(given: Arguments, image: Node, notes: Notes) -> dict[str, Node
 
 
 def pools_of_replicas(given: Arguments, task: dict[str, Node], line: int, notes: Notes) -> Node:
-    """Return the pools of `replica_count` machines: one chief, the rest workers, then reduction servers."""
+    """Return the pools for `replica_count` machines: one chief, workers, then reduction servers."""
     disk = {
         "bootDiskType": given.pop("boot_disk_type") or "pd-ssd",
         "bootDiskSizeGb": given.pop("boot_disk_size_gb") or 100,

@@ -1,4 +1,4 @@
-"""The SDK's CustomJob and HyperparameterTuningJob: the request that their arguments become.
+"""Convert arguments of the SDK's CustomJob and HyperparameterTuningJob to the request that they send.
 
 Source: google-cloud-aiplatform 2.7.0, aiplatform/jobs.py and aiplatform/hyperparameter_tuning.py, read 2026-11-21.
 """
@@ -24,7 +24,7 @@ WORDS = {
     "measurementSelectionType": {"best": "BEST_MEASUREMENT", "last": "LAST_MEASUREMENT"},
     "scaleType": {"linear": "UNIT_LINEAR_SCALE", "log": "UNIT_LOG_SCALE", "reverse_log": "UNIT_REVERSE_LOG_SCALE"},
 }
-"""The SDK's words for the API's enums, by field."""
+"""The SDK's names for the API's enum values, by field."""
 RANGES = {"min": "minValue", "max": "maxValue", "values": "values"}
 RANGE_KINDS = {
     f"{kind}ParameterSpec": f"{kind.lower()}ValueSpec" for kind in ("Double", "Integer", "Categorical", "Discrete")
@@ -38,7 +38,7 @@ def custom_job(args: Node, run: Node | None, notes: Notes) -> Draft:
     project, region = given.pop_text("project"), given.pop_text("location") or given.pop_text("region")
     spec = job_spec(given, notes) | run_fields(later, project, region, notes)
     body = given.pop_fields(JOB) | {"jobSpec": Node(spec, args.line)}
-    # KFP's component and W&B's launcher give what belongs to run() beside the rest.
+    # KFP's component and W&B's launcher take the arguments of run() together with the others.
     spec |= {name: node for name, node in run_fields(given, project, region, notes).items() if name not in spec}
     given.refuse_rest(notes, "CustomJob")
     later.refuse_rest(notes, "run()")
@@ -82,7 +82,7 @@ def run_fields(later: Arguments, project: str, region: str, notes: Notes) -> dic
 def tuning_job(args: Node, run: Node | None, notes: Notes, *, is_local_script: bool = False) -> Draft:
     """Return the job of `HyperparameterTuningJob(**args)` and `.run(**run)`.
 
-    `run` is `args` itself where one call takes the arguments of both and those of the custom job.
+    `run` is `args` itself if one call takes the arguments of both and of the custom job.
     """
     given = Arguments(args)
     later = given if run is args else Arguments(run)
@@ -127,12 +127,12 @@ def _study(given: Arguments, line: int, notes: Notes) -> Node:
 
 
 def _word(field: str, node: Node) -> Node:
-    """Return the API's word for one of the SDK's, or the word itself."""
+    """Return the API's enum value for a name of the SDK, or the name itself."""
     return Node(WORDS[field].get(node.text().lower(), node.text()), node.line)
 
 
 def _parameter(name: str, node: Node, notes: Notes) -> Node:
-    """Return the parameter that `hpt.DoubleParameterSpec(min=, max=, scale=)` or a sibling describes."""
+    """Return the parameter for `hpt.DoubleParameterSpec(min=, max=, scale=)` and the like."""
     entries = node.entries
     parameter: dict[str, Node] = {"parameterId": Node(name, node.line)}
     field = RANGE_KINDS.get(entries["__kind__"].text()) if "__kind__" in entries else None

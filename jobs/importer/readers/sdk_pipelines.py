@@ -1,7 +1,7 @@
-"""The SDK's custom training jobs (container, Python package, script): the training pipeline that they become.
+"""Convert the SDK's custom training jobs (container, Python package, script) to the training pipeline that they create.
 
-Also operators of Airflow and components of Kubeflow that make such a job in one call. Source: google-cloud-aiplatform
-2.7.0, aiplatform/training_jobs.py; apache-airflow-providers-google, operators/vertex_ai;
+This includes Airflow operators and Kubeflow components that create such a job in one call. Source:
+google-cloud-aiplatform 2.7.0, aiplatform/training_jobs.py; apache-airflow-providers-google, operators/vertex_ai;
 google-cloud-pipeline-components 0.2 and 2, read 2026-11-21.
 """
 
@@ -18,7 +18,7 @@ MODEL |= {f"{SERVED}environment_variables": "containerSpec.env"}
 MODEL |= paths("instance_schema_uri parameters_schema_uri prediction_schema_uri", "predictSchemata.", "model_")
 MODEL |= paths("display_name description version_aliases version_description labels", prefix="model_")
 MODEL |= {"model_encryption_spec_key_name": "encryptionSpec.kmsKeyName"}
-"""Arguments, with their paths in the model that is uploaded."""
+"""Arguments, with their paths in the uploaded model."""
 PARTS = ("training", "validation", "test")
 DATA = {f"{part}_fraction_split": f"fractionSplit.{part}Fraction" for part in PARTS}
 DATA |= {f"{part}_filter_split": f"filterSplit.{part}Filter" for part in PARTS}
@@ -43,9 +43,9 @@ OF_WORKFLOW = frozenset(
 
 
 def training_job(kind: str, args: Node, run: Node | None, notes: Notes) -> Draft:
-    """Return the pipeline of `CustomContainerTrainingJob(**args).run(**run)` or a sibling, named by `kind`.
+    """Return the pipeline of `CustomContainerTrainingJob(**args).run(**run)` or the like, named by `kind`.
 
-    `run` is `args` itself where one call takes the arguments of both.
+    `run` is `args` itself if one call takes the arguments of both.
     """
     given = Arguments(args)
     later = given if run is args else Arguments(run)
@@ -103,9 +103,9 @@ def _task(kind: str, given: Arguments, later: Arguments, notes: Notes) -> dict[s
 
 
 def _data(later: Arguments, folder: Node | None) -> Node | None:
-    """Return the input data: the dataset itself is an object of the program, so its id becomes a placeholder.
+    """Return the input data. The dataset is an object of the program, so its id becomes a placeholder.
 
-    The data is written to BigQuery where that is asked for, else to the job's own `folder`.
+    The data is exported to BigQuery if requested, else to the job's own `folder`.
     """
     dataset, data = later.pop("dataset"), later.pop_fields(DATA)
     if dataset is None:

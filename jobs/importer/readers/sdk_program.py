@@ -1,4 +1,4 @@
-"""SDK Python to jobs: the calls of a program that make one, each turned into the request that it sends.
+"""Read jobs from SDK Python: find the calls that create a job, and convert each to the request that it sends.
 
 Source: google-cloud-aiplatform 2.7.0; google-cloud-pipeline-components 2, read 2026-11-21.
 """
@@ -22,12 +22,12 @@ PARENT = re.compile(r"projects/(.+?)/locations/([^/]+)")
 POOLS = re.compile(r"\bworker_?pool_?specs?\b", re.IGNORECASE)
 MAX_JOBS, MAX_BOUND = 20, 5_000
 UNSEEN = ("displayName", "jobSpec", "trialJobSpec", "studySpec", "maxTrialCount", "parallelTrialCount")
-"""What `**names` that are not known here may give."""
+"""Fields that unknown `**names` may set."""
 KIND = {"CustomJob": "custom_job", "HyperparameterTuningJob": "hyperparameter_tuning_job"}
 
 
 def read_program(text: str, notes: Notes) -> list[Draft]:
-    """Return the jobs that a program makes; what is no Python is noted."""
+    """Return the jobs that a program creates; parts that are not Python are reported in `notes`."""
     if len(text) > MAX_LENGTH:
         message = _("Python is read up to %(limit)s characters.", limit=f"{MAX_LENGTH:,}")
         notes.error("too_large", None, message, _("Give only the job."))
@@ -57,7 +57,7 @@ def _refuse_syntax(reason: str, line: int | None, notes: Notes) -> None:
 
 
 def _report_left_out(left_out: list[LeftOut], has_jobs: bool, notes: Notes) -> None:
-    """Report what was no Python: refused where it was to make a job and no other part made one."""
+    """Report parts that are not Python, as an error if they were to create a job and no other part did."""
     meant = [part for part in left_out if MAKES_A_JOB.search(part.text) or POOLS.search(part.text)]
     if not has_jobs and meant:
         _refuse_syntax(meant[0].reason, meant[0].line, notes)
@@ -72,7 +72,7 @@ def _report_left_out(left_out: list[LeftOut], has_jobs: bool, notes: Notes) -> N
 
 
 def _drafts(program: Program, notes: Notes) -> Iterator[Draft]:
-    """Yield the jobs that the calls of a program make, those that are run first; else one that a name is bound to."""
+    """Yield the jobs that the calls of a program create, those that are run first; else one assigned to a name."""
     inner = {id(one.sent.value) for one in program.job_calls if one.sent is not None}
     ready = [one for one in program.job_calls if id(one.args.value) not in inner]
     ready.sort(key=lambda one: one.run is None and one.maker in ("CustomJob", *TRAINING))
@@ -111,7 +111,7 @@ def _draft(made: JobCall, program: Program, notes: Notes) -> Draft | None:
 
 
 def _created(made: JobCall, program: Program, notes: Notes) -> Draft | None:
-    """Read `client.create_custom_job(parent=..., custom_job=...)`, also with `request={...}`."""
+    """Return the job of `client.create_custom_job(parent=..., custom_job=...)`, or of the same in `request={...}`."""
     kind = CREATES[made.maker]
     request = made.args.get("request") or made.args
     body, parent = request.get(kind), request.get("parent")
@@ -127,7 +127,7 @@ def _created(made: JobCall, program: Program, notes: Notes) -> Draft | None:
 
 
 def _bound_job(program: Program, notes: Notes) -> Draft | None:
-    """Read a job, or its pools, that a name is bound to where no call uses it; one that has pools before others."""
+    """Return a job, or its pools, assigned to a name that no call uses; one with pools is preferred."""
     first: tuple[Draft, Notes] | None = None
     bound = reversed(list(program.values.names.items()))
     values = [
@@ -162,7 +162,7 @@ def _bound_job(program: Program, notes: Notes) -> Draft | None:
 
 
 def _has_pools(draft: Draft) -> bool:
-    """Return whether a job has worker pools, or a placeholder instead of them."""
+    """Return whether a job has worker pools, or a placeholder for them."""
     spec = draft.body.get("jobSpec", "trialJobSpec", "trainingTaskInputs")
     inner = spec.get("trialJobSpec") if spec is not None else None
     return any(part is not None and part.get("workerPoolSpecs") for part in (draft.body, spec, inner))

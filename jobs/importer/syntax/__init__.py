@@ -1,1 +1,1 @@
-"""Text to values with lines: JSON, YAML and the words of a shell."""
+"""Parse JSON, YAML and shell words to values with lines."""

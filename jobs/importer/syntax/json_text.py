@@ -1,6 +1,6 @@
-"""JSON to nodes, with lines. JSON as documentation shows it is read too, with a note for each error.
+"""Parse JSON to nodes with lines. Invalid JSON as in documentation is read too, with a note for each kind of error.
 
-These are comments, commas too many or too few, unquoted placeholders, single quotes, and text after the end.
+These errors are comments, missing or extra commas, unquoted placeholders, single quotes, and text after the end.
 """
 
 import json
@@ -23,11 +23,11 @@ MAX_NUMBER_LENGTH, MAX_EARLY, MAX_DOCUMENTS = 320, 8, 1_000
 
 
 class Broken(Exception):
-    """The JSON cannot be read beyond a line: its arguments are a message, the line and a remedy."""
+    """The JSON cannot be read beyond a line; the arguments are a message, the line and a remedy."""
 
 
 def read_json(text: str, notes: Notes, first_line: int = 1) -> list[Node]:
-    """Return the values of a JSON text, one after another; stops with a note where nothing more can be read."""
+    """Return the values of a JSON text, one after another; stop with an error in `notes` if the rest cannot be read."""
     reader = Reader(text, notes, first_line)
     values: list[Node] = []
     try:
@@ -45,7 +45,7 @@ def read_json(text: str, notes: Notes, first_line: int = 1) -> list[Node]:
 
 
 class Reader:
-    """Reads the values of a text from its first character to its last."""
+    """Reads the values of a text from start to end."""
 
     def __init__(self, text: str, notes: Notes, first_line: int) -> None:
         self.text, self.notes, self.at = text, notes, 0
@@ -55,17 +55,17 @@ class Reader:
 
     @property
     def sign(self) -> str:
-        """The next character; nothing at the end."""
+        """The next character; "" at the end."""
         return self.text[self.at : self.at + 1]
 
     def line(self) -> int:
-        """Return the line of the current place."""
+        """Return the current line."""
         self.lines += self.text.count("\n", self.counted, self.at)
         self.counted = self.at
         return self.lines
 
     def note(self, code: str, message: str, remedy: str = "") -> None:
-        """Note what is no JSON, once for each sort of it."""
+        """Add a note about invalid JSON, once for each kind of error."""
         if code not in self.advised:
             self.advised.add(code)
             self.notes.note(code, self.line(), message, remedy)
@@ -79,7 +79,7 @@ class Reader:
         return self.at < len(self.text)
 
     def value(self, keep: Callable[[Node], object], depth: int) -> None:
-        """Read the value that begins at the current place. `keep` gets it before its parts are read, which may fail."""
+        """Read the value at the current position. `keep` gets it before its parts are read, which may fail."""
         line, sign = self.line(), self.sign
         if depth > MAX_DEPTH:
             raise Broken(_("It is nested more than %(limit)s levels deep.", limit=MAX_DEPTH), line)
@@ -105,7 +105,7 @@ class Reader:
             is_first = False
 
     def _entry(self, entries: dict[str, Node], depth: int) -> None:
-        """Read a name and its value; of a name that is given twice the first value is kept."""
+        """Read a name and its value; of a repeated name, the first value is kept."""
         here = self.line()
         name = self._string() if self.sign in TEXT else self._word(here).text()
         if self.skip() and self.sign == '"':
@@ -133,7 +133,7 @@ class Reader:
                 self.value(node.value.append, depth + 1)
 
     def _goes_on(self, before: Node, depth: int) -> bool:
-        """Read on in the object before, where a name follows its brace, as on Google's page on Spot VMs."""
+        """Continue the previous object if a name follows its closing brace, as on Google's page on Spot VMs."""
         if not isinstance(before.value, dict) or not NAME.match(self.text, self.at) or self.early >= MAX_EARLY:
             return False
         self.early += 1
@@ -144,7 +144,7 @@ class Reader:
         return True
 
     def _inside(self, end: str, start: int, *, is_first: bool) -> bool:
-        """Step to the next entry; False after the end of the object or list."""
+        """Move to the next entry; return False after the end of the object or list."""
         commas, is_whole = 0, True
         while self.skip():
             if self.sign == ",":

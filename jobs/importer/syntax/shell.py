@@ -1,7 +1,7 @@
-"""Shell text to commands and their words, as a shell would split them, without running anything.
+"""Parse shell text to commands and their words, as a shell would split them, without running anything.
 
-Known variables are put in, unknown ones become placeholders; here-documents are kept with their lines. Source: POSIX,
-"Shell Command Language", 2.7 Redirection and 2.9 Shell Commands.
+Known variables are replaced by their values, unknown ones become placeholders, and here-documents are kept with their
+lines. Source: POSIX, "Shell Command Language", 2.7 Redirection and 2.9 Shell Commands.
 """
 
 import re
@@ -17,7 +17,7 @@ HEREDOC = re.compile(r"<<(-?)[ \t]*(['\"]?)([A-Za-z_]\w*)\2")
 NEXT_FLAG = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)+(?=[ \t]*--[a-z])")
 REDIRECT = re.compile(r"[<>&|]+[ \t]*")
 PASSED = re.compile(r"[ \t]+|#[^\n]*|[0-9]+(?=[<>])")
-"""What is no part of a command: blanks, comments, the number of a file that is redirected."""
+"""Skipped parts: spaces, comments, and the number of a redirected file descriptor."""
 IN_ARRAY = re.compile(r"[ \t\n;&|(<>]|#[^\n]*")
 ARRAY = re.compile(r"\$\{(\w+)\[[@*]\]\}")
 CREATES = re.compile(r"gcloud\b[^\n]*\bai\b[^\n]*\bcreate\b")
@@ -30,7 +30,7 @@ MAX_VALUE, MAX_WORDS, MAX_INNER, MAX_DEPTH = 200_000, 20_000, 20, 3
 
 @dataclass
 class Command:
-    """Words up to the end of a command, the here-document it was given, and the file that it writes."""
+    """The words of a command, its here-document, and the file that it writes."""
 
     words: list[Word] = field(default_factory=list)
     document: Word | None = None
@@ -42,7 +42,7 @@ class Command:
 
 
 class Shell(Words):
-    """Reads the commands of a text. `documents` are here-documents that commands wrote into files, `bodies` are all."""
+    """Reads the commands of a text. `bodies` are all here-documents, `documents` those written into files."""
 
     def __init__(self, text: str, first_line: int = 1, depth: int = 0) -> None:
         super().__init__(text, first_line)
@@ -55,11 +55,11 @@ class Shell(Words):
         self.taken = 0
 
     def file(self, name: str, given: Word | None) -> Word | None:
-        """Return the text of a file: what a command is `given` as its input, or what the text itself writes into it."""
+        """Return the text of a file: the input `given` to a command, or what the text itself writes into the file."""
         return given if given is not None and name in STDIN else self.documents.get(name.removeprefix("./"))
 
     def commands(self) -> Iterator[Command]:
-        """Yield the commands in order; assignments before a command change the variables of what follows."""
+        """Yield the commands in order; assignments before a command change variables for what follows."""
         command = Command()
         while self.at < len(self.text) and self.taken < MAX_WORDS:
             if self._step(command):
@@ -85,7 +85,7 @@ class Shell(Words):
             command.words.pop(0)
 
     def _output(self, command: Command) -> Word | None:
-        """Return the text that echo or printf puts out."""
+        """Return the text that echo or printf prints."""
         return self._with_line(command.words[-1]) if command.is_output() and len(command.words) > 1 else None
 
     def _with_line(self, word: Word) -> Word:
@@ -114,7 +114,7 @@ class Shell(Words):
         return False
 
     def _word(self, command: Command) -> None:
-        """Read a word; `"${NAME[@]}"` becomes the words of an array that the text defines."""
+        """Read a word; `"${NAME[@]}"` becomes the words of an array defined in the text."""
         command.document, self.piped = command.document or self.piped, None
         word = self.word()
         array = ARRAY.fullmatch(word.text)
@@ -123,7 +123,7 @@ class Shell(Words):
         self.taken += 1 + len(words or ())
 
     def _array(self, start: str) -> bool:
-        """Keep the words of NAME=(...) or NAME+=(...) at the place; False where it is something else."""
+        """Read the words of NAME=(...) or NAME+=(...) at the current position; return False if it is something else."""
         setting = ASSIGNMENT.fullmatch(start)
         if setting is None or setting[2]:
             return False
@@ -141,7 +141,7 @@ class Shell(Words):
         return True
 
     def _newline(self, command: Command) -> bool:
-        """Step over the end of a line; a flag that begins the next line continues the command all the same."""
+        """Read the end of a line; a flag at the beginning of the next line continues the command."""
         at = self.at
         self.at += 1
         if self.waiting:
@@ -179,7 +179,7 @@ class Shell(Words):
 
 
 def refuse_unclosed(shell: Shell, notes: Notes) -> None:
-    """Refuse an open quote that hides the command of a script; a sentence with an apostrophe is no script."""
+    """Report an open quote that hides the command of a script; a sentence with an apostrophe is not a script."""
     if shell.unclosed and AT_MARGIN.search(shell.text):
         message = _(
             "A quote is open from here to the end, so that the command is no command: this one or one before it."

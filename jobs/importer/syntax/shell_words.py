@@ -1,7 +1,7 @@
-"""One shell word at a time: quotes, escapes, variables, substitutions. Nothing is run.
+"""Parse one shell word at a time: quotes, escapes, variables, substitutions. Nothing is run.
 
-`shlex` is of no use here: it knows no variables, substitutions or lines. Source: POSIX, "Shell Command Language", 2.2
-Quoting; bash's manual, "ANSI-C Quoting".
+`shlex` does not support variables, substitutions or line numbers. Source: POSIX, "Shell Command Language", 2.2 Quoting;
+bash's manual, "ANSI-C Quoting".
 """
 
 import re
@@ -25,26 +25,26 @@ MAX_INSERTED = 2_000_000
 
 @dataclass
 class Word:
-    """A word of a command; `breaks` are the places in `text` where a new line of the file began."""
+    """A word of a command; `breaks` are the positions in `text` where a new line of the file began."""
 
     text: str
     line: int
     breaks: list[int] = field(default_factory=list)
 
     def line_at(self, place: int) -> int:
-        """Return the line on which the character at `place` stands."""
+        """Return the line of the character at `place`."""
         return self.line + bisect_right(self.breaks, place)
 
     def part(self, start: int) -> "Word":
-        """Return the word from a place on."""
+        """Return the rest of the word from a position."""
         return Word(self.text[start:], self.line, [place - start for place in self.breaks])
 
 
 class Words:
-    """Reads a text word by word. Values of `variables` are inserted, at most MAX_INSERTED characters in all.
+    """Reads a text word by word. Values of `variables` are inserted, at most MAX_INSERTED characters in total.
 
-    `inner` are the $(commands) that create jobs, with their lines; `first_lines` gives the lines on which
-    here-documents that became values begin; `unclosed` is the line of a quote that is not closed.
+    `inner` are the $(commands) that create jobs, with their lines. `first_lines` are the lines where here-documents
+    that became values begin. `unclosed` is the line of an unclosed quote.
     """
 
     def __init__(self, text: str, first_line: int) -> None:
@@ -57,11 +57,11 @@ class Words:
         self.unclosed = 0
 
     def line(self, place: int) -> int:
-        """Return the line of a place in the text."""
+        """Return the line of a position in the text."""
         return self.first_line + bisect_right(self.newlines, place - 1)
 
     def value(self, name: str, otherwise: str) -> str:
-        """Return the value of a variable, or `otherwise` where it is unknown or too much was put in already."""
+        """Return the value of a variable, or `otherwise` if it is unknown or too much was inserted already."""
         value = self.variables.get(name)
         if value is None or self.inserted > MAX_INSERTED:
             return otherwise
@@ -69,7 +69,7 @@ class Words:
         return value
 
     def word(self) -> Word:
-        """Read one word; the place is at its first character."""
+        """Read one word; the current position is its first character."""
         word = Word("", self.line(self.at))
         parts: list[str] = []
         start, size = self.at, 0
@@ -86,7 +86,7 @@ class Words:
                 break
             else:
                 piece = self._piece(sign, inside)
-            # A line that begins inside of quotes begins at its place; one before or behind the piece, at its end.
+            # A line that begins inside quotes begins at its position; one before or after the piece, at its end.
             begins = inside or [len(piece)] * self.text.count("\n", before, self.at)
             word.breaks.extend(size + place for place in begins)
             parts.append(piece)
@@ -96,7 +96,7 @@ class Words:
         return word
 
     def _piece(self, sign: str, inside: list[int]) -> str:
-        """Read up to the end of what is quoted in one way; `inside` takes the places where lines begin."""
+        """Read to the end of a quoted piece; `inside` collects the positions where lines begin."""
         if sign == "\\":
             self.at += 2
             return self.text[self.at - 1 : self.at]
@@ -156,7 +156,7 @@ class Words:
         return ANSI.sub(unescape, text[0] if text else "")
 
     def _dollar(self) -> str:
-        """Read what begins with a dollar: a variable or $(command)."""
+        """Read an expression that begins with a dollar: a variable or $(command)."""
         at = self.at
         if self.text.startswith("$(", at):
             return self._substituted(self._balanced(at + 1), self.line(at + 2))
@@ -170,7 +170,7 @@ class Words:
         return "$"
 
     def _substituted(self, command: str, line: int) -> str:
-        """Return what $(command) gives: the text of a here-document that cat shows, else a placeholder."""
+        """Return the result of $(command): the text of a here-document that cat prints, else a placeholder."""
         if shown := CAT.match(command):
             *lines, last = command[shown.end() :].rstrip().split("\n")
             if last.strip() == shown[3]:
@@ -183,7 +183,7 @@ class Words:
         return "${" + re.sub(r"[{}\n]", " ", command[:80]).strip() + "}"
 
     def parameter(self, inner: str) -> str:
-        """Return the value of `${inner}`: that of the name, else its default, else a placeholder."""
+        """Return the value of `${inner}`: the variable's value, else its default, else a placeholder."""
         match, unknown = PARAMETER.fullmatch(inner), f"${{{inner}}}"
         if match is None or (match[2] or "").endswith("+"):
             return unknown
@@ -193,7 +193,7 @@ class Words:
         return self.value(match[1], self.fill(default) or unknown)
 
     def fill(self, text: str) -> str:
-        """Put the variables into the text of a here-document or a default."""
+        """Insert variables into the text of a here-document or a default."""
 
         def replacement(match: re.Match[str]) -> str:
             if match[0] == "\\$" or (match[1] or "").startswith("{"):
@@ -203,7 +203,7 @@ class Words:
         return VARIABLE.sub(replacement, text)
 
     def _balanced(self, at: int) -> str:
-        """Return the text between the bracket at a place and its closing bracket."""
+        """Return the text between the bracket at a position and its closing bracket."""
         opening, depth, place = self.text[at], 0, at
         while place < len(self.text):
             depth += (self.text[place] == opening) - (self.text[place] == BRACKETS[opening])

@@ -1,8 +1,8 @@
-"""YAML to nodes, from the events of PyYAML's safe loader: no tag runs code, sizes are bounded, lines are kept.
+"""Parse YAML to nodes, from the events of PyYAML's safe loader: no tag runs code, sizes are bounded, lines are kept.
 
-Plain words are read as YAML 1.1 does, which is what gcloud uses, except that dates stay text; how a word was written
-is kept for fields that want text. Source: yaml.org, "YAML 1.1" types; gcloud's `--config` help; the syntax of Jinja's
-and Helm's templates, read 2026-11-21.
+Plain words follow YAML 1.1, which gcloud uses, except that dates stay text. The original spelling of a word is kept for
+text fields. Source: yaml.org, "YAML 1.1" types; gcloud's `--config` help; the syntax of Jinja's and Helm's templates,
+read 2026-11-21.
 """
 
 import re
@@ -34,13 +34,13 @@ MARK = re.compile(
 
 
 class Unreadable(Exception):
-    """The text is no YAML that Trainboard reads: its arguments are a message and the line."""
+    """The text is not YAML that Trainboard can read; the arguments are a message and the line."""
 
 
 def read_yaml(text: str, notes: Notes) -> list[Node]:
-    """Return the documents of a YAML text that hold anything. Notes and leaves out what cannot be read.
+    """Return the non-empty documents of a YAML text. Parts that cannot be read are left out and reported in `notes`.
 
-    Of a template, marks that YAML cannot read are read as text where they are values, and passed over as logic.
+    Template marks that YAML cannot parse are read as text if they are values, and skipped if they are logic.
     """
     own = Notes()
     documents = _documents(text, own)
@@ -94,7 +94,7 @@ def _explain(error: yaml.MarkedYAMLError, lines: list[str]) -> tuple[int, str, s
 
 
 class Builder:
-    """Builds documents of events. Bounded in depth, in values written out, and in values merged."""
+    """Builds documents from events, bounded in depth, in values written out and in values merged."""
 
     def __init__(self, text: str, notes: Notes) -> None:
         self.events = yaml.parse(text, Loader=LOADER)
@@ -111,7 +111,7 @@ class Builder:
                 yield self._node(next(self.events), 0)
 
     def _node(self, event: Any, depth: int) -> Node:
-        """Return the value that begins with an event, its aliases written out."""
+        """Return the value that begins with an event, with its aliases expanded."""
         line, before = _line(event), self.size
         if isinstance(event, yaml.AliasEvent):
             if event.anchor not in self.anchors:
@@ -195,14 +195,14 @@ def _line(event: yaml.Event) -> int:
 
 
 def resolve(text: str) -> Any:
-    """Read a plain word as YAML 1.1 does; dates, `.inf` and overlong numbers stay text."""
+    """Return a plain word as YAML 1.1 reads it; dates, `.inf` and overlong numbers stay text."""
     tag = TAG_OF(yaml.ScalarNode, text, (True, False)) if len(text) <= MAX_NUMBER_LENGTH else ""
     value = SCALARS[tag](yaml.ScalarNode(tag, text)) if tag in SCALARS else text
     return value if not isinstance(value, float) or abs(value) < float("inf") else text
 
 
 def surprises(node: Node) -> Iterator[str]:
-    """Yield where YAML 1.1 makes a number of something that looks like another: `010` is 8, `1:30` is 90."""
+    """Yield a sentence if YAML 1.1 reads a word as an unexpected number: `010` is 8, `1:30` is 90."""
     if type(node.value) is int and OCTAL.fullmatch(node.raw):
         yield _("YAML reads %(text)s as an octal number, %(number)s.", text=quoted(node.raw), number=node.value)
     elif type(node.value) is int and ":" in node.raw:

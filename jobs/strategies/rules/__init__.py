@@ -1,1 +1,1 @@
-"""The rules of every job, whatever its strategy, a module for each subject; `jobs.strategies.rule_lists` has all."""
+"""The rules of every job, whatever its strategy, one module per subject; `jobs.strategies.rule_lists` lists all."""

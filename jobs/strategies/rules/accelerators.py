@@ -1,4 +1,4 @@
-"""Rules of accelerators: what exists, what fits a machine, what a region has."""
+"""Rules about accelerators: those that exist, fit a machine and are offered in a region."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ POD_CORES = 8
 
 
 def region_accelerator(spec: MachineSpec, found: Machine | None) -> str:
-    """Return the accelerator by the name that the region table uses, TPU Pods apart; empty where there is none."""
+    """Return the accelerator's name in the region table, which lists TPU Pods separately; "" if there is none."""
     if found is not None and found.fixed_accelerator:
         return found.fixed_accelerator
     name = spec.accelerator

@@ -1,4 +1,4 @@
-"""How the rules check an address in Cloud Storage and the full name of a resource, wherever a job has one."""
+"""Check Cloud Storage addresses and full resource names, for the rules."""
 
 import re
 from collections.abc import Iterator
@@ -10,11 +10,11 @@ from jobs.strategies.rules.placeholders import MARK, is_placeholder
 from jobs.texts import translatable as _
 
 FOLDER = _("Write gs://bucket/folder.")
-"""What to do about an address that has to be a folder."""
+"""Remedy for an address that has to be a folder."""
 
 
 def storage_problem(field: str, uri: str, remedy: str) -> Iterator[Problem]:
-    """Yield what is wrong with an address that has to be one in Cloud Storage; nothing of one that is left open."""
+    """Yield what is wrong with a Cloud Storage address; nothing if it contains a placeholder."""
     if is_storage_uri(uri) or MARK.search(uri) or is_placeholder(bucket_of(uri) or uri):
         return
     if bucket := bucket_of(uri):
@@ -26,7 +26,7 @@ def storage_problem(field: str, uri: str, remedy: str) -> Iterator[Problem]:
 
 
 class Name(NamedTuple):
-    """What a name has to look like, an example of it, and what it is called in "... is no ..."."""
+    """The pattern of a name, an example, and what it is called in "... is no ..."."""
 
     pattern: re.Pattern[str]
     example: str
@@ -34,7 +34,7 @@ class Name(NamedTuple):
 
 
 def name_problem(field: str, text: str, name: Name) -> Iterator[Problem]:
-    """Yield what is wrong with a name that has to be of a form; nothing of one that is empty or left open."""
+    """Yield what is wrong with a name of a given form; nothing if it is empty or contains a placeholder."""
     if text and not name.pattern.fullmatch(text[:2000]) and not is_placeholder(text):
         message = _("%(text)s is no %(what)s.", text=quoted(text), what=name.what)
         yield Problem(field, message, _("Write %(example)s.", example=name.example))

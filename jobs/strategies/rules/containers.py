@@ -1,4 +1,4 @@
-"""Rules of what a pool runs: images, packages, arguments, environment."""
+"""Rules about what a pool runs: images, packages, arguments, environment variables."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Rules of boot disks."""
+"""Rules about boot disks."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Rules of strategies that exclude each other: Spot, Flex-start, reservations and persistent resources."""
+"""Rules about strategies that exclude each other: Spot, Flex-start, reservations and persistent resources."""
 
 from collections.abc import Iterator
 
@@ -98,5 +98,5 @@ EXCLUSIONS = (
     persistent_resource_needs_no_reservation,
     persistent_resource_needs_no_strategy,
 )
-"""The rules of what belongs to another strategy than the one that a job asks for."""
+"""Rules about fields that belong to another strategy than the job's."""
 RULES = (strategy_name_is_current, *EXCLUSIONS)

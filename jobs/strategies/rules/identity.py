@@ -1,4 +1,4 @@
-"""Rules of the account that a job runs as, and of the key that encrypts what it keeps."""
+"""Rules about the service account of a job, and its encryption key."""
 
 import re
 from collections.abc import Iterator

@@ -1,7 +1,6 @@
-"""Rules of what an image's name shows about CUDA, against the GPU that it is to run on.
+"""Rules that compare the CUDA version in an image's name with the GPU.
 
-Which driver the machines have is not documented, so nothing is reported about a CUDA version that may be too new for
-it.
+The driver version of the machines is not documented, so no rule reports a CUDA version that may be too new for it.
 """
 
 import re
@@ -19,18 +18,18 @@ from jobs.texts import translatable as _
 
 NVIDIA_TAG = re.compile(r"(?:^|/)nvidia/cuda:(\d{1,2})\.(\d{1,2})")
 NAMED_CUDA = re.compile(r"(?<![a-z])cuda[-_.]?(\d{1,2})[._-](\d{1,2})(?!\d)|(?<![a-z0-9])cu(\d{2})(\d)(?!\d)")
-"""`cuda12.1`, `cuda-11-8`, `cu128`, as PyTorch, Deep Learning Containers and NVIDIA write it."""
+"""`cuda12.1`, `cuda-11-8`, `cu128`, as written by PyTorch, Deep Learning Containers and NVIDIA."""
 OFFICIAL = re.compile(r"(?:docker\.io/)?(?:library/)?(?:python|ubuntu|debian|alpine|busybox)(?:[:@]|$)")
-"""Docker Hub's official images of languages and systems, which hold no CUDA libraries."""
+"""Docker Hub's official images of languages and systems, which contain no CUDA libraries."""
 DLC_CPU = re.compile(r"(?:^|/)deeplearning-platform-release/(?:gcr\.io/)?[a-z0-9-]*-cpu(?![a-z])")
 GPU_NAME = re.compile(r"/training/([a-z-]+)-gpu\.(\d+)-(\d+)")
 CPU_NAME = re.compile(r"/training/(?:[a-z-]+-cpu|pytorch-xla)\.")
 FIRST_WITH_12 = {"tf": (2, 15), "pytorch": (2, 1), "sklearn": (1, 6), "xgboost": (2, 1)}
-"""The first framework versions whose prebuilt images have CUDA 12; older ones, and those of Ray, have CUDA 11."""
+"""The first framework versions whose prebuilt images have CUDA 12; older versions, and Ray's images, have CUDA 11."""
 
 
 class Cuda(NamedTuple):
-    """A version of CUDA; the minor is None where an image is documented by its major version only."""
+    """A CUDA version; the minor is None if only the major version of an image is documented."""
 
     major: int
     minor: int | None
@@ -40,7 +39,7 @@ class Cuda(NamedTuple):
 
 
 def cuda_of(image: str) -> Cuda | None:
-    """Return the CUDA version in an image's name; None where it holds none."""
+    """Return the CUDA version in an image's name; None if it names none."""
     if PREBUILT.match(image):
         named = GPU_NAME.search(image)
         if named is None:
@@ -55,14 +54,14 @@ def cuda_of(image: str) -> Cuda | None:
 
 
 def lacks_cuda(image: str) -> bool:
-    """Return whether an image is known to hold no CUDA libraries."""
+    """Return whether an image is known to contain no CUDA libraries."""
     if PREBUILT.match(image):
         return CPU_NAME.search(image) is not None
     return bool(OFFICIAL.match(image) or DLC_CPU.search(image))
 
 
 def _on_gpus(submission: Submission) -> Iterator[tuple[str, str, Accelerator]]:
-    """Yield path, image and GPU of the pools that run an image on GPUs; of packages, prebuilt executors only."""
+    """Yield path, image and GPU of the pools that run an image on GPUs; for packages, prebuilt executors only."""
     for index, spec, found in known_machines(submission):
         gpu = ACCELERATORS.get(found.fixed_accelerator or spec.accelerator)
         if gpu is None or gpu.kind != "gpu":

@@ -1,4 +1,4 @@
-"""Rules of machine types: which one, whether it trains, how much of its memory is left to programs."""
+"""Rules about machine types: whether they are given, support training, and leave enough memory to programs."""
 
 from collections.abc import Iterator
 from decimal import Decimal
@@ -12,12 +12,12 @@ from jobs.strategies.sources import COMPUTE, GCLOUD, RUNS
 from jobs.texts import translatable as _
 
 SMALL_MEMORY_GB = 16
-"""The documentation names n1-standard-4 (15 GB) as an example of the smallest machines."""
+"""The documentation gives n1-standard-4 (15 GB) as an example of the smallest machines."""
 AGENTS_SHARE = Decimal("0.4")
 
 
 def known_machines(submission: Submission) -> Iterator[tuple[int, MachineSpec, Machine]]:
-    """Yield index, machine spec and catalogue entry of the pools whose machine is known."""
+    """Yield index, machine spec and catalogue entry of each pool with a known machine."""
     for index, pool in submission.pools:
         found = machine(pool.machine_spec.machine_type)
         if found is not None:

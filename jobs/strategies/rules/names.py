@@ -1,4 +1,4 @@
-"""Rules of names: display name, labels, region, and fields that only Vertex AI fills in."""
+"""Rules about display name, labels, region, and fields that only Vertex AI fills in."""
 
 import unicodedata
 from collections.abc import Iterator
@@ -71,7 +71,7 @@ def _label_problem(text: str) -> str:
 
 
 def _small(sign: str) -> bool:
-    """Letters of scripts without capitals count as small, and so do combining marks."""
+    """Return whether a character counts as lowercase: letters of scripts without capitals and combining marks do."""
     return (sign.isalpha() and sign == sign.lower()) or unicodedata.category(sign) in {"Mn", "Mc"}
 
 

@@ -1,4 +1,4 @@
-"""Rules of networks, and of the file systems that are mounted over them."""
+"""Rules about networks, and about file systems that are mounted over them."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Rules of where a job writes: its output directory, TensorBoard and experiment."""
+"""Rules about where a job writes: its output directory, TensorBoard and experiment."""
 
 import re
 from collections.abc import Iterator

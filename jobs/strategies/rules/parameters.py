@@ -1,4 +1,4 @@
-"""Rules of what a study searches: parameters, their ranges, scales and conditions."""
+"""Rules about the parameters of a study: their ranges, scales and conditions."""
 
 from collections.abc import Iterator, Sequence
 
@@ -17,7 +17,7 @@ CONDITIONS = ("parent_discrete_values", "parent_int_values", "parent_categorical
 
 
 def walk(submission: Submission) -> Iterator[tuple[str, ParameterSpec]]:
-    """Yield the path and value of every parameter, conditional ones after their parent."""
+    """Yield the path and value of every parameter; conditional ones follow their parent."""
     for path, study in studies(submission):
         waiting = [(f"{path}.parameters[{at}]", found) for at, found in enumerate(study.parameters)][::-1]
         while waiting:
@@ -29,7 +29,7 @@ def walk(submission: Submission) -> Iterator[tuple[str, ParameterSpec]]:
 
 
 def low_and_high(parameter: ParameterSpec) -> tuple[float, float] | None:
-    """Return the ends of a parameter's numbers, or None where it has words or nothing."""
+    """Return the lowest and highest number of a parameter, or None if it has words or no values."""
     spec = parameter.double_value_spec or parameter.integer_value_spec
     if spec is not None:
         return spec.min_value, spec.max_value
@@ -176,7 +176,7 @@ def conditions_match_the_parent(submission: Submission) -> Iterator[Problem]:
 
 
 def _mismatch(parent: ParameterSpec, child: ConditionalParameterSpec) -> str:
-    """Return how a condition does not fit its parent, "" where it does."""
+    """Return how a condition does not fit its parent, "" if it fits."""
     discrete, whole, words = child.parent_discrete_values, child.parent_int_values, child.parent_categorical_values
     if words is not None:
         known = parent.categorical_value_spec.values if parent.categorical_value_spec is not None else ()

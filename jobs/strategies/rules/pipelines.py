@@ -1,4 +1,4 @@
-"""Rules of training pipelines: the task, the data, the model that is uploaded."""
+"""Rules about training pipelines: the task, the data, the uploaded model."""
 
 import re
 from collections.abc import Iterator

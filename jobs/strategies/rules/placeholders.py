@@ -1,4 +1,4 @@
-"""Rules of placeholders: what a template leaves where a real value belongs."""
+"""Rules about placeholders that were not replaced by real values."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from jobs.texts import translatable as _
 
 MARK = re.compile(r"\$\{[^{}]*\}|\$[A-Za-z_]\w*|<[^<>]+>|\{\{[^{}]*\}\}|\[(?:[A-Z][A-Z_ -]*|your[ _-][a-z _-]*)\]")
 SIGNS = re.compile(r"[$<{\[]")
-"""What every placeholder without capitals has; to look for it first is several times faster."""
+"""Found in every placeholder without capitals; checking for these first is several times faster."""
 CAPITALS = re.compile(r"[A-Z][A-Z0-9]*(?:[_-][A-Z0-9]+)*")
 ENDS = re.compile(r"[/:.@]")
 
@@ -20,12 +20,12 @@ PLACE = re.compile(r"[a-z][a-z0-9-]*[a-z0-9]")
 
 
 def is_open_place(region: str) -> bool:
-    """Return whether a region is a placeholder of any style: no name of a region, wrong or right, looks like one."""
+    """Return whether a region is a placeholder of any style; region names, valid or misspelt, do not look like one."""
     return PLACE.fullmatch(region) is None or "your" in region or region.startswith("my-")
 
 
 def is_placeholder(text: str) -> bool:
-    """Return whether text that never has capitals holds a placeholder: ${X}, $X, <X>, {{ x }}, [X] or A_WORD."""
+    """Return whether text that never has capitals contains a placeholder: ${X}, $X, <X>, {{ x }}, [X] or A_WORD."""
     if text.islower() and not SIGNS.search(text):
         return False
     if MARK.search(text):
@@ -34,9 +34,9 @@ def is_placeholder(text: str) -> bool:
 
 
 def _lowercase_texts(submission: Submission) -> Iterator[tuple[int | None, str, str]]:
-    """Yield (index of the pool or None, field, text) of names that never hold capitals on Google Cloud.
+    """Yield (index of the pool or None, field, text) of names that never contain capitals on Google Cloud.
 
-    In those, A_WORD is a placeholder.
+    In these names, A_WORD is a placeholder.
     """
     spec = submission.job_spec
     yield None, "persistentResourceId", spec.persistent_resource_id
@@ -63,14 +63,14 @@ def _lowercase_texts(submission: Submission) -> Iterator[tuple[int | None, str, 
 
 
 def _bucket(uri: str) -> str:
-    """Return a gs:// address up to its bucket, with any mark of a placeholder after it; objects may have capitals."""
+    """Return the bucket of a gs:// address, with any placeholder mark after it; object names may have capitals."""
     head, _, path = uri.removeprefix("gs://").partition("/")
     placeholder = MARK.search(path)
     return f"{head}/{placeholder.group()}" if placeholder else head
 
 
 def _untagged(image: str) -> str:
-    """Return an image's name with its tag in small letters unless the tag is a placeholder; tags may have capitals."""
+    """Return an image's name with its tag in lowercase unless the tag is a placeholder; tags may have capitals."""
     name, at, tag = image.rpartition(":")
     return f"{name}{at}{tag.lower()}" if at and "/" not in tag and not MARK.search(tag) and tag != "TAG" else image
 
@@ -97,9 +97,9 @@ def placeholders_are_filled(submission: Submission) -> Iterator[Problem]:
 
 
 def unfilled(submission: Submission) -> list[Placeholder]:
-    """Return the values that look like placeholders where any text is legal, so that only a person can decide.
+    """Return the values that look like placeholders where any text is valid, so that only a person can decide.
 
-    A hidden secret is none of them: `hidden_secrets_are_filled_in` finds it, and nobody can confirm it.
+    Masked secrets are left out: `hidden_secrets_are_filled_in` finds them, and nobody can confirm them.
     """
     if not submission.placeholders:
         return []

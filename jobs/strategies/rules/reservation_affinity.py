@@ -1,4 +1,4 @@
-"""Rules of reservation affinities: their types, keys and values. Every job keeps them."""
+"""Rules about reservation affinities: their types, keys and values. They apply to every job."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Rules of time: timeout, maximum wait, checkpoints, restarts."""
+"""Rules about time: timeout, maximum wait, checkpoints, restarts."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -67,7 +67,7 @@ def long_runs_save_checkpoints(submission: Submission) -> Iterator[Problem]:
     """A run longer than four hours saves a checkpoint at least every four hours."""
     spec = submission.job_spec
     timeout = spec.scheduling.timeout
-    if timeout is not None and CHECKPOINT_EVERY < timeout <= DEFAULT_TIMEOUT:  # other rules speak of other timeouts
+    if timeout is not None and CHECKPOINT_EVERY < timeout <= DEFAULT_TIMEOUT:  # other rules cover other timeouts
         remedy = _("Save a checkpoint at least every 4 hours: write to AIP_CHECKPOINT_DIR.")
         if not spec.base_output_directory.output_uri_prefix:
             remedy = _(

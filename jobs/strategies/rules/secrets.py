@@ -1,4 +1,4 @@
-"""Rules of values that nobody but the training should read."""
+"""Rules about secrets in a job."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from jobs.strategies.sources import SECRETS, TRAINBOARD_SECRETS
 from jobs.texts import translatable as _
 
 MAX_PLACES = 20
-"""Places of a job that have a finding each."""
+"""Fields of a job that get a finding each."""
 
 
 def _paths(submission: Submission) -> Iterator[str]:
@@ -49,15 +49,15 @@ def hidden_secrets_are_filled_in(submission: Submission) -> Iterator[Problem]:
 
 
 def _may_hold_mask(submission: Submission) -> bool:
-    """Whether the mask stands anywhere in the job; pydantic writes it in a fraction of the time of its REST body."""
+    """Return whether the job contains the mask; rendering JSON with pydantic is faster than building the REST body."""
     try:
         return MASK in submission.job.model_dump_json()
-    except PydanticSerializationError:  # half characters, which no JSON text holds
+    except PydanticSerializationError:  # a lone surrogate, which JSON text cannot hold
         return True
 
 
 def _masked_paths(submission: Submission) -> Iterator[str]:
-    """Yield where the mask stands in what the pools run; it may stand elsewhere, too."""
+    """Yield the paths of masked values in the programs of the pools; other fields may contain the mask too."""
     for path, task in submission.programs:
         lists = (("env", [variable.value for variable in task.env]), ("args", task.args))
         for part, texts in (*lists, ("command", getattr(task, "command", ()))):

@@ -1,4 +1,4 @@
-"""Rules of TPUs: topologies, cores, Pods."""
+"""Rules about TPUs: topologies, cores, Pods."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from jobs.texts import translatable as _
 
 
 def is_pod(spec: MachineSpec, found: Machine) -> bool:
-    """Return whether a TPU request spans several machines, which is what a TPU Pod is."""
+    """Return whether a TPU request is a TPU Pod, which spans several machines."""
     if found.series == "cloud-tpu":
         return spec.accelerator_count > POD_CORES
     slice_ = found.topologies.get(spec.tpu_topology)

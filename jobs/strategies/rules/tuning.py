@@ -1,4 +1,4 @@
-"""Rules of tuning jobs: metrics, trials, what the trials run on. `parameters` holds those of what is searched."""
+"""Rules about tuning jobs: metrics, trials, and their machines. `parameters` has the rules about the search space."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ STOPPINGS = ("decay_curve_stopping_spec", "median_automated_stopping_spec", "con
 
 
 def studies(submission: Submission) -> Iterator[tuple[str, StudySpec]]:
-    """Yield the path and value of the study, where the job has one."""
+    """Yield the path and value of the study, if the job has one."""
     if submission.tuning is not None:
         yield f"{submission.tuning_path}studySpec", submission.tuning.study_spec
 

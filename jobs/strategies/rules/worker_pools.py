@@ -1,4 +1,4 @@
-"""Rules of worker pools: how many, which may be empty, what each must run."""
+"""Rules about worker pools: their number, which may be empty, and what each must run."""
 
 from collections.abc import Iterator
 
@@ -41,7 +41,7 @@ def first_pool_has_one_replica(submission: Submission) -> Iterator[Problem]:
     """The first worker pool has exactly one replica."""
     for index, pool in submission.pools[:1]:
         found = machine(pool.machine_spec.machine_type)
-        is_tpu = found is not None and found.is_tpu  # `tpu_pools_have_one_replica` shows how one grows
+        is_tpu = found is not None and found.is_tpu  # `tpu_pools_have_one_replica` covers TPUs
         if index == 0 and pool.replicas > 1 and not is_tpu:
             yield Problem(
                 submission.pool_path(0, "replicaCount"),
