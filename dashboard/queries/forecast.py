@@ -14,7 +14,7 @@ CENT = Decimal("0.01")
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """US dollars at the end of the month, with an 80 % range if there are enough days."""
+    """US dollars at the end of the month, with a range of about 80 % if there are enough days."""
 
     usd: Decimal
     low_usd: Decimal

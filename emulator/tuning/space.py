@@ -17,7 +17,7 @@ CONDITIONS = ("parentDiscreteValues", "parentIntValues", "parentCategoricalValue
 
 
 def choices(parameter: Document) -> list[Value] | None:
-    """Return the values of a parameter with a list of them, or with integers. Return None for a range of reals."""
+    """Return the values of a parameter with a list of them, or with at most 1,000 integers, else None."""
     if "categoricalValueSpec" in parameter:
         return list(parameter["categoricalValueSpec"].get("values", []))
     if "discreteValueSpec" in parameter:
