@@ -1,4 +1,4 @@
-"""Sign-in, roles, and loaders that return a row or raise 404."""
+"""Sign-in, roles, and loaders that return a row or raise Http404."""
 
 from dashboard.access.loaders import job_for, jobs_of
 from dashboard.access.roles import (

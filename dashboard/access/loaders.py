@@ -1,6 +1,6 @@
-"""Loaders: each returns a row that the person may see, or raises 404, so that a stranger learns nothing.
+"""Loaders: each returns a row that the person may see, or raises Http404, so that a stranger learns nothing.
 
-A member of the team whose role does not permit the action gets 403.
+Each raises PermissionDenied for a member of the team whose role does not permit the action.
 """
 
 from collections.abc import Sequence
@@ -69,7 +69,7 @@ def jobs_of(user: User) -> JobQuerySet:
 
 
 def job_for(request: Request, pk: UUID, verb: str = "see", *, joined: Sequence[str] = ()) -> Job:
-    """Return the job. Raise 404 for people outside its team, 403 for members whose role does not permit `verb`.
+    """Return the job. Raise Http404 for people outside its team, PermissionDenied if the role does not permit `verb`.
 
     `joined` are related rows that the same query loads, such as "metrics".
     """
@@ -94,7 +94,7 @@ def templates_of(user: User) -> QuerySet[Template]:
 
 
 def template_for(request: Request, pk: int, verb: str = "see") -> Template:
-    """Return the template. Raise 404 for people outside its team, 403 if the role does not permit `verb`."""
+    """Return the template. Raise Http404 for people outside its team, PermissionDenied if they may not do `verb`."""
     template = get_object_or_404(templates_of(request.user), pk=pk)
     if verb != "see" and not can(request.user, verb, template.team):
         raise PermissionDenied(_("Your role in this team lets you look at its templates; an engineer may change them."))
@@ -102,17 +102,20 @@ def template_for(request: Request, pk: int, verb: str = "see") -> Template:
 
 
 def draft_for(request: Request, pk: int) -> Draft:
-    """Return the person's own draft for a team that they still belong to, or raise 404."""
+    """Return the person's own draft for a team that they still belong to, or raise Http404."""
     return get_object_or_404(_drafts_of(request.user), pk=pk, form_key="")
 
 
 def typed_draft_for(request: Request, form_key: str) -> Draft:
-    """Return the person's own draft of the form with this key, for a team that they still belong to, or raise 404."""
+    """Return the person's own draft of the form with this key, for a team that they are still in, or 404."""
     return get_object_or_404(_drafts_of(request.user).exclude(form_key=""), form_key=form_key[:MAX_KEY_LENGTH])
 
 
 def team_for(request: Request, pk: int, verb: str = "see") -> Team:
-    """Return the team with its policy. Raise 404 for people outside it, 403 if they may not do `verb`."""
+    """Return the team with its policy.
+
+    Raise Http404 for people outside it, PermissionDenied if they may not do `verb`.
+    """
     team = next((each for each in teams_of(request.user) if each.pk == pk), None)
     if team is None:
         raise Http404("no such team")
@@ -135,13 +138,16 @@ def resources_of(user: User) -> PersistentResourceQuerySet:
 def resource_for(request: Request, pk: int) -> PersistentResource:
     """Return a persistent resource that existed at the last poll.
 
-    Raise 404 for people outside the teams of its project.
+    Raise Http404 for people outside the teams of its project.
     """
     return get_object_or_404(resources_of(request.user).existing(), pk=pk)
 
 
 def budget_for(request: Request, pk: int, verb: str = "see") -> Budget:
-    """Return a budget of the person's teams. Raise 404 for people outside them, 403 as `team_for` does."""
+    """Return a budget of the person's teams.
+
+    Raise Http404 for people outside them, PermissionDenied as `team_for` does.
+    """
     row = get_object_or_404(Budget.objects.filter(in_teams_of(request.user)).select_related("team"), pk=pk)
     if verb != "see" and not can(request.user, verb, row.team):
         raise PermissionDenied(_("Only leads of the team set its budgets."))
@@ -159,7 +165,10 @@ def schedules_of(request: Request) -> QuerySet[Schedule]:
 
 
 def schedule_for(request: Request, pk: UUID, *, to_change: bool = False) -> Schedule:
-    """Return a schedule of the person's teams, or raise 404. With `to_change`, raise 403 if they may not change it."""
+    """Return a schedule of the person's teams, or raise Http404.
+
+    With `to_change`, raise PermissionDenied for members who may not change it.
+    """
     row = get_object_or_404(schedules_of(request), pk=pk)
     if to_change and not may_change_schedule(request, row):
         raise PermissionDenied(_("Only its owner and leads of the team change a schedule."))
@@ -178,7 +187,7 @@ def may_change_schedule(request: Request, row: Schedule) -> bool:
 def channel_for(request: Request, pk: int) -> Channel:
     """Return a channel of a team that the person leads.
 
-    Raise 404 for people outside the team, 403 for other members.
+    Raise Http404 for people outside the team, PermissionDenied for other members.
     """
     rows = Channel.objects.filter(in_teams_of(request.user)).select_related("team", "created_by")
     channel = get_object_or_404(rows, pk=pk)
@@ -187,7 +196,10 @@ def channel_for(request: Request, pk: int) -> Channel:
 
 
 def team_to_lead(request: Request, pk: int) -> Team:
-    """Return a team whose channels the person may set. Raise 404 for people outside it, 403 for other members."""
+    """Return a team whose channels the person may set.
+
+    Raise Http404 for people outside it, PermissionDenied for other members.
+    """
     team = get_object_or_404(Team.objects.filter(in_teams_of(request.user, "pk")), pk=pk)
     _check_sets_channels(request, team)
     return team

@@ -119,7 +119,8 @@ class ParsedRequest:
 def find_team(request: Request, name: str) -> Team:
     """Return the team for which the caller requests a job.
 
-    Raise 404 for a team that the caller is not in, 403 if their role does not permit it, 422 if the name is missing.
+    Raise Problem: 404 for a team that the caller is not in, 422 if the name is missing. Raise PermissionDenied if their
+    role does not permit it.
     """
     teams = teams_where(request.user, "request")
     if not name and len(teams) == 1:
@@ -137,7 +138,7 @@ def find_team(request: Request, name: str) -> Team:
 
 
 def parse_request(request: Request, body: JobText) -> ParsedRequest:
-    """Parse the request. Raise Problem: 404 and 403 as `find_team` does, 422 for a text that is not a job."""
+    """Parse the request. Raise Problem: 422 for a text that is not a job, and errors as in `find_team`."""
     team = find_team(request, body.team)
     if (body.spec is None) == (body.text is None):
         raise field_error("body", "spec", "Give exactly one of spec and text.")
