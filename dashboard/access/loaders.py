@@ -107,7 +107,10 @@ def draft_for(request: Request, pk: int) -> Draft:
 
 
 def typed_draft_for(request: Request, form_key: str) -> Draft:
-    """Return the person's own draft of the form with this key, for a team that they are still in, or 404."""
+    """Return the person's own draft of the form with this key, for a team that they are still in.
+
+    Raise Http404 if none.
+    """
     return get_object_or_404(_drafts_of(request.user).exclude(form_key=""), form_key=form_key[:MAX_KEY_LENGTH])
 
 
