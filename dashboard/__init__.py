@@ -1,4 +1,4 @@
-"""The site: everything HTTP. It calls the domain in `jobs` and is never called by it."""
+"""The site: all HTTP code. It calls the domain in `jobs`, which never calls it."""
 
 from dashboard.celery import app as celery_app
 

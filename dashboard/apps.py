@@ -1,16 +1,16 @@
-"""The site as a Django app: it registers its check."""
+"""The site as a Django app."""
 
 from django.apps import AppConfig
 from django.core import checks
 
 
 class DashboardConfig(AppConfig):
-    """The site."""
+    """Configuration of the site's app."""
 
     name = "dashboard"
 
     def ready(self) -> None:
-        """Register what Django is to check, and record sign-ins; models can be imported only now."""
+        """Register the check and connect the signal handlers. Models can be imported only now."""
         from dashboard.access import audit_middleware, browsers, known_password, openid  # noqa: PLC0415
 
         audit_middleware.connect()

@@ -1,4 +1,4 @@
-"""The Celery app and its only schedule: a sweep that finds what is due in the database."""
+"""The Celery app. Its only schedule is a sweep that finds due rows in the database."""
 
 import os
 from typing import Any

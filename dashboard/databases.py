@@ -1,6 +1,6 @@
-"""How the site talks to its database: every wait has an end.
+"""Database settings. Every wait has a time limit.
 
-Options that stand in the address win over the ones here, so DATABASE_URL can change any of them:
+Options in the URL take precedence over the ones here, so DATABASE_URL can change any of them:
 `postgres://...?connect_timeout=3&options=-c%20statement_timeout%3D5min`.
 """
 
@@ -11,13 +11,13 @@ import dj_database_url
 
 CONNECT_SECONDS = 5
 SILENT_SECONDS = 25
-"""After so long without a sign of life from the other end the system gives a connection up."""
+"""Time without an answer from the other end after which the system closes a connection."""
 STATEMENT_SECONDS = 30
-"""Of one statement. Migrations and prune have no such limit (`jobs.database`)."""
+"""Maximum duration of one statement. Migrations and prune have no such limit (`jobs.database`)."""
 LOCK_SECONDS = 20
-"""To wait for another transaction: shorter than a claim, so that a worker that waited for too long begins anew."""
+"""Maximum wait for a lock. It is shorter than a claim, so that a worker that waited too long starts again."""
 IDLE_SECONDS = 60
-"""A transaction in which nothing happens for so long has lost its process; it holds locks that others wait for."""
+"""Maximum idle time in a transaction. A longer one has lost its process, and holds locks that others wait for."""
 
 LIMITS: dict[str, Any] = {
     "connect_timeout": CONNECT_SECONDS,
@@ -27,14 +27,15 @@ LIMITS: dict[str, Any] = {
     "keepalives_count": (SILENT_SECONDS - 10) // 5,
     "tcp_user_timeout": SILENT_SECONDS * 1000,
 }
-"""Of libpq; see the PostgreSQL manual, "Parameter Key Words". The ones about TCP do nothing on a Unix socket."""
+"""Connection options of libpq; see the PostgreSQL manual, "Parameter Key Words". The TCP options have no effect on a
+Unix socket."""
 SESSION = {
     "statement_timeout": f"{STATEMENT_SECONDS}s",
     "lock_timeout": f"{LOCK_SECONDS}s",
     "idle_in_transaction_session_timeout": f"{IDLE_SECONDS}s",
     "jit": "off",  # compiling a statement with many sums takes ten times as long as running it
 }
-"""Kept by the server for each session."""
+"""Settings of the server for each session."""
 
 
 def database(url: str) -> dict[str, Any]:
@@ -42,7 +43,7 @@ def database(url: str) -> dict[str, Any]:
     found: dict[str, Any] = dict(dj_database_url.parse(url, conn_max_age=300, conn_health_checks=True))
     given = found.get("OPTIONS") or {}
     if found["ENGINE"] == "django.db.backends.postgresql":
-        # Of two options with one name the server takes the later, so what the address gives wins over SESSION.
+        # The server uses the later of two options with one name, so options of the URL take precedence over SESSION.
         session = " ".join(f"-c {name}={value}" for name, value in SESSION.items())
         found["OPTIONS"] = LIMITS | given | {"options": f"{session} {given.get('options', '')}".strip()}
     elif found["ENGINE"] == "django.db.backends.sqlite3":
@@ -51,12 +52,12 @@ def database(url: str) -> dict[str, Any]:
 
 
 def sqlite_url(state: Path) -> str:
-    """Return the address of the database that a site without DATABASE_URL has."""
+    """Return the URL of the database of a site without DATABASE_URL."""
     return f"sqlite:///{state / 'trainboard.sqlite3'}"
 
 
 def sqlite_file(database: dict[str, Any]) -> Path | None:
-    """Return the file of an SQLite database; None for one in memory, and for any other database."""
+    """Return the file of an SQLite database. None for one in memory and for other databases."""
     is_file = database["ENGINE"] == "django.db.backends.sqlite3" and not str(database["NAME"]).startswith(
         (":", "file:")
     )
@@ -64,12 +65,11 @@ def sqlite_file(database: dict[str, Any]) -> Path | None:
 
 
 SQLITE = {
-    # IMMEDIATE takes the write lock at BEGIN, so that two workers wait for each other instead of failing half-way with
-    # "database is locked".
+    # IMMEDIATE takes the write lock at BEGIN, so that two workers wait for each other instead of failing with "database
+    # is locked".
     "transaction_mode": "IMMEDIATE",
     "timeout": 20,
-    # FULL: that a create is about to be sent must outlive a power cut, or the job could be sent twice.
-    # 8000 pages (32 MiB on the disk, none of it in memory): what many jobs that change together write is carried over
-    # into the file once, not several times on the way.
+    # FULL: the record that a create is about to be sent must survive a power cut, or the job could be sent twice. 8000
+    # pages (32 MiB on disk, none in memory): changes of many jobs at once are checkpointed once, not several times.
     "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=8000;",
 }

@@ -1,7 +1,8 @@
-"""Typed readers of the environment: the only module that reads it.
+"""Typed readers of environment variables. No other module reads the environment.
 
-A bad value raises `ImproperlyConfigured` naming the variable, so a typing mistake stops the start and never changes
-behaviour silently. Every variable read here stands in the README's table; `tests/test_house.py` compares the two.
+A bad value raises `ImproperlyConfigured` with the name of the variable, so that a typing mistake prevents the start and
+never changes behaviour silently. Every variable read here is in the README's table; `tests/test_house.py` compares
+them.
 """
 
 import os
@@ -15,12 +16,12 @@ FALSE = {"0", "false", "no", "off", ""}
 
 
 def text(name: str, default: str = "") -> str:
-    """Return the variable without surrounding blanks, or `default` when it is unset."""
+    """Return the variable without surrounding whitespace, or `default` if it is not set."""
     return os.environ.get(name, default).strip()
 
 
 def flag(name: str, *, default: bool) -> bool:
-    """Return a yes/no variable; raise on any other word."""
+    """Return a yes/no variable. Raise ImproperlyConfigured for any other word."""
     word = os.environ.get(name, "1" if default else "0").strip().lower()
     if word in TRUE:
         return True
@@ -30,7 +31,7 @@ def flag(name: str, *, default: bool) -> bool:
 
 
 def number(name: str, *, default: float, least: float = 0.0) -> float:
-    """Return a number that is at least `least`; raise on anything else."""
+    """Return a number that is at least `least`. Raise ImproperlyConfigured for anything else."""
     word = os.environ.get(name, str(default)).strip()
     try:
         value = float(word)
@@ -47,12 +48,15 @@ def words(name: str, default: str = "") -> list[str]:
 
 
 def folder(name: str, default: Path) -> Path:
-    """Return an absolute folder; it need not exist yet."""
+    """Return an absolute folder. It need not exist yet."""
     return Path(text(name) or default).expanduser().resolve()
 
 
 def secret(name: str, *, kept_in: Path) -> str:
-    """Return a secret from the environment, else from the file `kept_in`, written on first use for its owner only."""
+    """Return a secret from the environment, else from the file `kept_in`, which is created on first use.
+
+    Only the owner can read the file.
+    """
     if value := text(name):
         return value
     try:
@@ -64,13 +68,13 @@ def secret(name: str, *, kept_in: Path) -> str:
     try:
         with os.fdopen(os.open(kept_in, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(value)
-    except FileExistsError:  # another process of the same start was first
+    except FileExistsError:  # another process of the same start created it first
         return kept_in.read_text().strip()
     return value
 
 
 def whole(name: str, *, default: int, least: int, most: int) -> int:
-    """Return a whole number between `least` and `most`; raise on anything else."""
+    """Return an integer between `least` and `most`. Raise ImproperlyConfigured for anything else."""
     value = number(name, default=default, least=least)
     if value != int(value) or value > most:
         raise ImproperlyConfigured(f"{name}={value:g} must be a whole number from {least} to {most}.")

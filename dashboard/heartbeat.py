@@ -1,6 +1,6 @@
-"""A thread of each worker and of beat that writes every few seconds that the process runs, and what it counted.
+"""A thread of each worker and of beat that regularly records that the process works, and stores its counts.
 
-The row shows more than a process list does: the process reaches the database, and beat has sent a sweep not long ago.
+The row shows more than a list of processes: the process reaches the database, and beat has recently sent a sweep.
 """
 
 import logging
@@ -16,26 +16,26 @@ from django.db import Error, close_old_connections, connections
 logger = logging.getLogger(__name__)
 
 MAX_SILENCE_SECONDS = 60.0
-"""Beat that has sent nothing for so long writes no heartbeat, although its process lives."""
+"""Beat writes no heartbeat if it has sent nothing for so long, although its process runs."""
 
 
 class HeartbeatThread:
-    """Writes heartbeats until it is stopped; begins with `start`."""
+    """Writes heartbeats from `start` until `stop`."""
 
     def __init__(
         self, process: str, part: str, *, queues: Sequence[str] = (), runs: Callable[[], bool] = lambda: True
     ) -> None:
-        """`runs`: whether the process does its work, and not only lives."""
+        """Create the thread. `runs` returns whether the process does its work."""
         self._process, self._part, self._queues, self._runs = process, part, queues, runs
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End after one last time; returns within a few seconds also when the database does not answer."""
+        """Write a last heartbeat and stop. Return within a few seconds, even if the database does not answer."""
         self._stop.set()
         self._thread.join(timeout=3)
 
@@ -58,17 +58,17 @@ class HeartbeatThread:
             if self._runs():
                 record_heartbeat(self._process, self._part, queues=self._queues, now=database_now())
             store_counts()
-        except Error as error:  # the next one comes in a few seconds; others see that this one is late
+        except Error as error:  # the next one follows in a few seconds; readers see the delay
             logger.warning("no heartbeat could be written: %s", type(error).__name__)
 
 
 def watch_worker() -> None:
-    """Have Celery start the heartbeat of a worker when it is ready, and stop it at the end."""
+    """Connect signals that start a worker's heartbeat when it is ready, and stop it at its shutdown."""
     worker_ready.connect(_start_worker, weak=False)
 
 
 def watch_beat() -> None:
-    """Start the heartbeat of beat, which lasts as long as it sends tasks."""
+    """Start the heartbeat of beat. It is written only while beat sends tasks."""
     sent = [time.monotonic()]
 
     def note(**_: Any) -> None:

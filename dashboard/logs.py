@@ -1,6 +1,6 @@
-"""How lines of the log look: one JSON object each, or text for people; both have what the line belongs to.
+"""Log formats: a JSON object per line, or text for people. Both contain the context of the line.
 
-Celery tasks carry the id of the request that caused them in a header, so that a click can be followed into the worker.
+Celery tasks carry the id of the request that caused them in a header, so that a request can be traced into the worker.
 """
 
 import json
@@ -17,14 +17,14 @@ from jobs import log_context
 HEADER = "trainboard_request_id"
 FORMATS = ("line", "json")
 _open: dict[str, ExitStack] = {}
-"""What is bound for each task that runs in this process; the signals run in the task's own thread."""
+"""Bound context of each task running in this process. The signals run in the task's own thread."""
 
 
 class AddContext(logging.Filter):
-    """Gives each record the text ` [request_id=... job_id=...]` of what it belongs to, for the line format."""
+    """Adds the text ` [request_id=... job_id=...]` with the context to each record, for the line format."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Add `context` to the record; never leaves one out."""
+        """Add `context` to the record. Return True always."""
         known = log_context.bound()
         words = " ".join(f"{name}={known[name]}" for name in log_context.FIELDS if name in known)
         record.context = f" [{words}]" if words else ""
@@ -32,10 +32,11 @@ class AddContext(logging.Filter):
 
 
 class JsonFormatter(logging.Formatter):
-    """Writes a record as one line of JSON with the names that Cloud Logging reads: severity, message, time.
+    """Formats a record as one line of JSON with the field names of Cloud Logging: severity, message, time.
 
-    Only these fields, what `jobs.log_context` holds and a traceback: nothing that a library attaches to its records,
-    which may be a request with its cookies. Source of the names: Cloud Logging, "Structured logging", read 2026-11-22.
+    It contains only these fields, the context of `jobs.log_context` and a traceback. Other attributes that libraries
+    attach to records are left out, because they may contain a request with its cookies. Source of the names: Cloud
+    Logging, "Structured logging", read 2026-11-22.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -53,7 +54,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def settings_for(style: str, level: str) -> dict[str, Any]:
-    """Return Django's LOGGING for a format in `FORMATS` and a level; raises ImproperlyConfigured for another format."""
+    """Return Django's LOGGING for a format in `FORMATS` and a level. Raise ImproperlyConfigured for another format."""
     if style not in FORMATS:
         raise ImproperlyConfigured(f"TRAINBOARD_LOG_FORMAT={style!r} is none of {', '.join(FORMATS)}.")
     line = {"format": "{asctime} {levelname} {name}: {message}{context}", "style": "{"}
@@ -68,7 +69,7 @@ def settings_for(style: str, level: str) -> dict[str, Any]:
 
 
 def follow_requests() -> None:
-    """Have tasks that are sent carry the request's id, and bind it where they run."""
+    """Connect signals that send the request's id with tasks and bind it where they run."""
     before_task_publish.connect(_send_id, weak=False)
     task_prerun.connect(_begin_task, weak=False)
     task_postrun.connect(_end_task, weak=False)

@@ -1,4 +1,4 @@
-"""Django's e-mail settings from one address of an SMTP server."""
+"""Django's e-mail settings from the URL of an SMTP server."""
 
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -7,15 +7,15 @@ from django.core.exceptions import ImproperlyConfigured
 
 PORTS = {"smtp": 25, "smtps": 465}
 TIMEOUT_SECONDS = 10
-"""Of each wait for the SMTP server."""
+"""Timeout of each wait for the SMTP server."""
 YES, NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
 
 
 def email_settings(name: str, url: str) -> dict[str, Any]:
-    """Return Django's EMAIL_* settings for `smtp://user:password@host:port/?tls=1`; for "" nothing is sent.
+    """Return Django's EMAIL_* settings for `smtp://user:password@host:port/?tls=1`. With "" nothing is sent.
 
-    `smtps://` speaks TLS from the first byte, `?tls=1` begins it with STARTTLS. User and password are percent-encoded
-    where they hold `:`, `@` or `/`. Raises ImproperlyConfigured, which names the variable and never the password.
+    `smtps://` uses TLS from the start, `?tls=1` uses STARTTLS. User and password are percent-encoded if they contain
+    `:`, `@` or `/`. Raise ImproperlyConfigured, which names the variable and never the password.
     """
     if not url:
         return {"EMAIL_BACKEND": "django.core.mail.backends.dummy.EmailBackend"}
@@ -47,7 +47,7 @@ def email_settings(name: str, url: str) -> dict[str, Any]:
 
 
 def site_url(name: str, url: str) -> str:
-    """Return the site's own address without a slash at its end; raise ImproperlyConfigured where it is none."""
+    """Return the site's own URL without a trailing slash. Raise ImproperlyConfigured if it is invalid."""
     parts = urlsplit(url)
     if url and (parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment):
         raise ImproperlyConfigured(f"{name}={url!r} is no address: write https://trainboard.example.org.")

@@ -1,4 +1,4 @@
-"""Files of this machine that nobody but the user who runs the site may read: the database holds password hashes."""
+"""Restrict files to the user who runs the site, because the database holds password hashes."""
 
 import os
 import stat
@@ -6,19 +6,19 @@ from pathlib import Path
 
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 MARKS = ("secret-key", "trainboard.sqlite3")
-"""Files by which a state folder of ours is known."""
+"""Files by which one of our state folders is recognized."""
 JOURNALS = ("", "-wal", "-shm", "-journal")
 
 
 def umask() -> None:
-    """Keep what this process creates from now on to its user. Call it first in every program of the site."""
+    """Restrict the files that this process creates to its user. Call it first in every program of the site."""
     os.umask(OTHERS)
 
 
 def folder(path: Path) -> None:
-    """Make the state folder, or take one of an earlier start, and what lies directly in it, from everybody else.
+    """Create the state folder, or restrict an existing one and the files directly in it to their owner.
 
-    A folder with other things in it keeps its mode, because others may need it; so does what another user owns.
+    A folder with unrelated files keeps its mode, because others may need it. Files of other users are not changed.
     """
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     names = {each.name for each in path.iterdir()}
@@ -30,10 +30,10 @@ def folder(path: Path) -> None:
 
 
 def database(path: Path) -> None:
-    """Make an SQLite file, or take one that is there with its journals, from everybody else.
+    """Create an SQLite file, or restrict an existing one and its journals to their owner.
 
-    SQLite gives new journals the mode of their database (sqlite.org, "os_unix.c: findCreateFileMode"). Where the folder
-    is missing, nothing is made: the database will report it.
+    SQLite gives new journals the mode of their database (sqlite.org, "os_unix.c: findCreateFileMode"). If the folder is
+    missing, nothing is created, because the database will report it.
     """
     if not path.parent.is_dir():
         return

@@ -1,7 +1,7 @@
-"""Whether this site is a rehearsal that nobody but the people at this machine can reach.
+"""Whether this site is a rehearsal that only people at this machine can reach.
 
-Only there may an account have the password of the demo, which everybody knows. Reasons in the settings are in
-`reasons_against`, those in a single request in `refusal`.
+Only then may an account have the demo's public password. `reasons_against` checks the settings, `refusal` a single
+request.
 """
 
 import ipaddress
@@ -18,18 +18,18 @@ from emulator import socket_owners
 PASSWORD = "trainboard"  # noqa: S105 - printed by `make up`
 NAMES = ("engineer", "approver", "lead", "stranger", "admin")
 EMULATOR = "http://127.0.0.1"
-"""Stands for the address of the emulator that `up` is about to start."""
+"""Placeholder for the address of the emulator that `up` is about to start."""
 WHAT_TO_DO = "Give each an own password (manage.py changepassword NAME), or close them (manage.py demo --close)."
 
 PROXIES = frozenset(
     "HTTP_FORWARDED HTTP_VIA HTTP_X_REAL_IP HTTP_X_CLIENT_IP HTTP_CLIENT_IP HTTP_TRUE_CLIENT_IP HTTP_CDN_LOOP".split()
 )
 PROXY_PREFIXES = ("HTTP_X_FORWARDED", "HTTP_X_ORIGINAL_", "HTTP_X_PROXY", "HTTP_X_ENVOY_", "HTTP_X_AMZN_", "HTTP_CF_")
-"""Headers by which proxies show that they stand between (RFC 7239, RFC 9110 section 7.6.3, and common practice)."""
+"""Headers that reveal a proxy (RFC 7239, RFC 9110 section 7.6.3, and common practice)."""
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host name or address is this machine and can be reached from nowhere else."""
+    """Return whether a host name or address is this machine and is not reachable from elsewhere."""
     if host == "localhost":
         return True
     try:
@@ -41,9 +41,10 @@ def is_loopback(host: str) -> bool:
 
 
 def reasons_against(*, host: str = "localhost", endpoint: str | None = None) -> list[str]:
-    """Return why this is no rehearsal of this machine's people only, as sentences without a full stop; none: it is one.
+    """Return why this is not a rehearsal for people of this machine only, as sentences without a full stop.
 
-    host: what the site listens on, where that is known. endpoint: of Vertex AI, by default that of the settings.
+    Return [] if it is one. `host` is the address on which the site listens, if known. `endpoint` is that of Vertex AI,
+    by default the one in the settings.
     """
     endpoint = settings.VERTEX_ENDPOINT if endpoint is None else endpoint
     names = [name for name in settings.ALLOWED_HOSTS if not is_loopback(name)]
@@ -73,7 +74,7 @@ def _is_here(url: str) -> bool:
 
 
 def _database_hosts() -> list[str]:
-    """Return where the database listens; none for a file or a Unix socket."""
+    """Return the hosts of the database, [] for a file or a Unix socket."""
     database = settings.DATABASES["default"]
     options: dict[str, Any] = database.get("OPTIONS") or {}
     given = [database.get("HOST"), options.get("host"), options.get("hostaddr")]
@@ -83,7 +84,7 @@ def _database_hosts() -> list[str]:
 
 
 def refusal(request: HttpRequest) -> str:
-    """Return why the demo's password opens nothing for this request; an empty string if it may."""
+    """Return why the demo's password is refused for this request, "" if it is accepted."""
     if reasons := reasons_against():
         return reasons[0]
     if any(name in PROXIES or name.startswith(PROXY_PREFIXES) for name in request.META):
@@ -98,10 +99,12 @@ def refusal(request: HttpRequest) -> str:
 
 
 def refusal_of_others(request: HttpRequest) -> str:
-    """Return why nobody can sign in with the demo's password now: another user of this machine is connected to us.
+    """Return why nobody can sign in with the demo's password now, "" if it is accepted.
 
-    A job runs as the user who started the site. WSGI names no client's port, so every open connection counts; who signs
-    in has one until the answer is there. Where the system does not show it (macOS), nothing is refused.
+    It is refused while another user of this machine is connected to the site, because a job runs as the user who
+    started the site. WSGI does not provide the client's port, so every open connection counts; a person who signs in
+    has one until the response arrives. If the system does not report the owners of connections (macOS), nothing is
+    refused.
     """
     try:
         others = socket_owners.users_connected_to(int(request.META.get("SERVER_PORT") or 0)) - {os.geteuid()}

@@ -1,4 +1,4 @@
-"""Django's settings. Every value that may differ between machines comes through `dashboard.env`."""
+"""Django's settings. Every value that may differ between machines is read with `dashboard.env`."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -24,27 +24,27 @@ MONITORING_ENDPOINT = env.text("TRAINBOARD_MONITORING_ENDPOINT")
 STORAGE_ENDPOINT = env.text("TRAINBOARD_STORAGE_ENDPOINT")
 IAM_ENDPOINT = env.text("TRAINBOARD_IAM_ENDPOINT")
 BILLING_ENDPOINT = env.text("TRAINBOARD_BILLING_ENDPOINT")
-# The credential of an emulator that cannot find out whose a connection is; it is new at each of its starts.
+# The credential of an emulator that cannot determine the owner of a connection. It is new after each start.
 VERTEX_TOKEN_FILE = env.text("TRAINBOARD_VERTEX_TOKEN_FILE")
 INSTANCE = env.text("TRAINBOARD_INSTANCE", "trainboard")
 POLL_INTERVAL = timedelta(seconds=env.number("TRAINBOARD_POLL_SECONDS", default=30, least=0.2))
 SWEEP_INTERVAL = timedelta(seconds=env.number("TRAINBOARD_SWEEP_SECONDS", default=5, least=0.2))
-# Google's quotas, which all workers together stay in: per project and region, and for logs per project.
+# Google's quotas, shared by all workers: per project and region, and for logs per project.
 CREATES_PER_MINUTE = env.whole("TRAINBOARD_CREATES_PER_MINUTE", default=60, least=1, most=1_000_000)
 READS_PER_MINUTE = env.whole("TRAINBOARD_READS_PER_MINUTE", default=600, least=1, most=1_000_000)
 LOG_READS_PER_MINUTE = env.whole("TRAINBOARD_LOG_READS_PER_MINUTE", default=60, least=1, most=1_000_000)
-# Requests that one API token may make in any minute, counted over all web processes.
+# Requests that one API token may make per minute, counted over all web processes.
 API_CALLS_PER_MINUTE = env.whole("TRAINBOARD_API_CALLS_PER_MINUTE", default=600, least=1, most=1_000_000)
-# Whoever sends it reads /metrics; where it is empty, only clients on this machine do.
+# The token for /metrics. If it is empty, only clients on this machine may read them.
 METRICS_TOKEN = env.text("TRAINBOARD_METRICS_TOKEN")
-# Where traces are sent, by OpenTelemetry's own variables; empty: nothing is traced.
+# Where traces are sent, from OpenTelemetry's own variables. If it is empty, nothing is traced.
 TRACES_ENDPOINT = env.text("OTEL_EXPORTER_OTLP_ENDPOINT")
 TRACES_SERVICE = env.text("OTEL_SERVICE_NAME", "trainboard")
-# Where people reach the site, for links in messages; empty: messages have no links.
+# The URL of the site for links in messages. If it is empty, messages have no links.
 SITE_URL = mail.site_url("TRAINBOARD_URL", env.text("TRAINBOARD_URL"))
-# Whether messages may go to this machine itself, over plain HTTP too: to try a receiver, never on a server.
+# Whether messages may go to this machine, also over plain HTTP. For testing a receiver, never on a server.
 MESSAGES_ALLOW_LOOPBACK = env.flag("TRAINBOARD_MESSAGES_LOOPBACK", default=False)
-# True only under `manage.py up` with the emulator: the pages then warn that commands run on this machine.
+# True only under `manage.py up` with the emulator. Pages then warn that commands run on this machine.
 REHEARSAL = env.flag("TRAINBOARD_REHEARSAL", default=False)
 
 # ---------------------------------------------------------------- Django
@@ -68,7 +68,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "dashboard.access.request_id.RequestIdMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "django.middleware.gzip.GZipMiddleware",  # adds random bytes against BREACH; forms mask their tokens anew each time
+    "django.middleware.gzip.GZipMiddleware",  # adds random bytes against BREACH; forms mask their tokens each time
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
     "dashboard.access.no_store.NoStoreMiddleware",
@@ -121,8 +121,8 @@ if SQLITE_FILE is not None:
     private.database(SQLITE_FILE)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# The first refuses whoever has failed too often, the second the demo's password where others reach the site; only then
-# is time spent on checking a password.
+# The first one refuses clients with too many failures, the second one the demo's password if others can reach the site.
+# Only then is a password checked, which is slow.
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
     "dashboard.access.known_password.KnownPasswordBackend",
@@ -130,27 +130,27 @@ AUTHENTICATION_BACKENDS = [
 ]
 AXES_HANDLER = "dashboard.access.sign_in_limits.SignInLimits"
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"], "ip_address"]  # in the order in which the handler reads them
-AXES_FAILURE_LIMIT = 5  # of one account from one address
-MAX_FAILURES_PER_ADDRESS = 50  # of all accounts from one address, which many people may share
+AXES_FAILURE_LIMIT = 5  # per account and address
+MAX_FAILURES_PER_ADDRESS = 50  # per address for all accounts; many people may share an address
 AXES_COOLOFF_TIME = timedelta(minutes=15)
-AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # a lock ends at the time on the page; a flood writes nothing
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # a lock ends when the page states; a flood writes nothing
 AXES_RESET_ON_SUCCESS = True
 AXES_CLIENT_IP_CALLABLE = "dashboard.access.addresses.client_address"
 AXES_LOCKOUT_CALLABLE = "dashboard.pages.parts.too_many.locked_out"
 AXES_DISABLE_ACCESS_LOG = True  # the audit log has it
 AXES_USERNAME_CALLABLE = "dashboard.access.sign_in_limits.counted_name"
 AXES_VERBOSE = False
-AXES_SENSITIVE_PARAMETERS = ["username", "code", "state"]  # the last two are of a provider's answer
+AXES_SENSITIVE_PARAMETERS = ["username", "code", "state"]  # the last two are in a provider's response
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
 ] + [{"NAME": "dashboard.access.known_password.NotTheKnownPassword"}]
-AUDITLOG_USE_FK_STRING_REPRESENTATION = True  # an entry names people and teams instead of their numbers
-# Sign-in by Google Identity-Aware Proxy: the audience of its tokens turns it on, and then nothing else signs in.
+AUDITLOG_USE_FK_STRING_REPRESENTATION = True  # entries contain names of people and teams instead of keys
+# Sign-in by Google Identity-Aware Proxy. Setting the audience of its tokens enables it and disables all other ways.
 IAP_AUDIENCE = env.text("TRAINBOARD_IAP_AUDIENCE")
 IAP_KEYS_URL = env.text("TRAINBOARD_IAP_KEYS_URL", "https://www.gstatic.com/iap/verify/public_key")
 GROUPS_CLAIM = env.text("TRAINBOARD_GROUPS_CLAIM", "groups")
-# Sign-in by OpenID Connect, beside passwords or in their place.
+# Sign-in by OpenID Connect, in addition to passwords or instead of them.
 SIGN_IN_PROVIDERS = sign_in_providers.read_providers(env.words("TRAINBOARD_OIDC"), env.text)
 PASSWORD_SIGN_IN = env.flag("TRAINBOARD_PASSWORD_SIGN_IN", default=True)
 sign_in_providers.check_ways(SIGN_IN_PROVIDERS, has_passwords=PASSWORD_SIGN_IN, has_proxy=bool(IAP_AUDIENCE))
@@ -206,7 +206,7 @@ CONTENT_SECURITY_POLICY = {
 }
 
 # ---------------------------------------------------------------- Celery: it only makes the database's queue prompt
-# The address of a Unix socket is unix://PATH for redis-py and redis+socket://PATH for Celery; either may be given.
+# The URL of a Unix socket is unix://PATH for redis-py and redis+socket://PATH for Celery. Either may be set.
 REDIS_URL = (env.text("REDIS_URL") or "redis://127.0.0.1:6379/0").replace("redis+socket://", "unix://", 1)
 CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://", 1)
 CELERY_TASK_IGNORE_RESULT = True
@@ -214,13 +214,14 @@ CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_PUBLISH_RETRY = False
-# Workers take from both in turns: hundreds of jobs that wait to be sent must not keep running ones from being watched.
+# Separate queues, from which a worker takes in turn, so that hundreds of jobs waiting to be sent do not delay the
+# observation of running ones.
 CELERY_TASK_QUEUES = [Queue(name, Exchange(name), routing_key=name) for name in ("celery", "sending", "messages")]
-# Messages have a worker of their own, so that a slow receiver delays no job.
+# Messages have a worker of their own, so that a slow receiver does not delay any job.
 CELERY_TASK_ROUTES = {"jobs.tasks.advance": {"queue": "sending"}, "jobs.tasks.deliver_messages": {"queue": "messages"}}
-CELERY_WORKER_PREFETCH_MULTIPLIER = 1  # what a worker has set aside stands before every later sweep
-# The longest that a task may run; then its worker's process ends, to be started again (dashboard.watchdog). Limits that
-# Celery has itself do nothing for threads.
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1  # prefetched tasks would run before every later sweep
+# The maximum run time of a task. After it, the worker's process ends and is started again (dashboard.watchdog).
+# Celery's own limits have no effect on threads.
 TASK_SECONDS = env.number("TRAINBOARD_TASK_SECONDS", default=300, least=1)
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {
@@ -234,10 +235,10 @@ CELERY_BEAT_SCHEDULE = {
     "sweep": {
         "task": "jobs.tasks.sweep",
         "schedule": SWEEP_INTERVAL,
-        # Later ones find the same rows; but when every thread is busy for a while, one of them has to come through.
+        # Later sweeps find the same rows. But if every thread is busy for a while, one sweep must still be run.
         "options": {"expires": 3 * SWEEP_INTERVAL.total_seconds()},
     },
-    # The database decides whether a day has passed, so that no restart of beat matters.
+    # The database decides whether a day has passed, so that restarts of beat do not matter.
     "prune": {"task": "jobs.tasks.prune", "schedule": timedelta(minutes=10), "options": {"expires": 600}},
     "doctor": {"task": "jobs.tasks.examine", "schedule": timedelta(minutes=10), "options": {"expires": 600}},
     "quotas": {"task": "jobs.tasks.read_quotas", "schedule": timedelta(minutes=2), "options": {"expires": 120}},

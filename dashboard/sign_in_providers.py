@@ -1,6 +1,6 @@
-"""OpenID Connect providers that people sign in with, as the environment names them.
+"""OpenID Connect providers for sign-in, configured by environment variables.
 
-`TRAINBOARD_OIDC` lists their keys; each has variables that begin with `TRAINBOARD_OIDC_` and its key in capitals.
+`TRAINBOARD_OIDC` lists their keys. The variables of each begin with `TRAINBOARD_OIDC_` and its key in capitals.
 """
 
 import re
@@ -13,13 +13,13 @@ from jobs.people.openid import SUFFIX, is_safe_address
 
 KEY = re.compile(r"[a-z][a-z0-9-]{0,30}")
 GOOGLE = {"ISSUER": "https://accounts.google.com", "NAME": "Google"}
-"""What need not be given for the provider with the key `google`."""
+"""Defaults for the provider with the key `google`."""
 SCOPES = "openid email profile"
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """One provider. `key` names it in addresses, `name` on pages; `issuer` has no slash at its end."""
+    """One provider. `key` identifies it in URLs, `name` on pages. `issuer` has no trailing slash."""
 
     key: str
     name: str
@@ -29,15 +29,15 @@ class Provider:
     scopes: str = SCOPES
     groups_claim: str = "groups"
     domains: frozenset[str] = frozenset()
-    """Domains whose people get an account without a rule or an invitation; `*` stands for all."""
+    """Domains whose people get an account without a rule or an invitation. `*` means all."""
     trusted_domains: frozenset[str] = frozenset()
-    """Domains whose accounts here are those of the same address at the provider."""
+    """Domains for which an existing account is linked to the provider's identity with the same address."""
     verified_domains: frozenset[str] = frozenset()
-    """Domains whose addresses count without the provider's claim that it has verified them; `*` for all."""
+    """Domains whose addresses are accepted without the provider's claim that it has verified them. `*` means all."""
 
 
 def read_providers(keys: Sequence[str], text: Callable[[str, str], str]) -> tuple[Provider, ...]:
-    """Return the providers with these keys; `text(name, default)` reads a variable. Raises ImproperlyConfigured."""
+    """Return the providers with these keys. `text(name, default)` reads a variable. Raise ImproperlyConfigured."""
     found = tuple(_provider(key, text) for key in keys)
     for what in ("key", "issuer"):
         if len({getattr(each, what) for each in found}) < len(found):
@@ -46,7 +46,7 @@ def read_providers(keys: Sequence[str], text: Callable[[str, str], str]) -> tupl
 
 
 def check_ways(providers: Sequence[Provider], *, has_passwords: bool, has_proxy: bool) -> None:
-    """Raise ImproperlyConfigured where nobody could sign in, and for providers behind Identity-Aware Proxy."""
+    """Raise ImproperlyConfigured if nobody could sign in, or if providers are set behind Identity-Aware Proxy."""
     if has_proxy and providers:
         raise ImproperlyConfigured("Set TRAINBOARD_IAP_AUDIENCE or TRAINBOARD_OIDC: the proxy alone signs people in.")
     if not (has_passwords or has_proxy or providers):

@@ -1,6 +1,6 @@
 """OpenTelemetry traces: a request, the tasks that it causes, and their calls to Google are one trace.
 
-Nothing is traced unless OTEL_EXPORTER_OTLP_ENDPOINT is set; only then the libraries of the extra `otel` are needed.
+Nothing is traced unless OTEL_EXPORTER_OTLP_ENDPOINT is set, and only then are the libraries of the extra `otel` needed.
 They read other variables of OpenTelemetry themselves, such as OTEL_TRACES_SAMPLER and OTEL_EXPORTER_OTLP_HEADERS.
 """
 
@@ -11,12 +11,12 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 UNTRACED = "healthz,readyz,/metrics,/static/,/accounts/,/invitations/"
-"""Pages whose requests are left out: probes, and those whose address is a secret, as of an invitation."""
+"""Pages whose requests are not traced: probes, and pages whose URL contains a secret, such as an invitation."""
 GOOGLE = r"https://[^/]*googleapis\.com/"
 
 
 def start() -> None:
-    """Trace this process, where the settings name an endpoint; raises ImproperlyConfigured without the libraries."""
+    """Trace this process if the settings name an endpoint. Raise ImproperlyConfigured without the libraries."""
     if not settings.TRACES_ENDPOINT:
         return
     try:
@@ -34,9 +34,9 @@ def start() -> None:
 
 
 def instrumentors() -> list[tuple[Any, dict[str, Any]]]:
-    """Return what traces requests, tasks and calls, each with its options; Django's middleware must not be loaded yet.
+    """Return the instrumentors of requests, tasks and calls with their options. Call it before middleware is loaded.
 
-    Of calls, those to Google alone are traced: addresses of messages, such as Slack's, are secrets.
+    Only calls to Google are traced, because the addresses of messages, such as Slack's, are secrets.
     """
     from opentelemetry.instrumentation.celery import CeleryInstrumentor  # noqa: PLC0415
     from opentelemetry.instrumentation.django import DjangoInstrumentor  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""Every address of the site in one table: pages first, what lies below them after."""
+"""All URLs of the site in one table: pages first, then the paths below them."""
 
 from django.contrib import admin
 from django.contrib.auth.views import (

@@ -10,7 +10,7 @@ from dashboard import private, tracing
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 
 private.umask()
-tracing.start()  # before Django loads the middleware that it adds
+tracing.start()  # before Django loads the middleware that this adds
 application = get_wsgi_application()
 
 from dashboard.access import known_password  # noqa: E402 - it needs the apps

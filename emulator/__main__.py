@@ -22,7 +22,7 @@ def _seconds_list(text: str) -> list[float]:
 
 
 def arguments() -> argparse.ArgumentParser:
-    """Return the command line."""
+    """Return the parser of the command line."""
     parser = argparse.ArgumentParser(prog="python -m emulator", description="Vertex AI training on loopback.")
     parser.add_argument("--host", default="127.0.0.1", help="a loopback address")
     parser.add_argument("--port", type=int, default=8900, help="0 = a free one, see the line that is printed")
@@ -51,7 +51,7 @@ def arguments() -> argparse.ArgumentParser:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """Bind a port; ValueError with the reason if that cannot be."""
+    """Bind a port. Raise ValueError with the reason if that is not possible."""
     try:
         return listen(host, port)
     except (NotLoopback, OSError) as problem:
@@ -59,7 +59,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _prepare(args: argparse.Namespace) -> Server:
-    """Return the server that the command line asks for; ValueError, OSError or FolderInUse if it cannot start."""
+    """Return the server for a command line. Raise ValueError, OSError or FolderInUse if it cannot start."""
     if args.speed <= 0:
         raise ValueError("--speed must be above 0")
     if args.grpc is not None and not grpc.is_installed():
@@ -90,7 +90,7 @@ def _prepare(args: argparse.Namespace) -> Server:
 
     server = Server(emulator, bound, ready=ready, demands_credential=args.demand_credential)
     if bound_grpc is not None:
-        from emulator.grpc.server import GrpcServer  # noqa: PLC0415  # its packages need not be installed
+        from emulator.grpc.server import GrpcServer  # noqa: PLC0415  # its packages may be missing
 
         grpc_server = GrpcServer(emulator, server, bound_grpc)
         server.additional_servers.append(grpc_server)
@@ -99,7 +99,7 @@ def _prepare(args: argparse.Namespace) -> Server:
 
 
 def main() -> int:
-    """Serve until a signal ends it; exit status 2 if it cannot start."""
+    """Serve until a signal stops the emulator. Return exit status 2 if it cannot start."""
     args = arguments().parse_args()
     os.umask(private.UMASK)
     logging.basicConfig(level=logging.WARNING, format="emulator: %(message)s")

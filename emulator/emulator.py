@@ -1,4 +1,4 @@
-"""One emulator: makes all of its parts, and passes on what happens from one to another."""
+"""One emulator. It creates all of its parts and passes events between them."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -36,7 +36,7 @@ MAX_TIMERS_AT_ONCE = 50
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """How an emulator is started. is_scripted: no processes, and a clock that moves only when it is set."""
+    """Options of an emulator. With `is_scripted` there are no processes, and the clock moves only when it is set."""
 
     state: Path
     speed: float = 1.0
@@ -44,14 +44,14 @@ class Options:
     start: float | None = None
     reclaim_spot: tuple[float, ...] = ()
     capacity: Document = field(default_factory=dict)
-    """A capacity plan (capacity.inventory, capacity.plans) that is merged into the present one at the start."""
+    """A capacity plan (capacity.inventory, capacity.plans) that is merged into the current one at the start."""
     limits: Limits = field(default_factory=Limits)
     images: ImageTable = ()
-    """Images that need no command, and what runs for them (replicas.images)."""
+    """Images that need no command, and the commands that run for them (replicas.images)."""
 
 
 class Emulator:
-    """One emulator. It is the observer of its engine: tuning jobs and pipelines follow the jobs they have made."""
+    """One emulator. It observes its engine, so that tuning jobs and pipelines follow the jobs that they created."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -65,9 +65,9 @@ class Emulator:
         """Unfinished resumable uploads: `{session: (bucket, object, content so far)}`."""
         self.denied: frozenset[str] = frozenset()
         self.disabled: frozenset[str] = frozenset()
-        """Permissions that callers lack, and services that are off."""
+        """Services that are disabled. `denied` are the permissions that callers lack."""
         self.images: Document = {"missing": [], "remote": [], "sizes": {}}
-        """What differs from a registry that holds every image (methods.artifacts)."""
+        """Exceptions to a registry that has every image (methods.artifacts)."""
         self.clock = _clock(options, self.store)
         self.timers = Timers(self.clock, self.store.find, self._fire)
         times = Times(speed=options.speed, min_grace=0 if options.is_scripted else Times.min_grace)
@@ -86,7 +86,7 @@ class Emulator:
         self.pipelines = Pipelines(self.engine, self.studies)
 
     def start(self) -> None:
-        """Go on with the records of an earlier emulator; needs the running event loop."""
+        """Restore the records of an earlier emulator process. Needs the running event loop."""
         for kind in (Operation, Model, Pipeline):
             self.store.load(kind)
         self.capacity_plans.restore(self.store.load(CapacityPlan))
@@ -106,14 +106,14 @@ class Emulator:
         self.advance(self.clock.now())
 
     async def close(self) -> None:
-        """Kill replicas, close files."""
+        """Kill replicas and close files."""
         await self.processes.close()
         self.store.close()
 
     def advance(self, until: float) -> None:
-        """Fire the timers that are due until a moment; a settable clock is set to it.
+        """Fire the timers due by a time. A settable clock is set to it.
 
-        On the wall's clock at most MAX_TIMERS_AT_ONCE are fired, so that requests are answered in between.
+        With the wall clock, at most MAX_TIMERS_AT_ONCE are fired, so that requests are answered in between.
         """
         with self.store.transaction():
             if isinstance(self.clock, SetClock):
@@ -141,7 +141,7 @@ class Emulator:
         return self.store.find(record.owner) if record.owner else None
 
     def job_started(self, job: Job) -> None:
-        """Let the tuning job or pipeline that made a job follow it into RUNNING."""
+        """Update the tuning job or pipeline that created a job when the job enters RUNNING."""
         owner = self._owner(job)
         if isinstance(owner, Study):
             self.studies.trial_started(owner)
@@ -149,7 +149,7 @@ class Emulator:
             self.pipelines.follow(owner, job)
 
     def job_ended(self, job: Job) -> None:
-        """Let the tuning job or pipeline that made a job follow it to its end."""
+        """Update the tuning job or pipeline that created a job when the job ends."""
         owner = self._owner(job)
         if isinstance(owner, Study):
             self.studies.trial_ended(owner, job)
@@ -157,7 +157,7 @@ class Emulator:
             self.pipelines.follow(owner, job)
 
     def check_trial(self, job: Job) -> bool:
-        """Read the metrics of a running trial; return whether to check it again."""
+        """Read the metrics of a running trial. Return whether to check it again."""
         owner = self._owner(job)
         return isinstance(owner, Study) and self.studies.check_trial(owner, job)
 

@@ -1,4 +1,4 @@
-"""Training pipelines: a custom job or a tuning job under another name, and perhaps a model at the end."""
+"""Training pipelines: a custom job or a tuning job under another name, with an optional model at the end."""
 
 from emulator.lifecycle import messages
 from emulator.lifecycle.engine import Engine
@@ -11,7 +11,7 @@ BACKING = {"customJobs": "backingCustomJob", "hyperparameterTuningJobs": "backin
 
 
 class Pipelines:
-    """Takes every pipeline through its life: it follows its child, the job or study that does its work."""
+    """Manages the life of every pipeline. A pipeline follows its child, the job or study that does its work."""
 
     def __init__(self, engine: Engine, studies: Studies) -> None:
         self._engine, self._studies = engine, studies
@@ -31,7 +31,7 @@ class Pipelines:
             self._engine.submit(child)
 
     def cancel(self, pipeline: Pipeline) -> None:
-        """Cancel the child; the pipeline follows it."""
+        """Cancel the child. The pipeline follows it."""
         check_can_cancel(pipeline)
         self._set_state(pipeline, "PIPELINE_STATE_CANCELLING")
         self._store.save(pipeline)
@@ -42,7 +42,7 @@ class Pipelines:
             self._engine.cancel(child)
 
     def follow(self, pipeline: Pipeline, child: Job | Study) -> None:
-        """Take over the state of the child."""
+        """Copy the state of the child."""
         if pipeline.is_finished or (pipeline.state.endswith("CANCELLING") and not child.is_finished):
             return
         self._set_state(pipeline, child.state.replace("JOB_STATE", "PIPELINE_STATE"))
@@ -59,7 +59,7 @@ class Pipelines:
         self._store.save(pipeline)
 
     def resume(self, pipeline: Pipeline) -> None:
-        """Catch up after the emulator was down; a pipeline that has no child yet has failed."""
+        """Update a pipeline after a restart of the emulator. A pipeline without a child has failed."""
         child = self._store.find(pipeline.child)
         if isinstance(child, Job | Study):
             if child.is_finished:
@@ -70,7 +70,7 @@ class Pipelines:
             self._store.save(pipeline)
 
     def _upload_model(self, pipeline: Pipeline, child: Job | Study) -> None:
-        """Keep the model's description; its artifacts are where the training code has put them."""
+        """Store the model's description. Its artifacts are where the training code has written them."""
         now = self._runtime.timestamp()
         spec = child.spec if isinstance(child, Job) else child.document["trialJobSpec"]
         prefix = spec.get("baseOutputDirectory", {}).get("outputUriPrefix", "")

@@ -1,8 +1,9 @@
-"""The owner of a TCP connection of this machine: the user that owns the client's socket (Linux).
+"""The owner of a TCP connection of this machine: the user who owns the client's socket (Linux).
 
-Asked of the kernel by `NETLINK_SOCK_DIAG` for exactly one socket (linux/inet_diag.h, linux/sock_diag.h), which takes
-some 20 microseconds whatever else is open; else read from the tables `/proc/net/tcp` and `tcp6` (proc(5)). A socket
-that no process holds any more (closed, or in TIME_WAIT) is in both listed for user 0 with the inode 0: it has no owner.
+The kernel is asked for exactly one socket by `NETLINK_SOCK_DIAG` (linux/inet_diag.h, linux/sock_diag.h), which takes
+about 20 microseconds whatever else is open. The alternative is to read the tables `/proc/net/tcp` and `tcp6` (proc(5)).
+Both list a socket that no process holds any more (closed, or in TIME_WAIT) for user 0 with the inode 0: it has no
+owner.
 """
 
 import contextlib
@@ -33,16 +34,19 @@ class Lookup(Protocol):
     """Finds the owner of a connection."""
 
     def __call__(self, client: Address, server: Address) -> int | None:
-        """Return the user id that owns the client's socket, None if nobody is known; OSError if it cannot be asked."""
+        """Return the user id that owns the client's socket, None if there is none.
+
+        Raise OSError if the lookup fails.
+        """
         ...
 
     def close(self) -> None:
-        """Close what it has open."""
+        """Close open files."""
         ...
 
 
 class Row(NamedTuple):
-    """One socket of the kernel's tables."""
+    """One socket in the kernel's tables."""
 
     local: tuple[bytes, int]
     remote: tuple[bytes, int]
@@ -57,7 +61,7 @@ class Row(NamedTuple):
 
 
 def packed(host: str) -> bytes:
-    """Return an IP address as bytes, 4 for IPv4 also where it is written as one of IPv6; ValueError if it is none."""
+    """Return an IP address as bytes, 4 for IPv4 even if it is mapped to IPv6. Raise ValueError if it is invalid."""
     address = ipaddress.ip_address(host.partition("%")[0])
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     return (mapped or address).packed
@@ -65,10 +69,10 @@ def packed(host: str) -> bytes:
 
 # ---------------------------------------------------------------- one socket, by netlink
 class Diagnosis:
-    """A netlink socket that answers for one connection at a time; for one thread."""
+    """A netlink socket that looks up one connection at a time. For one thread."""
 
     def __init__(self) -> None:
-        """Open it; OSError where the system has none."""
+        """Open the socket. Raise OSError if the system does not support it."""
         self._netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC, NETLINK_SOCK_DIAG)
         self._netlink.settimeout(ANSWER_SECONDS)
         self._number = 0
@@ -78,7 +82,7 @@ class Diagnosis:
             self._loopback = 0
 
     def __call__(self, client: Address, server: Address) -> int | None:
-        """Return the owner of the client's socket; OSError if the kernel gives no usable answer."""
+        """Return the owner of the client's socket. Raise OSError if the kernel gives no usable answer."""
         near, far = packed(client[0]), packed(server[0])
         if len(near) != len(far):
             return None
@@ -90,14 +94,14 @@ class Diagnosis:
         self._number += 1
         family = socket.AF_INET if len(local[0]) == 4 else socket.AF_INET6
         ends = [struct.pack(">H", local[1]), struct.pack(">H", remote[1]), local[0], remote[0]]
-        body = REQUEST.pack(family, socket.IPPROTO_TCP, 0, 0, 0xFFFFFFFF)  # in whatever state
+        body = REQUEST.pack(family, socket.IPPROTO_TCP, 0, 0, 0xFFFFFFFF)  # in any state
         body += SOCKET.pack(*ends, self._loopback, NO_COOKIE, NO_COOKIE)
         length = HEADER.size + len(body)
         self._netlink.send(HEADER.pack(length, SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST, self._number, 0) + body)
         while True:
             answer = self._netlink.recv(8192)
             _, kind, _, number, _ = HEADER.unpack_from(answer)
-            if number == self._number:  # else it is late, to a question that was given up
+            if number == self._number:  # otherwise it is a late answer to an abandoned question
                 return self._row(kind, answer[HEADER.size :])
 
     def _row(self, kind: int, body: bytes) -> Row | None:
@@ -120,7 +124,7 @@ class Diagnosis:
 
 # ---------------------------------------------------------------- all sockets, from the tables
 def _end(text: str) -> tuple[bytes, int]:
-    """Return what `0100007F:1F90` stands for: words of four bytes in the machine's order, then the port."""
+    """Return the address and port in `0100007F:1F90`: words of four bytes in the machine's order, then the port."""
     host, _, port = text.partition(":")
     words = bytes.fromhex(host)
     raw = b"".join(struct.pack(">L", *struct.unpack("=L", words[at : at + 4])) for at in range(0, len(words), 4))
@@ -128,7 +132,7 @@ def _end(text: str) -> tuple[bytes, int]:
 
 
 def rows() -> Iterator[Row]:
-    """Yield the rows of the kernel's tables of TCP sockets; OSError where there are none."""
+    """Yield the rows of the kernel's tables of TCP sockets. Raise OSError if there are none."""
     for table in TABLES:
         with contextlib.ExitStack() as stack:
             try:
@@ -147,18 +151,18 @@ class Tables:
     """Searches the tables of all sockets."""
 
     def __call__(self, client: Address, server: Address) -> int | None:
-        """Return the owner of the client's socket as the tables have it."""
+        """Return the owner of the client's socket according to the tables."""
         ends = (packed(client[0]), client[1]), (packed(server[0]), server[1])
         return next((row.user for row in rows() if (row.local, row.remote) == ends and row.is_held), None)
 
     def close(self) -> None:
-        """Do nothing: no file is open."""
+        """Do nothing, because no file is open."""
 
 
 def users_connected_to(port: int) -> set[int]:
-    """Return the users that have a connection open to a port of this machine's loopback addresses.
+    """Return the users with an open connection to a port on this machine's loopback addresses.
 
-    OSError where the system has no such tables.
+    Raise OSError if the system has no such tables.
     """
     loopback = (row for row in rows() if row.remote[1] == port and ipaddress.ip_address(row.remote[0]).is_loopback)
     return {row.user for row in loopback if row.is_held}
@@ -166,11 +170,11 @@ def users_connected_to(port: int) -> set[int]:
 
 # ---------------------------------------------------------------- which of them works here
 def lookup() -> Lookup | None:
-    """Return a lookup that was tried on a connection of our own, the fastest first; None where the system has none."""
+    """Return the fastest lookup that works for a connection of our own, None if the system has none."""
     if not sys.platform.startswith("linux") or not _is_user_certain():
         return None
     for kind in (Diagnosis, Tables):
-        with contextlib.suppress(OSError):  # a system without it: try the next, else return None
+        with contextlib.suppress(OSError):  # not supported by the system: try the next one
             candidate: Lookup = kind()
             if _finds_own_socket(candidate):
                 return candidate
@@ -179,7 +183,7 @@ def lookup() -> Lookup | None:
 
 
 def _finds_own_socket(find: Lookup) -> bool:
-    """Return whether a lookup names our user as the owner of a socket that we make."""
+    """Return whether a lookup returns our user as the owner of a socket that we create."""
     with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as client:
         try:
             return find(client.getsockname(), server.getsockname()) == os.geteuid()
@@ -188,7 +192,7 @@ def _finds_own_socket(find: Lookup) -> bool:
 
 
 def _is_user_certain() -> bool:
-    """Return whether our user id is nobody else's: in a user namespace all users unknown to it look the same."""
+    """Return whether our user id is unique. In a user namespace, all users unknown to it have the same id."""
     try:
         everybody_else = int(OVERFLOW_USER.read_text())
         return os.geteuid() != everybody_else or USER_MAP.read_text().split() == ALL_USERS

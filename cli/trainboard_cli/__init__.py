@@ -1,4 +1,4 @@
-"""Trainboard from a terminal, and a thin Python client: `from trainboard_cli import Client`."""
+"""A Python client and a command line for a Trainboard site: `from trainboard_cli import Client`."""
 
 from trainboard_cli.client import Client
 from trainboard_cli.errors import NotReached, Refused, TrainboardError

@@ -1,4 +1,4 @@
-"""The command line `trainboard`. `trainboard COMMAND --help` describes each command; docs/cli.md has the exit codes."""
+"""The command line `trainboard`. `trainboard COMMAND --help` describes a command; docs/cli.md lists the exit codes."""
 
 import argparse
 import os
@@ -15,11 +15,11 @@ from trainboard_cli.reading import seconds_of
 from trainboard_cli.show import Output
 
 INTERRUPTED = 130
-"""What shells report of a program that Ctrl-C ended."""
+"""Exit code of a program that Ctrl-C ended, as shells report it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; return its exit code."""
+    """Run one command and return its exit code."""
     options = parser().parse_args(arguments)
     output = Output(as_json=options.json)
 
@@ -39,13 +39,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         output.clear()
         return INTERRUPTED
-    except BrokenPipeError:  # whoever read the output has gone, as `head` does
+    except BrokenPipeError:  # the reader of the output, such as `head`, has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of every command."""
+    """Return the parser of all commands."""
     whole = argparse.ArgumentParser(prog="trainboard", description="Training jobs of a Trainboard site.")
     verbs = whole.add_subparsers(required=True, metavar="COMMAND")
     add = _adder(verbs)
@@ -78,7 +78,7 @@ def _scheduled(verb: argparse.ArgumentParser) -> None:
 
 
 def _adder(verbs: Any) -> Callable[..., argparse.ArgumentParser]:
-    """Return a function that adds a command to the subparsers of argparse, whose type has no public name."""
+    """Return a function that adds a command to argparse subparsers, whose type has no public name."""
 
     def add(name: str, command: Callable[..., int], words: str) -> argparse.ArgumentParser:
         made: argparse.ArgumentParser = verbs.add_parser(name, help=words, description=words.capitalize() + ".")

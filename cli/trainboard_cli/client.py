@@ -1,11 +1,11 @@
-"""The API of a Trainboard site as Python functions. Each returns the JSON that the API's page describes.
+"""A client for the API of a Trainboard site. Each method returns the JSON that the API documentation describes.
 
     client = Client("https://trainboard.example.org", token)
     job = client.submit({"text": Path("job.yaml").read_text(), "expected_seconds": 7200}, key="nightly-2026-11-23")
     for page in client.follow_events(job["job"]["id"]):
         ...
 
-Proxies and certificates come from the environment as `requests` reads it: HTTPS_PROXY, NO_PROXY, REQUESTS_CA_BUNDLE.
+`requests` reads proxies and certificates from the environment: HTTPS_PROXY, NO_PROXY, REQUESTS_CA_BUNDLE.
 """
 
 import random
@@ -24,14 +24,14 @@ Json = dict[str, Any]
 MAX_TRIES = 6
 FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.5, 20.0
 PASSING = frozenset({429, 502, 503, 504})
-"""Statuses after which the same request may succeed."""
+"""Statuses after which a repeated request may succeed."""
 CONNECT_SECONDS, READ_SECONDS = 10, 60
 WAIT_SECONDS = 20
-"""How long the site may hold a request for events that waits for one."""
+"""Maximum time for which the site may hold a request that waits for events."""
 
 
 class BearerAuth(AuthBase):
-    """Sends the token; given as `auth` so that a netrc file does not replace it."""
+    """Adds the token to requests. It is passed as `auth` so that a netrc file does not replace it."""
 
     def __init__(self, token: str) -> None:
         self.token = token
@@ -43,7 +43,10 @@ class BearerAuth(AuthBase):
 
 
 class Client:
-    """One site and one token. `sleep` waits between tries; `report` gets a sentence about why one is repeated."""
+    """A client for one site with one token.
+
+    `sleep` waits between tries; `report` receives the reason for each retry.
+    """
 
     def __init__(
         self,
@@ -59,36 +62,40 @@ class Client:
         self.session.headers.update({"Accept": "application/json", "User-Agent": "trainboard-cli/0.1.0"})
 
     def get(self, path: str, **parameters: Any) -> Any:
-        """Return the JSON at a path below /api/v1; raise NotReached or Refused."""
+        """Return the JSON at a path below /api/v1. Raise NotReached or Refused."""
         return self._call("GET", path, {"params": parameters}, is_repeatable=True)
 
     def post(self, path: str, body: Json, *, key: str = "") -> Any:
-        """Send JSON. With an idempotency key it is sent again if no answer came; without, only if nothing was sent."""
+        """Send JSON and return the answer.
+
+        With an idempotency key the request is repeated if no answer came. Without one it is repeated only if nothing
+        was sent.
+        """
         headers = {"Idempotency-Key": key} if key else {}
         return self._call("POST", path, {"json": body, "headers": headers}, is_repeatable=bool(key))
 
     def me(self) -> Json:
-        """Return whose token this is."""
+        """Return the owner of the token."""
         return self._object(self.get("/me"))
 
     def submit(self, request: Json, *, key: str) -> Json:
-        """Request a job once for each key; return {job, is_repeated, findings}. Raises Refused with findings."""
+        """Request a job once per key and return {job, is_repeated, findings}. Raise Refused with findings."""
         return self._object(self.post("/jobs", request, key=key))
 
     def assess(self, request: Json) -> Json:
-        """Return what a job would cost under each strategy and what is found about it; nothing is kept."""
+        """Return the cost of a job under each strategy and its findings. Nothing is stored."""
         return self._object(self.post("/assessments", request))
 
     def job(self, job: str) -> Json:
-        """Return a job in full."""
+        """Return the details of a job."""
         return self._object(self.get(f"/jobs/{job}"))
 
     def act(self, job: str, verb: str, body: Json | None = None) -> Json:
-        """Cancel, approve or reject a job; return it as it is then."""
+        """Cancel, approve or reject a job and return its new state."""
         return self._object(self.post(f"/jobs/{job}/{verb}", body or {}))
 
     def jobs(self, *, most: int, **filters: Any) -> Iterator[Json]:
-        """Yield at most `most` jobs, the newest first."""
+        """Yield at most `most` jobs, newest first."""
         cursor = ""
         while most > 0 and cursor is not None:
             page = self.get("/jobs", limit=min(most, 200), cursor=cursor, **filters)
@@ -96,7 +103,10 @@ class Client:
             most, cursor = most - len(page["items"]), page["next_cursor"]
 
     def follow_events(self, job: str, *, after: int = 0) -> Iterator[Json]:
-        """Yield pages of events until the job has ended and its last event was given; empty pages are signs of life."""
+        """Yield pages of events until the job has ended and all its events were returned.
+
+        Empty pages are yielded too, so that the caller can see that the connection works.
+        """
         while True:
             page = self.get(f"/jobs/{job}/events", after=after, wait=WAIT_SECONDS, limit=500)
             yield page
@@ -107,7 +117,7 @@ class Client:
             after = page["next_after"]
 
     def follow_log(self, job: str, *, follow: bool, **filters: Any) -> Iterator[Json]:
-        """Yield lines of the log; with `follow` until no further one can come."""
+        """Yield lines of the log. With `follow`, continue until the log is complete."""
         after = 0
         while True:
             page = self.get(f"/jobs/{job}/logs", after=after, limit=500, **filters)
@@ -122,31 +132,31 @@ class Client:
         return list(self.get("/schedules"))
 
     def schedule(self, schedule: str) -> Json:
-        """Return a schedule with its newest runs."""
+        """Return a schedule with its most recent runs."""
         return self._object(self.get(f"/schedules/{schedule}"))
 
     def create_schedule(self, request: Json, *, key: str) -> Json:
-        """Make a schedule once for each key; return it. Raises Refused where it cannot be kept."""
+        """Create a schedule once per key and return it. Raise Refused if it cannot be stored."""
         return self._object(self.post("/schedules", request, key=key))
 
     def change_schedule(self, schedule: str, changes: Json) -> Json:
-        """Change the name or the times of a schedule; return it as it is then. Raises Refused where it cannot be."""
+        """Change the name or the times of a schedule and return it. Raise Refused if the change is not possible."""
         return self._object(self._call("PATCH", f"/schedules/{schedule}", {"json": changes}, is_repeatable=True))
 
     def act_on_schedule(self, schedule: str, verb: str) -> Json:
-        """Pause or resume a schedule; return it as it is then."""
+        """Pause or resume a schedule and return it."""
         return self._object(self.post(f"/schedules/{schedule}/{verb}", {}))
 
     def run_schedule(self, schedule: str, *, key: str) -> Json:
-        """Request the job of a schedule now, once for each key; return {job, is_repeated, findings}."""
+        """Request the job of a schedule now, once per key. Return {job, is_repeated, findings}."""
         return self._object(self.post(f"/schedules/{schedule}/run", {}, key=key))
 
     def delete_schedule(self, schedule: str) -> None:
-        """Delete a schedule; its jobs stay."""
+        """Delete a schedule. Its jobs are kept."""
         self._call("DELETE", f"/schedules/{schedule}", {}, is_repeatable=False)
 
     def _call(self, method: str, path: str, how: Json, *, is_repeatable: bool) -> Any:
-        """Send a request, again after connection errors and statuses that pass, with longer and longer pauses."""
+        """Send a request. Retry after connection errors and the statuses in PASSING, with growing pauses."""
         address = f"{self.url}/api/v1{path}"
         for number in range(1, MAX_TRIES + 1):
             pause = min(FIRST_PAUSE_SECONDS * 2 ** (number - 1), MAX_PAUSE_SECONDS) * random.uniform(0.75, 1.25)  # noqa: S311
@@ -181,7 +191,7 @@ class Client:
 
 
 def check_address(url: str) -> str:
-    """Return the address of a site without its last slash; raise TrainboardError for one that gives the token away."""
+    """Return the address of a site without a trailing slash. Raise TrainboardError if it would expose the token."""
     parts = urlsplit(url.strip())
     if parts.scheme not in {"http", "https"} or not parts.netloc:
         raise TrainboardError(f"{url!r} is no address of a site, such as https://trainboard.example.org.")
@@ -198,7 +208,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _content(response: requests.Response, url: str) -> Any:
-    """Return the JSON of an answer; raise Refused or NotReached for any other."""
+    """Return the JSON of a successful response. Raise Refused or NotReached for any other."""
     status = response.status_code
     if 300 <= status < 400:
         raise NotReached(f"{url} sends on to {response.headers.get('Location')}: give that address instead.")

@@ -1,4 +1,4 @@
-"""One function for each command; each returns the exit code."""
+"""The commands, one function each. Each returns the exit code."""
 
 import getpass
 import os
@@ -15,11 +15,11 @@ from trainboard_cli.show import Output, moment, since, usd
 from trainboard_cli.store import Submission, load_sign_in, save_sign_in
 
 Connect = Callable[[str, str], Client]
-"""Makes a client of an address and a token."""
+"""Creates a client from an address and a token."""
 
 
 def login(options: Namespace, output: Output, connect: Connect) -> int:
-    """Ask for address and token, try them, and keep them."""
+    """Ask for an address and a token, check them and save them."""
     url = options.url or os.environ.get("TRAINBOARD_URL", "") or input("Address of the site: ")
     output.note(f"Make a token at {url.rstrip('/')}/account/tokens/ (the menu under your name, API tokens).")
     token = sys.stdin.readline() if not sys.stdin.isatty() else getpass.getpass("Token: ")
@@ -33,7 +33,7 @@ def login(options: Namespace, output: Output, connect: Connect) -> int:
 
 
 def submit(options: Namespace, output: Output, connect: Connect) -> int:
-    """Request a job, once however often the command is repeated after it was cut off; with --wait follow it."""
+    """Request a job. A command that was cut off and is repeated requests the job only once. With --wait, follow it."""
     url, token = load_sign_in()
     client, request, name = connect(url, token), request_of(options), options.files[0]
     submission = Submission({"site": client.url, **request}, given=options.key, is_new=options.new)
@@ -59,7 +59,7 @@ def submit(options: Namespace, output: Output, connect: Connect) -> int:
 
 
 def estimate(options: Namespace, output: Output, connect: Connect) -> int:
-    """Print what the job would cost under each strategy, and what is found about it."""
+    """Print the cost of the job under each strategy, and its findings."""
     found = connect(*load_sign_in()).assess(request_of(options))
     output.findings(options.files[0], found["findings"])
     output.json(found)
@@ -71,7 +71,7 @@ def estimate(options: Namespace, output: Output, connect: Connect) -> int:
 
 
 def _alternative(each: dict[str, Any], *, is_asked: bool) -> tuple[str, ...]:
-    """Return the row of a strategy; the one that the file asks for is marked."""
+    """Return the table row of a strategy. The strategy that the file names is marked."""
     cost, errors = each["estimate"], [found["message"] for found in each["findings"] if found["severity"] == "error"]
     expected, low, high = (usd(cost[name]) for name in ("expected_usd", "low_usd", "high_usd"))
     return (
@@ -83,12 +83,12 @@ def _alternative(each: dict[str, Any], *, is_asked: bool) -> tuple[str, ...]:
 
 
 def watch(options: Namespace, output: Output, connect: Connect) -> int:
-    """Print the events of a job until it has ended."""
+    """Print the events of a job until it ends."""
     return follow(connect(*load_sign_in()), output, options.job, timeout=options.timeout)
 
 
 def logs(options: Namespace, output: Output, connect: Connect) -> int:
-    """Print the log of a job; with -f until it is complete."""
+    """Print the log of a job. With -f, continue until it is complete."""
     filters = {"replica": options.replica, "level": options.level.upper(), "since": options.since}
     chosen = {name: value for name, value in filters.items() if value}
     for line in connect(*load_sign_in()).follow_log(options.job, follow=options.follow, **chosen):
@@ -98,7 +98,7 @@ def logs(options: Namespace, output: Output, connect: Connect) -> int:
 
 
 def list_jobs(options: Namespace, output: Output, connect: Connect) -> int:
-    """Print jobs, the newest first."""
+    """Print jobs, newest first."""
     names = ("state", "team", "owner", "project", "strategy", "q")
     filters = {name: getattr(options, name) for name in names if getattr(options, name)}
     found = list(connect(*load_sign_in()).jobs(most=options.limit, **filters))
@@ -112,7 +112,7 @@ def list_jobs(options: Namespace, output: Output, connect: Connect) -> int:
 
 
 def diagnose(options: Namespace, output: Output, connect: Connect) -> int:
-    """Print why a job failed, or what keeps it from going on."""
+    """Print why a job failed or cannot continue."""
     job = connect(*load_sign_in()).job(options.job)
     output.json({"state": job["state"], "reason": job["reason"], "diagnosis": job["diagnosis"]})
     output.line(f"{job['name']}: {job['state']}" + (f" · {job['reason']}" if job["reason"] else ""))
@@ -121,12 +121,12 @@ def diagnose(options: Namespace, output: Output, connect: Connect) -> int:
 
 
 def cancel(options: Namespace, output: Output, connect: Connect) -> int:
-    """Ask for the end of a job."""
+    """Request the cancellation of a job."""
     return _act(options, output, connect(*load_sign_in()), "cancel", {})
 
 
 def approve(options: Namespace, output: Output, connect: Connect) -> int:
-    """Approve a job, with what is decided about together, for the amount that it may cost now, or of --amount."""
+    """Approve a job and the attempts decided with it, for --amount or else for its current maximum cost."""
     return _decide(options, output, connect(*load_sign_in()), "approve")
 
 

@@ -1,4 +1,4 @@
-"""A job's life as it happens: its events are printed until it has ended, or the time is over."""
+"""Follow a job: print its events until it ends or the time is over."""
 
 import time
 from typing import Any
@@ -11,7 +11,7 @@ Json = dict[str, Any]
 
 
 def follow(client: Client, output: Output, job: str, *, timeout: float | None = None) -> int:
-    """Print the events of a job until it has ended; return the exit code of its outcome, STILL_OPEN at the timeout."""
+    """Print the events of a job until it ends. Return the exit code of its outcome, or STILL_OPEN at the timeout."""
     begin = time.monotonic()
     for page in client.follow_events(job):
         for event in page["items"]:
@@ -30,7 +30,7 @@ def follow(client: Client, output: Output, job: str, *, timeout: float | None = 
 
 
 def event_words(output: Output, event: Json) -> str:
-    """Return an event as a line: the state that it led to, and its message."""
+    """Return an event as a line: the new state or the kind of event, and the message."""
     state = f"{event['to_state']}" if event["kind"] == "state" else event["kind"]
     return f"{output.coloured(state)}{' ' * max(18 - len(state), 1)}{event['message']}"
 
@@ -43,7 +43,7 @@ def show_end(output: Output, job: Json) -> None:
 
 
 def show_diagnosis(output: Output, job: Json) -> None:
-    """Print why a job failed or cannot go on, and what to do; nothing where no cause is known."""
+    """Print why a job failed or cannot continue, and what to do. Print nothing if no cause is known."""
     known = job["diagnosis"]
     if known:
         for text in (known["title"], known["explanation"], known["retried"], known["remedy"]):

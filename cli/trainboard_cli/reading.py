@@ -1,4 +1,4 @@
-"""What a command line holds about a job: files, a run time, a strategy, as the body of a request."""
+"""Build the body of a request from the options and files of a command line."""
 
 import argparse
 import re
@@ -12,11 +12,11 @@ UNITS = {"d": 86_400, "h": 3_600, "min": 60, "m": 60, "s": 1}
 LENGTH = re.compile(r"(\d+(?:\.\d+)?)\s*(d|h|min|m|s)\s*")
 STDIN = "-"
 SAME = "same"
-"""The strategy of a further attempt that is the job's own."""
+"""Value of --then for an attempt with the job's own strategy."""
 
 
 def seconds_of(text: str) -> int:
-    """Return a length of time in seconds: 2h, 90m, 1h30m, 45s, 2 h 10 min. For argparse."""
+    """Return a duration in seconds, for argparse: 2h, 90m, 1h30m, 45s, 2 h 10 min."""
     found, place = 0.0, 0
     for part in LENGTH.finditer(text.strip()):
         if part.start() != place:
@@ -28,9 +28,9 @@ def seconds_of(text: str) -> int:
 
 
 def request_of(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the body of a request for the file of a command line; raises TrainboardError for one that cannot be read.
+    """Return the body of a request for the files on a command line. Raise TrainboardError if one cannot be read.
 
-    Further files are those that the first one names, under the names that were given.
+    The first file is the job. The others are files that it refers to, under the names given.
     """
     first, *others = options.files
     wanted = {
@@ -51,7 +51,10 @@ def request_of(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _further_attempts(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the further attempts of a request, {} for none; `--then spot@europe-west4` names strategy and region."""
+    """Return the further attempts of a request, or {} if there are none.
+
+    `--then spot@europe-west4` sets strategy and region.
+    """
     named = [each.partition("@") for each in getattr(options, "then", [])]
     if not named:
         return {}

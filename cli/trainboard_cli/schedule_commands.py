@@ -1,4 +1,4 @@
-"""The commands of `trainboard schedule`: one function for each; each returns the exit code."""
+"""The commands of `trainboard schedule`, one function each. Each returns the exit code."""
 
 import argparse
 from argparse import Namespace
@@ -18,7 +18,7 @@ Json = dict[str, Any]
 
 
 def add_verbs(add: Callable[..., argparse.ArgumentParser], take_job: Callable[[argparse.ArgumentParser], None]) -> None:
-    """Add the commands with `add`; `take_job` adds the arguments that name the job."""
+    """Add the commands with `add`. `take_job` adds the arguments that describe the job."""
     listing = add("list", list_schedules, "the schedules of your teams")
     listing.add_argument("--team", action="append", default=[], help="may be repeated")
     _schedule(add("show", show, "a schedule and its newest runs"))
@@ -39,7 +39,7 @@ def add_verbs(add: Callable[..., argparse.ArgumentParser], take_job: Callable[[a
 
 
 def _add_change(verb: argparse.ArgumentParser) -> None:
-    """Add one option for each thing that can be changed; what is not named stays."""
+    """Add an option for each property that can be changed. Properties without an option given are kept."""
     verb.add_argument("--name", dest="schedule_name", help="another name, unique in the team")
     verb.add_argument("--cron", help="minute, hour, day of month, month, day of week: '0 6 * * 1-5'")
     verb.add_argument("--time-zone", help="a name such as Europe/Berlin")
@@ -80,7 +80,7 @@ def list_schedules(options: Namespace, output: Output, connect: Connect) -> int:
 
 
 def show(options: Namespace, output: Output, connect: Connect) -> int:
-    """Print a schedule and its newest runs."""
+    """Print a schedule and its most recent runs."""
     found = connect(*load_sign_in()).schedule(options.schedule)
     output.json(found)
     _print(output, found)
@@ -90,7 +90,7 @@ def show(options: Namespace, output: Output, connect: Connect) -> int:
 
 
 def create_schedule(options: Namespace, output: Output, connect: Connect) -> int:
-    """Make a schedule of the job in a file."""
+    """Create a schedule for the job in a file."""
     times = {"cron": options.cron, "time_zone": options.time_zone, "last_day": options.last_day}
     request = request_of(options) | times | {"schedule": options.name, "allows_overlap": options.overlap}
     try:
@@ -127,7 +127,7 @@ def act(options: Namespace, output: Output, connect: Connect) -> int:
 
 
 def run_now(options: Namespace, output: Output, connect: Connect) -> int:
-    """Request the job of a schedule now; with --wait follow it."""
+    """Request the job of a schedule now. With --wait, follow it."""
     client = connect(*load_sign_in())
     made = client.run_schedule(options.schedule, key=options.key or uuid4().hex)
     job = made["job"]

@@ -1,4 +1,4 @@
-"""What commands print: for people on a terminal, as plain lines elsewhere, and as JSON where that is asked for."""
+"""Print the output of commands: for people on a terminal, as plain lines elsewhere, and as JSON on request."""
 
 import json
 import re
@@ -11,12 +11,12 @@ Json = dict[str, Any]
 COLOURS = {"succeeded": "32", "failed": "31", "rejected": "31", "cancelled": "33", "running": "36"}
 MARKS = "\t\ue000\ue001"
 COLOUR = re.compile("\ue000([0-9]{1,2})\ue001")
-"""Stands for a colour until a line is printed, so that a text of the site can bring no other sequence."""
+"""Marks a colour until a line is printed, so that text from the site cannot contain other escape sequences."""
 ERASE_LINE = "\r\033[K"
 
 
 class Output:
-    """Standard output and error. `is_live` on a terminal, where a line may be written over."""
+    """Standard output and error. `is_live` is true on a terminal, where a line can be overwritten."""
 
     def __init__(self, *, as_json: bool, out: TextIO | None = None, err: TextIO | None = None) -> None:
         self.as_json, self.out, self.err = as_json, out or sys.stdout, err or sys.stderr
@@ -24,12 +24,12 @@ class Output:
         self._has_status = False
 
     def json(self, value: Any, *, is_line: bool = False) -> None:
-        """Print JSON, where it was asked for; `is_line` on one line."""
+        """Print JSON if it was requested, with `is_line` on one line."""
         if self.as_json:
             print(json.dumps(value, indent=None if is_line else 2), file=self.out, flush=True)
 
     def line(self, text: str) -> None:
-        """Print a line for people; nothing where JSON was asked for."""
+        """Print a line for people, unless JSON was requested."""
         if not self.as_json:
             self.clear()
             print(safe(text), file=self.out, flush=True)
@@ -40,32 +40,32 @@ class Output:
         print(safe(text), file=self.err, flush=True)
 
     def status(self, text: str) -> None:
-        """Write over the last line of a terminal; nothing elsewhere."""
+        """Replace the last line of a terminal. Do nothing elsewhere."""
         if self.is_live:
             self.clear()
             print(safe(text)[:120], end="", file=self.out, flush=True)
             self._has_status = True
 
     def clear(self) -> None:
-        """Take the last line of a terminal away again."""
+        """Erase the status line of a terminal."""
         if self._has_status:
             print(ERASE_LINE, end="", file=self.out, flush=True)
             self._has_status = False
 
     def coloured(self, word: str) -> str:
-        """Return a state in its colour, on a terminal."""
+        """Return a state, on a terminal in its colour."""
         code = COLOURS.get(word)
         return f"\ue000{code}\ue001{word}\ue0000\ue001" if code and self.is_live else word
 
     def table(self, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-        """Print rows below a heading, each column as wide as it has to be."""
+        """Print rows below a heading, each column as wide as its longest text."""
         lines = [list(map(safe, each)) for each in (head, *rows)]
         widths = [max(len(line[place]) for line in lines) for place in range(len(head))]
         for line in lines:
             self.line("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())
 
     def findings(self, name: str, findings: Iterable[Json]) -> None:
-        """Print findings on standard error, each as editors follow it: file:line: severity: field: message [code]."""
+        """Print findings on standard error as editors parse them: file:line: severity: field: message [code]."""
         for each in findings:
             place = f"{name}:{each['line']}" if each.get("line") else name
             field = f" {each['field']}:" if each.get("field") else ""
@@ -74,23 +74,23 @@ class Output:
 
 
 def safe(text: str) -> str:
-    """Return text without control characters, which could steer a terminal, but for colours."""
+    """Return text without control characters, which could control a terminal. Colour marks are kept."""
     kept = (sign if sign.isprintable() or sign in MARKS else "\N{REPLACEMENT CHARACTER}" for sign in text)
     return COLOUR.sub("\033[\\1m", "".join(kept))
 
 
 def usd(amount: str | None) -> str:
-    """Return an amount as people read it: $1,234.50; "-" where it is not known."""
+    """Return an amount for people: $1,234.50; "-" if it is not known."""
     return "-" if amount is None else f"${float(amount):,.2f}"
 
 
 def moment(text: str) -> str:
-    """Return a moment in the reader's time zone: 2026-11-23 02:15:00."""
+    """Return a timestamp in the local time zone: 2026-11-23 02:15:00."""
     return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
 def length(seconds: float) -> str:
-    """Return a length of time: 45 s, 12 min, 2 h 10 min."""
+    """Return a duration: 45 s, 12 min, 2 h 10 min."""
     minutes = int(seconds) // 60
     if minutes < 1:
         return f"{int(seconds)} s"
@@ -98,5 +98,5 @@ def length(seconds: float) -> str:
 
 
 def since(text: str) -> str:
-    """Return how long ago a moment was."""
+    """Return the time since a timestamp."""
     return length(max((datetime.now(UTC) - datetime.fromisoformat(text)).total_seconds(), 0))

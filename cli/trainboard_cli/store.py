@@ -1,4 +1,4 @@
-"""What is kept between two commands: address and token of a site, and the keys of submissions under way."""
+"""Store the address and token of a site, and the keys of unfinished submissions, between commands."""
 
 import contextlib
 import json
@@ -16,7 +16,7 @@ MAX_AGE_SECONDS = 7 * 24 * 3600
 
 
 def load_sign_in() -> tuple[str, str]:
-    """Return (address, token): of TRAINBOARD_URL and TRAINBOARD_TOKEN, else those of `trainboard login`."""
+    """Return (address, token) from TRAINBOARD_URL and TRAINBOARD_TOKEN, or else from `trainboard login`."""
     url, token = os.environ.get("TRAINBOARD_URL", ""), os.environ.get("TRAINBOARD_TOKEN", "")
     kept = {} if url and token else _read(_credentials())
     url, token = url or kept.get("url", ""), token or (kept.get("token", "") if url in {"", kept.get("url")} else "")
@@ -26,17 +26,18 @@ def load_sign_in() -> tuple[str, str]:
 
 
 def save_sign_in(url: str, token: str) -> Path:
-    """Keep an address and a token in a file that only this user can read; return its path."""
+    """Store an address and a token in a file that only this user can read. Return its path."""
     path = _credentials()
     _write(path, {"url": url, "token": token})
     return path
 
 
 class Submission:
-    """The idempotency key of one submission, kept until its outcome was shown.
+    """The idempotency key of one submission, stored until its outcome was shown.
 
-    `content` is all that makes it this submission: the site, the files, the options. A command that was cut off and is
-    repeated finds the key of before, and so the job of before. `done` forgets the key: the next command is a new job.
+    `content` identifies the submission: the site, the files and the options. When a command that was cut off is
+    repeated, it finds the same key and therefore the same job. `done` deletes the key, so that the next command
+    requests a new job.
     """
 
     def __init__(self, content: dict[str, Any], *, given: str = "", is_new: bool = False) -> None:
@@ -46,12 +47,15 @@ class Submission:
         self.key = given or self._kept(is_new=is_new)
 
     def done(self) -> None:
-        """Forget the key."""
+        """Delete the key."""
         if not self.is_given:
             self.path.unlink(missing_ok=True)
 
     def _kept(self, *, is_new: bool) -> str:
-        """Return the key that an earlier command kept, else keep a new one; of two at once the first counts."""
+        """Return the key that an earlier command stored, or store a new one.
+
+        Of two concurrent commands the first one wins.
+        """
         with contextlib.suppress(OSError):
             if is_new or time.time() - self.path.stat().st_mtime > MAX_AGE_SECONDS:
                 self.path.unlink()
@@ -86,7 +90,7 @@ def _read(path: Path) -> dict[str, str]:
 
 
 def _write(path: Path, content: dict[str, str]) -> None:
-    """Write a file that only this user can read, from its first byte on, and in one step."""
+    """Write a file atomically. Only this user can read it, also while it is written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         part = path.with_name(f"{path.name}.{uuid4().hex}")

@@ -1,4 +1,4 @@
-"""Who you are and what you may do: sign-in, roles, and loaders that find a row or answer 404."""
+"""Sign-in, roles, and loaders that return a row or raise Http404."""
 
 from dashboard.access.loaders import job_for, jobs_of
 from dashboard.access.roles import (

@@ -1,4 +1,4 @@
-"""Addresses: where a request comes from, as far as it can be believed, and where it may lead."""
+"""Addresses of clients and of pages: where a request comes from, and where it may redirect to."""
 
 from ipaddress import IPv6Address, ip_address, ip_network
 
@@ -7,15 +7,16 @@ from django.http import HttpRequest
 from django.utils.http import url_has_allowed_host_and_scheme
 
 PREFIX_OF_ONE_SITE = 64
-"""Bits of an IPv6 address that name a network; who has one has all addresses in it (RFC 6177, RFC 4291 2.5.4)."""
+"""Bits of an IPv6 address that identify a network. One site has all addresses in its network (RFC 6177, RFC 4291
+2.5.4)."""
 
 
 def client_address(request: HttpRequest) -> str | None:
-    """Return the address that failed sign-ins are counted for; None where there is none, as behind a Unix socket.
+    """Return the address under which failed sign-ins are counted. None if there is none, as behind a Unix socket.
 
-    Behind the proxy that TRAINBOARD_HTTPS stands for, it is the last entry of X-Forwarded-For, the one that this proxy
-    wrote; everything before it, and the whole header where there is no proxy, is what the client claims. An IPv6
-    address is cut to its network.
+    Behind the proxy that TRAINBOARD_HTTPS declares, this is the last entry of X-Forwarded-For, which that proxy wrote.
+    Earlier entries, and the whole header if there is no proxy, are only claims of the client. An IPv6 address is
+    shortened to its network.
     """
     direct = request.META.get("REMOTE_ADDR", "")
     forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "") if settings.SECURE else ""
@@ -23,18 +24,18 @@ def client_address(request: HttpRequest) -> str | None:
 
 
 def safe_path(request: HttpRequest, wanted: str) -> str:
-    """Return the address that a person wants to go on to if it is one of this site, else that of the board."""
+    """Return the address that a person wants to continue to if it belongs to this site, else that of the board."""
     is_ours = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
     return wanted if is_ours else "/"
 
 
 def absolute_url(request: HttpRequest, path: str) -> str:
-    """Return a path as people reach it: at TRAINBOARD_URL, else where this request came."""
+    """Return a path as an absolute URL: below TRAINBOARD_URL, else below the host of this request."""
     return f"{settings.SITE_URL.rstrip('/')}{path}" if settings.SITE_URL else request.build_absolute_uri(path)
 
 
 def _normalized(text: str) -> str | None:
-    """Return an address without port, zone and brackets; None for text that is none."""
+    """Return an address without port, zone and brackets. None if the text is not an address."""
     text = text.strip()
     if text.startswith("["):  # [2001:db8::1]:443
         text = text[1:].partition("]")[0]
@@ -45,7 +46,7 @@ def _normalized(text: str) -> str | None:
     except ValueError:
         return None
     if isinstance(address, IPv6Address):
-        if address.ipv4_mapped is not None:  # how a socket for both families names a client that uses IPv4
+        if address.ipv4_mapped is not None:  # a dual-stack socket reports IPv4 clients like this
             return str(address.ipv4_mapped)
         if not address.is_loopback:
             return str(ip_network((address, PREFIX_OF_ONE_SITE), strict=False).network_address)

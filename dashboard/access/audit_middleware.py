@@ -1,4 +1,4 @@
-"""The audit log's view of requests: who makes a change, and who signs out."""
+"""Record the author of each change, and sign-outs, for the audit log."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,13 +15,13 @@ SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class AuditMiddleware:
-    """Sets who makes the changes of a request; it stands after all that decide who that is."""
+    """Sets the author of the changes that a request makes. It comes after all middleware that identifies the user."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Answer; a request that only reads asks nobody who it is."""
+        """Return the response. A request that only reads does not load the user."""
         if request.method in SAFE:
             return self.get_response(request)
         user = request.user if isinstance(request.user, User) and request.user.is_authenticated else None
@@ -30,7 +30,7 @@ class AuditMiddleware:
 
 
 def connect() -> None:
-    """Have sign-outs recorded; once, when the site is ready."""
+    """Connect the signal that records sign-outs. Called once, when the site is ready."""
     user_logged_out.connect(_record_sign_out, dispatch_uid="auditing.record_sign_out")
 
 

@@ -1,4 +1,4 @@
-"""Which browsers people are signed in with: recorded at sign-in, and seen again every ten minutes at most."""
+"""Browsers in which people are signed in. Each is recorded at sign-in and marked as seen every ten minutes at most."""
 
 from datetime import datetime
 from typing import Any
@@ -14,26 +14,26 @@ from jobs.people.browsers import SEEN_INTERVAL, mark_browser_seen, record_browse
 
 MAX_REMEMBERED = 10_000
 _seen: dict[str, datetime] = {}
-"""When this process last marked each session; in the session itself it would make every session last longer."""
+"""When this process last marked each session. Storing it in the session would extend the lifetime of every session."""
 
 
 class BrowserMiddleware(MiddlewareMixin):
-    """Marks the session of a request as seen; most requests cost no query for it."""
+    """Marks the session of a request as seen. Most requests need no query for this."""
 
     def process_request(self, request: HttpRequest) -> None:
-        """Mark the session where this process has not done so for a while."""
+        """Mark the session if this process has not done so recently."""
         key = request.session.session_key
         if not key:
             return
         now, last = timezone.now(), _seen.get(key)
-        # The person is looked at last: to load who it is may cost a query.
+        # The user is checked last, because loading it may cost a query.
         if (last is None or now - last > SEEN_INTERVAL) and isinstance(request.user, User):
             _remember(key, now)
             mark_browser_seen(request.user, key, **_about(request))
 
 
 def connect() -> None:
-    """Have sign-ins recorded; once, when the site is ready."""
+    """Connect the signal that records sign-ins. Called once, when the site is ready."""
     user_logged_in.connect(_record, dispatch_uid="browsers.record")
 
 
@@ -47,7 +47,7 @@ def _record(request: HttpRequest | None, user: User, **_: Any) -> None:
 
 
 def _remember(key: str | None, now: datetime) -> None:
-    """Keep when a session was marked; where too many are kept, all are forgotten, which costs one write each."""
+    """Store when a session was marked. If too many are stored, drop all of them, which costs one write each."""
     if len(_seen) >= MAX_REMEMBERED:
         _seen.clear()
     _seen[str(key)] = now

@@ -1,4 +1,4 @@
-"""What the compose form begins with: a template, an earlier job, or an import, by the address."""
+"""Initial content of the compose form: a template, an earlier job or an import, chosen by the query string."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -18,14 +18,14 @@ from jobs.spec.sweep import trial_job
 from jobs.timeline import known_resource
 
 MAX_TRIAL_DIGITS = 32
-"""Of a trial's number, as its column holds."""
+"""Maximum length of a trial's number, as in its column."""
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A submission to fill the form with, its team, and a sentence about where it comes from.
+    """A submission to fill the form with, its team, and a sentence about its origin.
 
-    `expected` is None where no run time is known; `cloned_from` is the job that it was copied from.
+    `expected` is None if the run time is not known. `cloned_from` is the job that was copied.
     """
 
     submission: Submission
@@ -37,10 +37,10 @@ class Start:
 
 
 def start_for(request: Request) -> Start | None:
-    """Return what `?template=`, `?job=`, `?draft=` or `?resource=<id>&part=<index>` name, the first of them.
+    """Return the first that is given of `?template=`, `?job=`, `?draft=` and `?resource=<id>&part=<index>`.
 
-    None where none is given. Raises Http404 for what does not exist or belongs to a team that the person is not in,
-    and for somebody else's draft.
+    Return None if none is given. Raise Http404 if the object does not exist, belongs to a team that the person is not
+    in, or is somebody else's draft.
     """
     loaders = {"template": _from_template, "job": _from_job, "draft": _from_draft, "resource": _from_resource}
     for name, load in loaders.items():
@@ -50,7 +50,7 @@ def start_for(request: Request) -> Start | None:
 
 
 def expected_of(job: Job) -> timedelta | None:
-    """Return the run time that the requester expects, of an adopted job how long it ran; None where it never did."""
+    """Return the expected run time; for an adopted job, the time that it ran. None if it never ran."""
     seconds = job.expected_seconds or int(job.running_seconds)
     return timedelta(seconds=seconds) if seconds else None
 
@@ -84,7 +84,7 @@ def _from_job(request: Request, key: str) -> Start:
 
 
 def _from_trial(job: Job, trial_id: str) -> Start:
-    """Return the custom job that runs one trial of a tuning job again: with its parameters as arguments, as it had."""
+    """Return a custom job that repeats one trial of a tuning job, with the trial's parameters as arguments."""
     trial = get_object_or_404(job.trials, trial_id=trial_id[:MAX_TRIAL_DIGITS])
     ran = trial.ended_at - trial.started_at if trial.started_at and trial.ended_at else expected_of(job)
     return Start(

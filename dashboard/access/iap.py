@@ -1,7 +1,8 @@
-"""Google Identity-Aware Proxy: the signed header of each request, verified, and the keys that it is verified with.
+"""Verify the signed header that Google Identity-Aware Proxy adds to each request, and load the keys for that.
 
-Source: cloud.google.com/iap/docs/signed-headers-howto: ES256, `aud` is that of the backend or app, `iss` is
-https://cloud.google.com/iap, `exp` and `iat` with 30 seconds of skew, `hd` for Google Workspace accounts.
+Source: cloud.google.com/iap/docs/signed-headers-howto: the algorithm is ES256, `aud` is that of the backend or app,
+`iss` is https://cloud.google.com/iap, `exp` and `iat` allow 30 seconds of skew, and `hd` is set for Google Workspace
+accounts.
 """
 
 import logging
@@ -24,17 +25,18 @@ MAX_CHARACTERS = 16_000
 MAX_KEYS_BYTES = 100_000
 SKEW_SECONDS = 30
 KEYS_SECONDS = 3600
-"""How long keys are used before they are asked for again; an unknown key asks at once, but seldom."""
+"""How long keys are used before they are loaded again. An unknown key loads them earlier, but not more often than
+RETRY_SECONDS."""
 RETRY_SECONDS = 30
 PROVIDER = "iap"
 
 
 class NotVerified(Exception):
-    """The request bears no header that the proxy has signed for this site; the message is for the log."""
+    """The request has no header that the proxy signed for this site. The message is for the log."""
 
 
 class NoKeys(Exception):
-    """The proxy's keys could not be had, so nobody can be identified."""
+    """The proxy's keys could not be loaded, so nobody can be identified."""
 
 
 class Keys:
@@ -46,9 +48,9 @@ class Keys:
         self._lock = threading.Lock()
 
     def find(self, key_id: str, url: str) -> str:
-        """Return the key in PEM; raises NotVerified for one that is not the proxy's, NoKeys where none could be read.
+        """Return the key in PEM. Raise NotVerified if the proxy has no such key, NoKeys if no keys could be loaded.
 
-        Keys that are old are still used while newer ones cannot be had.
+        Old keys are used while newer ones cannot be loaded.
         """
         with self._lock:
             now = time.monotonic()
@@ -70,7 +72,7 @@ class Keys:
             answer = requests.get(url, timeout=(3, 5), allow_redirects=False)
             is_usable = answer.status_code == requests.codes.ok and len(answer.content) <= MAX_KEYS_BYTES
             found = answer.json() if is_usable else None
-        # Bad JSON is a RequestException too, but not JSON that is nested too deeply.
+        # Invalid JSON raises a RequestException; JSON that is nested too deeply raises RecursionError.
         except (requests.RequestException, RecursionError) as error:
             log.warning("the keys of Identity-Aware Proxy could not be read: %s", error)
             return
@@ -84,10 +86,10 @@ _keys = Keys()
 
 
 def verify(token: str) -> Claims:
-    """Return what the proxy has signed about the person.
+    """Return the claims about the person that the proxy signed.
 
-    Raises NotVerified for anything but a token that it signed for this site and this moment, NoKeys where that cannot
-    be decided.
+    Raise NotVerified if the proxy did not sign the token for this site, or not for the current time. Raise NoKeys if
+    that cannot be checked.
     """
     payload = _verified(token)
     subject, email = payload.get("sub"), payload.get("email")
@@ -106,7 +108,7 @@ def verify(token: str) -> Claims:
 
 
 def _verified(token: str) -> dict[str, Any]:
-    """Return the payload of a token; the algorithm is ours to choose, whatever its header names."""
+    """Return the payload of a token. Only our algorithm is accepted, whatever the token's header names."""
     if not token or len(token) > MAX_CHARACTERS:
         raise NotVerified("has no header of Identity-Aware Proxy" if not token else "is too long")
     try:

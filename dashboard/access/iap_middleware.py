@@ -1,4 +1,4 @@
-"""Middleware for a site behind Google Identity-Aware Proxy: each request is its signed header's, or is refused."""
+"""Middleware for a site behind Google Identity-Aware Proxy. The signed header of a request determines its user."""
 
 import logging
 from collections.abc import Callable
@@ -19,20 +19,24 @@ from jobs.people.identities import NotAdmitted, find_user, record_sign_in
 log = logging.getLogger(__name__)
 HEALTH = frozenset({"/healthz", "/readyz"})
 BACKEND = "dashboard.access.sign_in.SignInBackend"
-"""The backend that finds the person of a session again."""
+"""The authentication backend that loads the user of a session."""
 
 
 class ProxyMiddleware:
-    """Signs in whom the proxy names, on each request; does nothing unless TRAINBOARD_IAP_AUDIENCE is set.
+    """Signs in the user that the proxy names, on each request. Does nothing unless TRAINBOARD_IAP_AUDIENCE is set.
 
-    It stands after AuthenticationMiddleware. A session of somebody else ends: the header alone identifies who asks.
+    It comes after AuthenticationMiddleware. A session of another user ends, because only the header identifies the
+    user.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Answer, or refuse with 401 what bears no valid header, with 403 whom no account is for."""
+        """Return the response.
+
+        Refuse a request without a valid header with 401, and one without an account with 403.
+        """
         if not settings.IAP_AUDIENCE or request.path in HEALTH:
             return self.get_response(request)
         try:

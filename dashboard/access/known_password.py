@@ -1,7 +1,7 @@
-"""Keeps the demo's password, which everybody knows, from opening a site that others can reach.
+"""Protect a site that others can reach from the demo's password, which is public.
 
-The form refuses it (a backend before all others), sessions of people who have it end at such a request (a middleware),
-nobody can choose it (a validator), and the site does not start with it (a check, and `refuse_start` for WSGI).
+The sign-in form refuses it (a backend before all others), sessions of people who have it end (a middleware), nobody can
+choose it (a validator), and the site does not start while it works (a check, and `refuse_start` for WSGI).
 """
 
 import logging
@@ -25,17 +25,17 @@ log = logging.getLogger(__name__)
 
 
 class KnownPasswordBackend:
-    """Signs nobody in; stops those who come with the known password to a site that others can reach."""
+    """Signs nobody in. Stops people who use the demo's password on a site that others can reach."""
 
     def authenticate(
         self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **_: Any
     ) -> None:
-        """Return None: let the other backends decide; raises PermissionDenied, which stops them."""
+        """Return None, so that the other backends decide. Raise PermissionDenied to stop them."""
         if password != rehearsal.PASSWORD:
             return
         request = request or HttpRequest()
         if why := rehearsal.refusal(request) or rehearsal.refusal_of_others(request):
-            # Never as it was typed: people type passwords into the field of the name.
+            # Never log the name as typed: people type passwords into this field.
             name = username if username in rehearsal.NAMES else "somebody who is not of the demo"
             log.warning("refused the demo's password for %s: %s", name, why)
             raise PermissionDenied
@@ -50,42 +50,45 @@ class NotTheKnownPassword:
             raise ValidationError(_("This is the password of the demo, which everybody knows."), code="known_password")
 
     def get_help_text(self) -> str:
-        """Return what is asked of a password."""
+        """Return the requirement for a password."""
         return _("Your password can’t be the one of the demo.")
 
 
 class KnownPasswordMiddleware(MiddlewareMixin):
-    """Treats people with the known password as not signed in where a request could come from others.
+    """Treats people with the demo's password as not signed in if the request could come from others.
 
-    It stands after AuthenticationMiddleware. Nothing is asked of the database for a request that asks for nobody.
+    It comes after AuthenticationMiddleware. It makes no query unless the user of the request is needed.
     """
 
     def process_request(self, request: HttpRequest) -> None:
-        """Take the person away from such a request."""
+        """Replace the user of such a request by an anonymous one."""
         if rehearsal.refusal(request):
             user = request.user
             request.user = SimpleLazyObject(lambda: AnonymousUser() if has_known_password(user) else user)  # type: ignore[assignment]
 
 
 def has_known_password(user: User | AnonymousUser) -> bool:
-    """Return whether this is somebody of the demo who can sign in with the password that everybody knows."""
+    """Return whether this is a demo user who can sign in with the public password."""
     return user.is_authenticated and user.username in rehearsal.NAMES and _opens(user.password)
 
 
 @lru_cache(maxsize=64)
 def _opens(encoded: str) -> bool:
-    """Return whether the known password fits; hashing takes a quarter of a second, so once per stored hash."""
+    """Return whether the demo's password matches.
+
+    Cached per stored hash, because hashing takes a quarter of a second.
+    """
     return check_password(rehearsal.PASSWORD, encoded)
 
 
 def people() -> list[str]:
-    """Return the names of the demo's people who can sign in with the password that everybody knows."""
+    """Return the names of the demo users who can sign in with the public password."""
     users = User.objects.filter(username__in=rehearsal.NAMES, is_active=True).order_by("username")
     return [user.username for user in users if user.has_usable_password() and _opens(user.password)]
 
 
 def why_not_start(reasons: list[str]) -> str:
-    """Return why a site that is no rehearsal, for these reasons, may not start; an empty string if it may."""
+    """Return why a site that is not a rehearsal, for these reasons, may not start. Return "" if it may."""
     if not reasons or not (names := people()):
         return ""
     return (
@@ -95,19 +98,19 @@ def why_not_start(reasons: list[str]) -> str:
 
 
 def refuse_start() -> None:
-    """Raise ImproperlyConfigured if the site may not start; for WSGI servers, which run no checks."""
+    """Raise ImproperlyConfigured if the site may not start. For WSGI servers, which run no checks."""
     try:
         if refusal := why_not_start(rehearsal.reasons_against()):
             raise ImproperlyConfigured(refusal)
-    except DatabaseError as failure:  # no database or no tables yet: nobody can sign in, and the backend stays
+    except DatabaseError as failure:  # no database or no tables yet: nobody can sign in, and the backend still refuses
         log.warning("could not look for people with the demo's password: %s", failure)
 
 
 def check(databases: Any = None, **_: Any) -> list[checks.CheckMessage]:
-    """Report people with the known password: an error where others reach the site by its settings.
+    """Report people with the demo's password: an error if others can reach the site according to its settings.
 
-    Without an endpoint of Vertex AI it is a warning: `manage.py up` chooses its emulator itself. A check of databases,
-    which `migrate` and `check --database default` run.
+    Without a Vertex AI endpoint it is a warning, because `manage.py up` sets the emulator's. This is a check of
+    databases, which `migrate` and `check --database default` run.
     """
     if "default" not in (databases or ()) or not _has_table():
         return []

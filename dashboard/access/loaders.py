@@ -1,6 +1,6 @@
-"""Loaders: each finds a row that the person may see, or answers 404, so that a stranger learns nothing.
+"""Loaders: each returns a row that the person may see, or raises Http404, so that a stranger learns nothing.
 
-A member of the team whose role does not allow what they want gets 403.
+Each raises PermissionDenied for a member of the team whose role does not permit the action.
 """
 
 from collections.abc import Sequence
@@ -38,22 +38,22 @@ REFUSALS = {
     "decide": gettext_lazy("Your role in this team lets you look at its jobs; an approver or lead decides."),
     "approve": gettext_lazy("Your role in this team does not decide about jobs; an approver or lead does."),
 }
-"""What a member whose role does not allow something with a job reads."""
+"""Messages for members whose role does not permit an action on a job."""
 MAX_DIGITS = 18
-"""Digits of a key; a longer one fits no column."""
+"""Maximum digits of a primary key. A longer one fits no column."""
 MAX_KEY_LENGTH = 64
-"""Characters of a request key."""
+"""Maximum characters of a request key."""
 
 
 def parse_key(text: str) -> int:
-    """Return the key of a row from an address; raise Http404 for anything else."""
+    """Return the primary key in a URL. Raise Http404 for anything else."""
     if not (text.isascii() and text.isdecimal() and len(text) <= MAX_DIGITS):
         raise Http404("no such row")
     return int(text)
 
 
 def parse_uuid(text: str) -> UUID:
-    """Return the id of a job from an address; raise Http404 for anything else."""
+    """Return the job id in a URL. Raise Http404 for anything else."""
     try:
         return UUID(text)
     except ValueError:
@@ -61,17 +61,17 @@ def parse_uuid(text: str) -> UUID:
 
 
 def jobs_of(user: User) -> JobQuerySet:
-    """Return the jobs that `user` may see, with owner, team and last_seen loaded; the caller orders and bounds them.
+    """Return the jobs that `user` may see, with owner, team and last_seen loaded. The caller orders and limits them.
 
-    Their secrets are hidden, the person's own too; `job_for` shows those.
+    Their secrets are hidden, also those of `user`; `job_for` reveals those.
     """
     return ShownJob.objects.filter(in_teams_of(user)).select_related("owner", "team", "last_seen")
 
 
 def job_for(request: Request, pk: UUID, verb: str = "see", *, joined: Sequence[str] = ()) -> Job:
-    """Return the job, or 404 for people outside its team, or 403 for members whose role does not allow `verb`.
+    """Return the job. Raise Http404 for people outside its team, PermissionDenied if the role does not permit `verb`.
 
-    `joined` are rows beside it that the same query reads, such as "metrics".
+    `joined` are related rows that the same query loads, such as "metrics".
     """
     jobs = jobs_of(request.user).with_silence().select_related("approval__decided_by", *joined)
     job = get_object_or_404(jobs, pk=pk)
@@ -85,7 +85,7 @@ def job_for(request: Request, pk: UUID, verb: str = "see", *, joined: Sequence[s
 
 
 def templates_of(user: User) -> QuerySet[Template]:
-    """Return the templates of the teams that `user` sees, by team and name; the caller bounds them."""
+    """Return the templates of the teams that `user` sees, by team and name. The caller limits them."""
     return (
         Template.objects.filter(in_teams_of(user))
         .select_related("team", "created_by")
@@ -94,7 +94,7 @@ def templates_of(user: User) -> QuerySet[Template]:
 
 
 def template_for(request: Request, pk: int, verb: str = "see") -> Template:
-    """Return the template, or 404 for people outside its team, or 403 where `verb` asks for more than they may."""
+    """Return the template. Raise Http404 for people outside its team, PermissionDenied if they may not do `verb`."""
     template = get_object_or_404(templates_of(request.user), pk=pk)
     if verb != "see" and not can(request.user, verb, template.team):
         raise PermissionDenied(_("Your role in this team lets you look at its templates; an engineer may change them."))
@@ -102,17 +102,23 @@ def template_for(request: Request, pk: int, verb: str = "see") -> Template:
 
 
 def draft_for(request: Request, pk: int) -> Draft:
-    """Return the person's own draft for a team that they are still in, or 404."""
+    """Return the person's own draft for a team that they still belong to, or raise Http404."""
     return get_object_or_404(_drafts_of(request.user), pk=pk, form_key="")
 
 
 def typed_draft_for(request: Request, form_key: str) -> Draft:
-    """Return the person's own draft of the form with this key, for a team that they are still in, or 404."""
+    """Return the person's own draft of the form with this key, for a team that they are still in.
+
+    Raise Http404 if none.
+    """
     return get_object_or_404(_drafts_of(request.user).exclude(form_key=""), form_key=form_key[:MAX_KEY_LENGTH])
 
 
 def team_for(request: Request, pk: int, verb: str = "see") -> Team:
-    """Return the team with its policy, or 404 for people outside it, or 403 where they may not do `verb`."""
+    """Return the team with its policy.
+
+    Raise Http404 for people outside it, PermissionDenied if they may not do `verb`.
+    """
     team = next((each for each in teams_of(request.user) if each.pk == pk), None)
     if team is None:
         raise Http404("no such team")
@@ -133,12 +139,18 @@ def resources_of(user: User) -> PersistentResourceQuerySet:
 
 
 def resource_for(request: Request, pk: int) -> PersistentResource:
-    """Return one that Vertex AI still had at the last poll, or 404 for people outside the teams of its project."""
+    """Return a persistent resource that existed at the last poll.
+
+    Raise Http404 for people outside the teams of its project.
+    """
     return get_object_or_404(resources_of(request.user).existing(), pk=pk)
 
 
 def budget_for(request: Request, pk: int, verb: str = "see") -> Budget:
-    """Return a budget of the person's teams, or 404 for people outside them, or 403 as for `team_for`."""
+    """Return a budget of the person's teams.
+
+    Raise Http404 for people outside them, PermissionDenied as `team_for` does.
+    """
     row = get_object_or_404(Budget.objects.filter(in_teams_of(request.user)).select_related("team"), pk=pk)
     if verb != "see" and not can(request.user, verb, row.team):
         raise PermissionDenied(_("Only leads of the team set its budgets."))
@@ -146,7 +158,7 @@ def budget_for(request: Request, pk: int, verb: str = "see") -> Budget:
 
 
 def schedules_of(request: Request) -> QuerySet[Schedule]:
-    """Return the schedules of the person's teams with the outcome of their newest run, by team and name."""
+    """Return the schedules of the person's teams with the outcome of their latest run, by team and name."""
     newest = ScheduleRun.objects.filter(schedule=OuterRef("pk")).order_by("-moment")
     rows = Schedule.objects.filter(in_teams_of(request.user)).select_related("team", "owner").defer("spec")
     shown = rows.annotate(
@@ -156,7 +168,10 @@ def schedules_of(request: Request) -> QuerySet[Schedule]:
 
 
 def schedule_for(request: Request, pk: UUID, *, to_change: bool = False) -> Schedule:
-    """Return a schedule of the person's teams, or 404; with `to_change` 403 for members who may not change it."""
+    """Return a schedule of the person's teams, or raise Http404.
+
+    With `to_change`, raise PermissionDenied for members who may not change it.
+    """
     row = get_object_or_404(schedules_of(request), pk=pk)
     if to_change and not may_change_schedule(request, row):
         raise PermissionDenied(_("Only its owner and leads of the team change a schedule."))
@@ -164,13 +179,19 @@ def schedule_for(request: Request, pk: UUID, *, to_change: bool = False) -> Sche
 
 
 def may_change_schedule(request: Request, row: Schedule) -> bool:
-    """Return whether the person may change it: a lead any of the team, others who request jobs there their own."""
+    """Return whether the person may change the schedule.
+
+    A lead may change any schedule of the team. Others who may request jobs in the team may change their own.
+    """
     is_own = row.owner_id == request.user.pk and can(request.user, "request", row.team)
     return is_own or can(request.user, "manage", row.team)
 
 
 def channel_for(request: Request, pk: int) -> Channel:
-    """Return a channel of a team that the person leads, or 404 for people outside it, or 403 for other members."""
+    """Return a channel of a team that the person leads.
+
+    Raise Http404 for people outside the team, PermissionDenied for other members.
+    """
     rows = Channel.objects.filter(in_teams_of(request.user)).select_related("team", "created_by")
     channel = get_object_or_404(rows, pk=pk)
     _check_sets_channels(request, channel.team)
@@ -178,7 +199,10 @@ def channel_for(request: Request, pk: int) -> Channel:
 
 
 def team_to_lead(request: Request, pk: int) -> Team:
-    """Return a team whose channels the person sets, or 404 for people outside it, or 403 for other members."""
+    """Return a team whose channels the person may set.
+
+    Raise Http404 for people outside it, PermissionDenied for other members.
+    """
     team = get_object_or_404(Team.objects.filter(in_teams_of(request.user, "pk")), pk=pk)
     _check_sets_channels(request, team)
     return team

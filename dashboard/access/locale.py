@@ -1,4 +1,4 @@
-"""The language and time zone of whoever reads a page: chosen on the account page, else those of browser and site."""
+"""The language and time zone of the reader: chosen on the account page, else those of the browser and the site."""
 
 from collections.abc import Callable
 from functools import cache
@@ -14,30 +14,30 @@ from jobs.models import Profile
 
 API = "/api/v1/"
 FILES = (".csv", ".json", ".txt")
-"""Addresses for programs and files to keep, which are answered in English."""
+"""Endings of URLs for programs and downloads, which are answered in English."""
 
 
 class ReaderMiddleware:
-    """Has pages drawn in the language and the time zone of the person; it stands after all that decide who that is.
+    """Renders pages in the language and time zone of the user. It comes after all middleware that identifies the user.
 
-    Both are in the profile, which `SignInBackend.get_user` reads with the person of the session: no query more.
+    Both are in the profile, which `SignInBackend.get_user` loads with the user, so this needs no further query.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Answer in the zone and language that were chosen.
+        """Return the response in the chosen time zone and language.
 
-        Else in the site's zone, also where this machine does not know the one chosen, and in the language of Django's
-        LocaleMiddleware, which is what the browser asks for.
+        The default is the time zone of the site, also if the chosen one is not known on this machine, and the language
+        that Django's LocaleMiddleware found in the browser's preferences.
         """
         profile = profile_of(request.user)
         is_chosen = profile.language in dict(settings.LANGUAGES)
         language = profile.language if is_chosen else translation.get_language() or settings.LANGUAGE_CODE
         if request.path.startswith(API) or request.path.endswith(FILES):
             language = "en"
-            translation.activate(language)  # also for the lines of a stream, which are written after this returns
+            translation.activate(language)  # also for lines of a streaming response, written later
         zone = ZoneInfo(profile.time_zone) if profile.time_zone in zone_names() else None
         with timezone.override(zone), translation.override(language):
             response = self.get_response(request)
@@ -46,7 +46,7 @@ class ReaderMiddleware:
 
 
 def profile_of(user: User | AnonymousUser) -> Profile:
-    """Return what a person has chosen; an empty profile where they have none."""
+    """Return the profile of a person. Return an empty one if there is none."""
     try:
         return user.profile if isinstance(user, User) else Profile()
     except Profile.DoesNotExist:
@@ -55,6 +55,6 @@ def profile_of(user: User | AnonymousUser) -> Profile:
 
 @cache
 def zone_names() -> frozenset[str]:
-    """Return the names of the IANA zones that people may choose: places, and UTC."""
+    """Return the names of the IANA time zones that people may choose: places, and UTC."""
     places = {name for name in available_timezones() if "/" in name and not name.startswith("Etc/")}
     return frozenset(places | {"UTC"})

@@ -6,9 +6,9 @@ from django.utils.deprecation import MiddlewareMixin
 
 
 class NoStoreMiddleware(MiddlewareMixin):
-    """Forbid browsers and proxies to keep any answer of Django: pages, fragments, downloads, the administration.
+    """Forbids browsers and proxies to store any response of Django: pages, fragments, downloads, the admin.
 
-    Static files are answered by WhiteNoise before this, and stay cacheable.
+    WhiteNoise answers static files before this middleware, so they can be cached.
     """
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:  # noqa: ARG002

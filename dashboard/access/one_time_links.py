@@ -1,4 +1,7 @@
-"""Links that sign one person in, once: made by a command on the server, for admins whom nothing else lets in."""
+"""Links that sign one person in once.
+
+A command on the server makes them for admins who have no other way to sign in.
+"""
 
 from datetime import timedelta
 
@@ -10,12 +13,12 @@ SALT = "dashboard.access.one_time_links"
 
 
 def make_secret(user: User) -> str:
-    """Return the secret part of a link; it counts until the person's next sign-in, and for LIFETIME at most."""
+    """Return the secret part of a link. It is valid until the person's next sign-in, and for LIFETIME at most."""
     return signing.dumps([user.pk, _last(user)], salt=SALT)
 
 
 def find_person(secret: str) -> User | None:
-    """Return whom a link signs in now, None for one that has been used, is too old or was not made here."""
+    """Return the person that a link signs in. None if it was used, is too old or was not made here."""
     try:
         pk, last = signing.loads(secret, salt=SALT, max_age=LIFETIME)
     except signing.BadSignature:

@@ -1,7 +1,7 @@
-"""Sign-in at an OpenID Connect provider: the way there, and what its signed answer states about the person.
+"""Sign-in with an OpenID Connect provider: the redirect to it, and the claims in its signed answer.
 
-Authlib makes and checks state, nonce and the PKCE challenge, and validates ID tokens (OpenID Connect Core 1.0,
-3.1.3.7); here are the limits around it, and which of the claims count.
+Authlib creates and checks state, nonce and the PKCE challenge, and validates ID tokens (OpenID Connect Core 1.0,
+3.1.3.7). This module adds limits and decides which claims are used.
 """
 
 import logging
@@ -32,37 +32,37 @@ from jobs.vertex.deadline import BoundedAdapter, at_most
 log = logging.getLogger(__name__)
 SKEW_SECONDS = 30
 METADATA_SECONDS = 3600
-"""How long a discovery document and the keys are used before they are read again."""
+"""How long a discovery document and its keys are used before they are loaded again."""
 RETRY_SECONDS = 30
-"""For how long a provider whose document could not be read is not asked again."""
+"""How long to wait before the document of a provider is requested again after a failure."""
 MAX_AT_ONCE = 2
-"""Calls to providers of one process, which has four threads."""
+"""Maximum concurrent calls to providers per process, which has four threads."""
 WAIT_SECONDS = 1
-"""For which a further call waits."""
+"""How long a further call waits for its turn."""
 MAX_OPEN = 5
-"""Sign-ins that one browser has begun; the oldest is forgotten when there are more."""
+"""Maximum sign-ins that one browser can have begun. The oldest is dropped when there are more."""
 OPEN_SECONDS = 3600
 OPEN = "provider_sign_ins"
-"""Key of the session: [key of the provider, state] of each sign-in that was begun."""
+"""Session key: [provider key, state] of each sign-in that was begun."""
 VISIT = "provider_visit"
-"""Key of the session: the name under which failures of this browser are counted."""
+"""Session key: the name under which failures of this browser are counted."""
 _calls = threading.BoundedSemaphore(MAX_AT_ONCE)
 
 
 class ProviderDown(Exception):
-    """The provider cannot be reached, is too slow, or answers with what nobody can use; the words are for the log."""
+    """The provider cannot be reached, is too slow, or sends an unusable answer. The message is for the log."""
 
 
 class Cancelled(Exception):
-    """The person did not want to sign in at the provider."""
+    """The person declined to sign in at the provider."""
 
 
 class NotSignedIn(Exception):
-    """The answer is not one to a sign-in that this browser began, or is not signed as it has to be; for the log."""
+    """The answer belongs to no sign-in begun in this browser, or is not properly signed. The message is for the log."""
 
 
 class _Session(OAuth2Session):  # type: ignore[misc]  # Authlib has no annotations
-    """Authlib's, whose calls end in time and follow no redirects."""
+    """An Authlib session whose calls have a time limit and follow no redirects."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, default_timeout=MAX_SECONDS, **kwargs)
@@ -79,7 +79,7 @@ class _App(DjangoOAuth2App):  # type: ignore[misc]  # Authlib has no annotations
 
 
 class Apps:
-    """Authlib's objects of the providers, with their documents and keys, shared by the threads of a process."""
+    """Authlib's client objects of the providers, with documents and keys. The threads of a process share them."""
 
     def __init__(self) -> None:
         self._apps: dict[Provider, tuple[Any, float]] = {}
@@ -87,9 +87,10 @@ class Apps:
         self._lock = threading.Lock()
 
     def find(self, provider: Provider) -> Any:
-        """Return that of a provider; an old one while its document cannot be read, or while another thread reads it.
+        """Return the client object of a provider.
 
-        Raises ProviderDown, and TooManySignIns where another thread reads the first one.
+        Return the old one while its document cannot be loaded or another thread loads it. Raise ProviderDown if there
+        is none. Raise TooManySignIns if another thread loads the first one.
         """
         app, good_until = self._apps.get(provider, (None, 0.0))
         reason, retry_at = self._failed.get(provider, ("", 0.0))
@@ -116,19 +117,19 @@ apps = Apps()
 
 
 def find_provider(key: str) -> Provider | None:
-    """Return the provider with this key, None where there is none."""
+    """Return the provider with this key, or None."""
     return next((each for each in settings.SIGN_IN_PROVIDERS if each.key == key), None)
 
 
 def name_of(issuer: str) -> str:
-    """Return what pages call the provider of an identity: its name, else its issuer."""
+    """Return the name of the provider for pages: the configured name, else its issuer."""
     if issuer == iap.PROVIDER:
         return "Google Identity-Aware Proxy"
     return next((each.name for each in settings.SIGN_IN_PROVIDERS if each.issuer == issuer), issuer)
 
 
 def begin(request: HttpRequest, provider: Provider, *, redirect_uri: str) -> HttpResponseRedirect:
-    """Return the redirect to the provider, and keep state, nonce and code verifier; raises ProviderDown."""
+    """Return the redirect to the provider, and store state, nonce and code verifier. Raise ProviderDown."""
     app = apps.find(provider)
     sent = app.create_authorization_url(redirect_uri)
     app.save_authorize_data(request, redirect_uri=redirect_uri, **sent)
@@ -143,7 +144,10 @@ def begin(request: HttpRequest, provider: Provider, *, redirect_uri: str) -> Htt
 
 
 def connect() -> None:
-    """Have what a way to a provider left in a session forgotten at every sign-in; once, when the site is ready."""
+    """Connect the signal that removes unfinished provider sign-ins from a session.
+
+    Called once, when the site is ready.
+    """
     user_logged_in.connect(_forget_at_sign_in, dispatch_uid="openid.forget")
 
 
@@ -153,7 +157,7 @@ def _forget_at_sign_in(request: HttpRequest | None, **_: Any) -> None:
 
 
 def forget(request: HttpRequest) -> None:
-    """Forget what ways to providers left in the session, which lasts as long as any from then on."""
+    """Remove unfinished provider sign-ins from the session, and give it the normal lifetime again."""
     for key, state in request.session.pop(OPEN, []):
         DjangoIntegration(key).clear_state_data(request.session, state)
     request.session.pop(VISIT, None)
@@ -161,12 +165,12 @@ def forget(request: HttpRequest) -> None:
 
 
 def finish(request: HttpRequest, provider: Provider) -> Claims:
-    """Return what the provider has signed about the person who comes back from it.
+    """Return the claims that the provider signed about the person who returns from it.
 
-    Raises Cancelled, NotSignedIn and ProviderDown.
+    Raise Cancelled, NotSignedIn and ProviderDown.
     """
     if refusal := request.GET.get("error"):
-        # Anybody can write this text: %r keeps line ends out of the log.
+        # Anybody can write this text; %r keeps line breaks out of the log.
         log.info("the sign-in provider %s answered with the error %.60r", provider.key, refusal)
         raise Cancelled
     state = request.GET.get("state", "")
@@ -187,7 +191,10 @@ def finish(request: HttpRequest, provider: Provider) -> Claims:
 
 @contextmanager
 def _called(provider: Provider) -> Iterator[None]:
-    """Let calls inside end in time, a few at once; raises TooManySignIns, and the errors of this module for others'."""
+    """Limit the time and the number of calls inside.
+
+    Raise TooManySignIns, and this module's errors instead of others.
+    """
     if not _calls.acquire(timeout=WAIT_SECONDS):
         raise TooManySignIns
     try:
@@ -204,7 +211,7 @@ def _called(provider: Provider) -> Iterator[None]:
 
 
 def _make(provider: Provider) -> Any:
-    """Read the provider's document and return Authlib's object for it; raises NotReadable."""
+    """Load the provider's document and return Authlib's client object for it. Raise NotReadable."""
     return _App(
         DjangoIntegration(provider.key),
         provider.key,
@@ -216,9 +223,10 @@ def _make(provider: Provider) -> Any:
 
 
 def _user_info(app: Any, provider: Provider, token: Any, signed: dict[str, Any]) -> dict[str, Any]:
-    """Return what the provider's UserInfo endpoint answers, where the ID token lacks something and there is one.
+    """Return the answer of the provider's UserInfo endpoint, or {} if it is not needed or does not exist.
 
-    Google's tokens have everything that Google answers. Source: OpenID Connect Core 1.0, 5.3: `sub` has to be the same.
+    It is needed if the ID token lacks the address or the groups. Google's tokens contain all that Google provides.
+    Source: OpenID Connect Core 1.0, 5.3: `sub` must be the same.
     """
     is_whole = "email" in signed and (provider.issuer == GOOGLE or provider.groups_claim in signed)
     if is_whole or "userinfo_endpoint" not in app.server_metadata:

@@ -1,4 +1,4 @@
-"""Which claims of an OpenID Connect provider count, once its signature and its audience are checked."""
+"""Select the claims of an OpenID Connect provider that are used, after signature and audience were checked."""
 
 from dataclasses import replace
 from typing import Any
@@ -10,21 +10,21 @@ from jobs.people.identities import Claims
 
 GOOGLE = "https://accounts.google.com"
 ENTRA_HOSTS = frozenset({"login.microsoftonline.com", "login.microsoftonline.us", "login.partner.microsoftonline.cn"})
-"""Where Microsoft Entra ID issues tokens; the national clouds have hosts of their own
+"""Hosts from which Microsoft Entra ID issues tokens, those of the national clouds included
 (learn.microsoft.com/entra/identity-platform/authentication-national-cloud)."""
 MAX_SUBJECT = 255
 
 
 class BadClaims(Exception):
-    """The claims name nobody; the message is for the log."""
+    """The claims identify nobody. The message is for the log."""
 
 
 def read_claims(provider: Provider, signed: dict[str, Any]) -> Claims:
-    """Return what counts of the claims: an address only where the provider answers for it.
+    """Return the claims that are used. The address is used only if the provider vouches for it.
 
-    Google verifies addresses of other domains once, at the registration, and is the authority only for Gmail and for
-    Workspace accounts, which have `hd` (developers.google.com/identity/openid-connect/openid-connect, "email").
-    Raises BadClaims.
+    Google verifies addresses of other domains only at registration. It is the authority only for Gmail and for
+    Workspace accounts, which have `hd` (developers.google.com/identity/openid-connect/openid-connect, "email"). Raise
+    BadClaims.
     """
     subject, email = _text(signed.get("sub")), _text(signed.get("email"))
     if not 0 < len(subject) <= MAX_SUBJECT:
@@ -35,7 +35,7 @@ def read_claims(provider: Provider, signed: dict[str, Any]) -> Claims:
         email = hosted = ""
     groups = signed.get(provider.groups_claim)
     listed = [groups] if isinstance(groups, str) else groups
-    elsewhere = signed.get("_claim_names")  # of Microsoft Entra, for people in more groups than a token holds
+    elsewhere = signed.get("_claim_names")  # Microsoft Entra sends this for people in more groups than fit into a token
     claims = Claims(
         provider=provider.issuer,
         subject=subject,
@@ -50,20 +50,20 @@ def read_claims(provider: Provider, signed: dict[str, Any]) -> Claims:
 
 
 def _answers_for(provider: Provider, signed: dict[str, Any], email: str) -> bool:
-    """Return whether the provider answers for the address being the person's.
+    """Return whether the provider confirms that the address belongs to the person.
 
-    Tokens of Microsoft Entra have no `email_verified`. Their optional claim `xms_edov` is whether the owner of the
-    address's domain is verified; without it whoever may write the directory may claim any address
+    Tokens of Microsoft Entra have no `email_verified`. Their optional claim `xms_edov` states whether the domain of the
+    address has a verified owner. Without it, anybody who may write to the directory can claim any address
     (learn.microsoft.com/entra/identity-platform/optional-claims-reference and migrate-off-email-claim-authorization).
-    An admin may name domains for which a provider without the claim is believed.
+    An admin may list domains for which a provider without the claim is trusted.
     """
     if (claim := signed.get("email_verified")) is not None:
         return claim is True or claim == "true"
     if urlsplit(provider.issuer).hostname in ENTRA_HOSTS and (owned := signed.get("xms_edov")) is not None:
-        return owned in (True, "true", "1")  # as a number too: 1 equals True
+        return owned in (True, "true", "1")  # may also be a number: 1 equals True
     return not provider.verified_domains.isdisjoint({email.rpartition("@")[2].lower(), "*"})
 
 
 def _text(value: object) -> str:
-    """Return a text that a column holds, "" for anything else."""
+    """Return a text that fits a column, "" for anything else."""
     return value if isinstance(value, str) and is_storable(value) else ""

@@ -1,4 +1,4 @@
-"""Links between an account and a sign-in provider that wait in the session for their owner's word."""
+"""Links between an account and a sign-in provider that wait in the session until the owner confirms them."""
 
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
@@ -11,13 +11,13 @@ from dashboard.sign_in_providers import Provider
 from jobs.people.identities import Claims
 
 PENDING = "pending_link"
-"""Key of the session."""
+"""Session key."""
 LIFETIME = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
 class PendingLink:
-    """What would be linked: the account `user`, and who is at this browser by the provider."""
+    """A link to confirm: the account `user`, and the identity at the provider of the person at this browser."""
 
     user: User
     provider: Provider
@@ -25,14 +25,14 @@ class PendingLink:
 
 
 def keep_pending(request: HttpRequest, provider: Provider, claims: Claims, user: User, *, now: datetime) -> None:
-    """Keep a link until it is confirmed, replaced by another, or too old."""
+    """Store a link until it is confirmed, replaced or expired."""
     until = (now + LIFETIME).isoformat()
     kept = {"provider": provider.key, "claims": asdict(claims), "user": user.pk, "until": until}
     request.session[PENDING] = kept
 
 
 def find_pending(request: HttpRequest, *, now: datetime) -> PendingLink | None:
-    """Return the link that waits in this session for whoever is signed in, or for nobody; None where there is none."""
+    """Return the pending link of this session if it is for the signed-in user or nobody is signed in, else None."""
     kept = request.session.get(PENDING)
     if not isinstance(kept, dict) or datetime.fromisoformat(kept["until"]) < now:
         return None
@@ -41,11 +41,11 @@ def find_pending(request: HttpRequest, *, now: datetime) -> PendingLink | None:
     provider, user = find_provider(kept["provider"]), User.objects.filter(pk=kept["user"], is_active=True).first()
     if provider is None or user is None:
         return None
-    # The session is kept as JSON, which has made a list of the tuple.
+    # The session is stored as JSON, which turned the tuple into a list.
     claims = Claims(**kept["claims"] | {"groups": tuple(kept["claims"]["groups"])})
     return PendingLink(user, provider, claims)
 
 
 def forget_pending(request: HttpRequest) -> None:
-    """Forget the link that waits in this session, if any."""
+    """Remove the pending link from this session, if any."""
     request.session.pop(PENDING, None)

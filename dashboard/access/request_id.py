@@ -1,4 +1,4 @@
-"""Each request has an id, which its answer names and every line of the log about it carries."""
+"""Give each request an id, which the response and every log line about the request contain."""
 
 import uuid
 from collections.abc import Callable, Mapping
@@ -15,13 +15,13 @@ _stack: ContextVar[ExitStack] = ContextVar("stack")
 
 
 class RequestIdMiddleware:
-    """Stands first, so that whatever fails behind it is logged with the id."""
+    """Binds the id to the log. It comes first, so that every later failure is logged with the id."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Take the id of X-Request-ID or traceparent where it is well-formed, else make one."""
+        """Use the id of X-Request-ID or traceparent if it is well-formed, else create one."""
         given = request.headers.get(HEADER, "")
         request_id = log_context.request_id_from(given, request.headers.get("traceparent", ""))
         with ExitStack() as stack:
@@ -37,9 +37,9 @@ class RequestIdMiddleware:
     def process_view(
         self, request: HttpRequest, view: Any, _args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> HttpResponse | None:
-        """Bind the person's number, never a name, and the job of the address.
+        """Bind the person's primary key, never a name, and the job id of the URL.
 
-        A view that needs no sign-in is not asked whose it is: that would need the database, which may be gone.
+        The user is not loaded for a view without sign-in, because that needs the database, which may be down.
         """
         user_id = request.user.pk if getattr(view, "login_required", True) else None
         pk = kwargs.get("pk")

@@ -1,4 +1,4 @@
-"""Who may do what: roles of a team's members, and the table that turns a role into rights."""
+"""Roles of a team's members, and the rights of each role."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -21,9 +21,9 @@ MIN_ROLE: dict[str, str] = {
     "set_policy": Role.LEAD,
     "manage": Role.LEAD,
 }
-"""From each verb to the lowest role that may do it.
+"""The lowest role that may do each verb.
 
-An engineer may "decide" in the place of an approver who is away; `jobs.requests` looks who that is.
+An engineer may "decide" as the deputy of an approver who is away; `jobs.requests` checks that.
 """
 
 
@@ -31,7 +31,7 @@ Kept = TypeVar("Kept")
 
 
 class Request(HttpRequest):
-    """A request of somebody who is signed in, as every view behind LoginRequiredMiddleware gets it."""
+    """A request of a signed-in user, which every view behind LoginRequiredMiddleware receives."""
 
     user: User
     htmx: HtmxDetails
@@ -44,9 +44,9 @@ def roles_from(verb: str) -> list[str]:
 
 
 def _kept(user: User, name: str, load: Callable[[], Kept]) -> Kept:
-    """Return what `load` returned when it was first asked for: one query for a whole request.
+    """Return the result of `load`, cached on the user.
 
-    It is kept with the instance of the user, of which each request has its own.
+    Each request has its own instance of the user, so this makes one query per request.
     """
     if not hasattr(user, name):
         setattr(user, name, load())
@@ -55,13 +55,13 @@ def _kept(user: User, name: str, load: Callable[[], Kept]) -> Kept:
 
 
 def memberships_of(user: User) -> list[Membership]:
-    """Return the person's memberships with their teams, by team; one query for a whole request."""
+    """Return the person's memberships with their teams, by team. One query per request."""
     rows = Membership.objects.select_related("team").order_by("team__name")
     return _kept(user, "all_memberships", lambda: list(rows.filter(user=user.pk)))
 
 
 def teams_where(user: User, verb: str) -> list[Team]:
-    """Return the teams in which `user` may do `verb`, by name; a superuser may everywhere."""
+    """Return the teams in which `user` may do `verb`, by name. A superuser may do it in all."""
     if user.is_superuser:
         return list(_kept(user, "all_teams", lambda: list(Team.objects.order_by("name"))))
     roles = roles_from(verb)
@@ -74,9 +74,9 @@ def teams_of(user: User) -> list[Team]:
 
 
 def teams_by_project(user: User, verb: str = "see") -> dict[str, list[Team]]:
-    """Return {project: the teams in which `user` may do `verb` that may use it}, those first whose default one it is.
+    """Return {project: teams that may use it and in which `user` may do `verb`}.
 
-    One query for a whole request.
+    Teams whose default project it is come first. One query per request.
     """
     projects = _kept(user, "all_projects", lambda: projects_of(teams_of(user)))
     teams = teams_where(user, verb)
@@ -90,9 +90,9 @@ def teams_by_project(user: User, verb: str = "see") -> dict[str, list[Team]]:
 
 
 def teams_by_own_project(user: User, verb: str) -> dict[str, list[Team]]:
-    """Return {project: the teams in which `user` may do `verb` and to which belongs what was made there by others}.
+    """Return {project: teams in which `user` may do `verb` and which own external objects in the project}.
 
-    It is theirs by `Team.objects.owning`. One query more where a team has further projects.
+    `Team.objects.owning` defines the owner. This needs one more query if a team has additional projects.
     """
     found = teams_by_project(user, verb)
     own = {team.project for team in teams_where(user, verb)}
@@ -106,15 +106,15 @@ def teams_by_own_project(user: User, verb: str) -> dict[str, list[Team]]:
 
 
 def in_teams_of(user: User, column: str = "team", verb: str = "see") -> Q:
-    """Return the condition that a row belongs to a team in which `user` may do `verb`.
+    """Return a condition for rows of teams in which `user` may do `verb`.
 
-    It names the teams by their ids, with which a database can walk an index; with a subquery it would sort every row.
+    It lists the ids of the teams, so that a database can use an index. With a subquery it would sort all rows.
     """
     return Q() if user.is_superuser else Q(**{f"{column}__in": [team.pk for team in teams_where(user, verb)]})
 
 
 def role_in(user: User, team: Team) -> str | None:
-    """Return a person's role in a team, None for a stranger to it; a superuser is a lead everywhere."""
+    """Return the role of a person in a team, None for a stranger. A superuser is a lead in every team."""
     if user.is_superuser:
         return Role.LEAD
     return next((each.role for each in memberships_of(user) if each.team_id == team.pk), None)

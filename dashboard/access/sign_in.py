@@ -1,4 +1,4 @@
-"""Sign-in by name and password, with a limit on how many passwords are hashed at once."""
+"""Sign-in by name and password, with a limit on concurrent password checks."""
 
 import threading
 from typing import Any
@@ -11,33 +11,36 @@ from django.http import HttpRequest
 from dashboard.access.addresses import client_address
 
 MAX_SIGN_INS_AT_ONCE = 2
-"""Of one process, which has four threads: one whose password is hashed, and one from elsewhere that waits for that."""
+"""Maximum per process, which has four threads: one whose password is checked, and one from another address that waits.
+"""
 _checked: set[str | None] = set()
-"""The addresses whose sign-ins are being checked."""
+"""Addresses whose sign-ins are being checked."""
 _hashing, _counting = threading.Lock(), threading.Lock()
 
 
 class TooManySignIns(Exception):
-    """Other sign-ins are being checked; nothing was learned about this one."""
+    """Other sign-ins are being checked. This one was not checked."""
 
 
 class SignInBackend(ModelBackend):
-    """Signs people in by name and password, and finds the person of a session."""
+    """Signs people in by name and password, and loads the user of a session."""
 
     def get_user(self, user_id: int) -> User | None:
-        """Return the person of a session if the account is active, with the profile, so that no page asks for it."""
+        """Return the user of a session if the account is active.
+
+        Load the profile too, so that pages need no query for it.
+        """
         user = User.objects.select_related("profile").filter(pk=user_id).first()
         return user if user is not None and self.user_can_authenticate(user) else None
 
     def authenticate(
         self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **kwargs: Any
     ) -> User | None:
-        """Return whose name and password these are, None for nobody's.
+        """Return the user with this name and password, or None.
 
-        A password takes a large part of a second to check, by design. One at a time is checked, so that a flood of
-        sign-ins leaves threads and processors to the pages, and one of each address, so that it leaves room to people
-        elsewhere. Raises TooManySignIns where there is none. Where passwords sign nobody in, they still confirm a link
-        to a provider.
+        A password check is slow by design. One runs at a time, so that a flood of sign-ins leaves threads and
+        processors to pages. Each address may have one, so that it does not block people elsewhere. Raise TooManySignIns
+        if no check is free. If password sign-in is off, a password can still confirm a link to a provider.
         """
         if not (settings.PASSWORD_SIGN_IN or kwargs.pop("confirms_link", False)):
             return None

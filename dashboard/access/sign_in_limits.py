@@ -1,8 +1,8 @@
-"""How often a sign-in may fail before django-axes refuses further ones for a while, without checking a password.
+"""Limits on failed sign-ins, after which django-axes refuses further ones for a while without a password check.
 
-Two counts: failures of one account from one address, and failures of all accounts from that address. Neither counts
-what comes from elsewhere, so nobody can lock a colleague out from another address. The numbers are in the settings.
-Each failure that counts is in the audit log; what is refused later without a check writes nothing.
+There are two counts: failures of one account from one address, and failures of all accounts from that address. Failures
+from other addresses do not count, so nobody can lock a colleague out from another address. The limits are in the
+settings. Each counted failure is in the audit log; sign-ins refused without a check are not.
 """
 
 from collections.abc import Iterable
@@ -26,10 +26,10 @@ Credentials = dict[str, Any] | None
 
 
 class SignInLimits(AxesDatabaseHandler):  # type: ignore[misc]  # axes has no annotations
-    """The handler of axes, with a limit of its own for the address as a whole."""
+    """The handler of axes, with an additional limit per address."""
 
     def get_failures(self, request: HttpRequest, credentials: Credentials = None) -> int:
-        """Return the failures that count, on the scale of AXES_FAILURE_LIMIT; axes locks at that number."""
+        """Return the number of failures on the scale of AXES_FAILURE_LIMIT. Axes locks at that number."""
         of_account, of_address = (
             int(rows.aggregate(failures=Sum("failures_since_start"))["failures"] or 0)
             for rows in self.get_user_attempts(request, credentials)
@@ -37,9 +37,10 @@ class SignInLimits(AxesDatabaseHandler):  # type: ignore[misc]  # axes has no an
         return max(of_account, of_address * settings.AXES_FAILURE_LIMIT // settings.MAX_FAILURES_PER_ADDRESS)
 
     def reset_user_attempts(self, request: HttpRequest, credentials: Credentials = None) -> int:
-        """Forget the failures of an account from an address, because it signed in there; return how many rows.
+        """Delete the failures of an account from an address after it signed in there. Return the number of rows.
 
-        Those of other accounts stay: else one's own sign-in would give an attacker new tries at a colleague's.
+        Failures of other accounts are kept. Otherwise an attacker could sign in to get new tries at a colleague's
+        account.
         """
         of_account, _ = self.filter_user_attempts(request, credentials)
         return int(of_account.delete()[0])
@@ -47,7 +48,7 @@ class SignInLimits(AxesDatabaseHandler):  # type: ignore[misc]  # axes has no an
     def user_login_failed(
         self, sender: object, credentials: dict[str, Any], request: HttpRequest | None = None, **kwargs: Any
     ) -> None:
-        """Count a failure and record it, and the lock that it leads to."""
+        """Count and record a failure, and the lock that may follow."""
         was_locked = getattr(request, "axes_locked_out", False)
         super().user_login_failed(sender, credentials, request, **kwargs)
         if request is None or was_locked:
@@ -60,7 +61,7 @@ class SignInLimits(AxesDatabaseHandler):  # type: ignore[misc]  # axes has no an
             record_sign_in_event(words, about, by=None, address=address)
 
     def locked_until(self, request: HttpRequest, credentials: Credentials = None) -> datetime | None:
-        """Return when the next sign-in will be checked again; None where it is checked now."""
+        """Return when the next sign-in will be checked. None if it is checked now."""
         of_account, of_address = self.get_user_attempts(request, credentials)
         ends = (
             _end(of_account, settings.AXES_FAILURE_LIMIT, request),
@@ -70,13 +71,16 @@ class SignInLimits(AxesDatabaseHandler):  # type: ignore[misc]  # axes has no an
 
 
 def find_account(credentials: Credentials) -> User | None:
-    """Return the account that a sign-in names, None where there is none."""
+    """Return the account that a sign-in names, or None."""
     name = (credentials or {}).get("username") or ""
     return User.objects.filter(username=name).first() if is_storable(name) else None
 
 
 def counted_name(request: HttpRequest, credentials: Credentials) -> str | None:
-    """Return the name under which failures are kept: of an account, else a digest, for people type passwords there."""
+    """Return the name under which failures are stored: that of an account, else a digest.
+
+    An unknown name is hashed because people type passwords into this field.
+    """
     name = (credentials or {"username": request.POST.get("username")}).get("username")
     if not name or find_account({"username": name}) is not None:
         return name
@@ -84,7 +88,7 @@ def counted_name(request: HttpRequest, credentials: Credentials) -> str | None:
 
 
 def _end(rows: Iterable[AccessAttempt], limit: int, request: HttpRequest) -> datetime | None:
-    """Return when so many of the rows are too old to count that the rest is below the limit."""
+    """Return when enough rows will have expired for the rest to be below the limit, None if it is not reached."""
     failures = 0
     for row in sorted(rows, key=lambda row: row.attempt_time, reverse=True):
         failures += row.failures_since_start

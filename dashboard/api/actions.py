@@ -1,4 +1,4 @@
-"""What changes a job: cancel it, approve it, reject it."""
+"""Endpoints that change a job: cancel, approve, reject."""
 
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation

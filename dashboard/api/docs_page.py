@@ -1,4 +1,4 @@
-"""The API's own page: every operation of the OpenAPI document, rendered here, so that nothing comes from elsewhere."""
+"""The documentation page of the API. It is rendered here from the OpenAPI document and loads nothing from elsewhere."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,7 @@ REF = "#/components/schemas/"
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A parameter, or a field of a body or of an answer."""
+    """A parameter, or a field of a request or response body."""
 
     name: str
     place: str
@@ -27,7 +27,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One method of one address."""
+    """One method of one path."""
 
     key: str
     method: str
@@ -40,7 +40,7 @@ class Operation:
 
 @require_safe
 def docs_page(request: Request) -> HttpResponse:
-    """Show every operation and every type of problem."""
+    """Show all operations and problem types."""
     context = {"operations": list_operations(), "problems": TYPES.items()}
     return render(request, "api_docs.html", context)
 
@@ -94,7 +94,7 @@ def _answer(response: dict[str, Any]) -> str:
 
 
 def _kind(schema: dict[str, Any]) -> str:
-    """Return the type of a schema in words."""
+    """Return a readable name for the type of a schema."""
     if "$ref" in schema:
         return _name(schema)
     if "anyOf" in schema:

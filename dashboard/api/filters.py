@@ -1,4 +1,4 @@
-"""What addresses of the API may ask for: filters, pages and cursors; those of jobs are the history's own."""
+"""Query parameters of the API: filters, pages and cursors. Filters of jobs are those of the history page."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -75,7 +75,7 @@ class PriceFilters(Schema):
 
 
 def log_arguments(filters: LogFilters) -> dict[str, Any]:
-    """Return the filters as arguments of `list_lines_after`; raise Problem for values that cannot be used."""
+    """Return the filters as arguments of `list_lines_after`. Raise Problem for unusable values."""
     if filters.level and filters.level not in LEVELS:
         raise field_error("query", "level", f"It is one of {', '.join(LEVELS)}.")
     since = utc_moment(filters.since) if filters.since is not None else None
@@ -87,7 +87,7 @@ def log_arguments(filters: LogFilters) -> dict[str, Any]:
 
 
 def cursor_in(text: str) -> Cursor | None:
-    """Return the place of a cursor of the list of jobs, None for none; raise Problem for what no page has given."""
+    """Return the position of a cursor of the job list, or None without one. Raise Problem for an invalid cursor."""
     cursor = parse_cursor(text)
     if text and cursor is None:
         raise field_error("query", "cursor", "It is none that a page has given.")
@@ -95,7 +95,7 @@ def cursor_in(text: str) -> Cursor | None:
 
 
 def list_arguments(filters: JobFilters) -> dict[str, Any]:
-    """Return the filters as arguments of `list_history`; raise Problem for values that cannot be used."""
+    """Return the filters as arguments of `list_history`. Raise Problem for unusable values."""
     address = QueryDict(mutable=True)
     for name, value in filters.model_dump(exclude={"cursor", "limit", "project"}).items():
         address.setlist(name, value if isinstance(value, list) else [value])

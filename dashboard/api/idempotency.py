@@ -1,4 +1,4 @@
-"""A request that is sent again with the same Idempotency-Key makes one job or schedule."""
+"""Repeated requests with the same Idempotency-Key create one job or schedule."""
 
 from http import HTTPStatus
 from uuid import NAMESPACE_URL, UUID, uuid4, uuid5
@@ -22,16 +22,19 @@ class KeyHeader(Schema):
 
 
 def request_key(given: str) -> str:
-    """Return what is kept of an Idempotency-Key: a digest, since the column is shorter; a new one where none came."""
+    """Return the stored form of an Idempotency-Key: a digest, because the column is shorter.
+
+    Return a new key without one.
+    """
     return f"api-{digest_of(given)[:48]}" if given else f"api-{uuid4().hex}"
 
 
 def schedule_id(by: User, given: str) -> UUID:
-    """Return the id of the schedule that a person makes with an Idempotency-Key; a new one where none came."""
+    """Return the id of a schedule that a person creates with an Idempotency-Key. Return a random id without one."""
     return uuid5(NAMESPACE_URL, f"trainboard:schedule:{by.pk}:{digest_of(given)}") if given else uuid4()
 
 
 def reused_key() -> Problem:
-    """Return the problem of an Idempotency-Key that came with another request before."""
+    """Return the problem for an Idempotency-Key that was used for a different request."""
     words = "This Idempotency-Key was used for another request: repeat that one unchanged, or take a new key."
     return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, words, kind="key-reused")

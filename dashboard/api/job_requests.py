@@ -1,4 +1,4 @@
-"""Assess a job, and request one: once for each Idempotency-Key."""
+"""Endpoints that assess a job and request one, once per Idempotency-Key."""
 
 from datetime import timedelta
 from http import HTTPStatus
@@ -68,7 +68,7 @@ def create_job(
 
 
 def _request(request: Request, parsed: ParsedRequest, body: JobRequest, key: str) -> Job:
-    """Request the job; a refusal's findings are put at their lines."""
+    """Request the job. Findings of a refusal get their line numbers."""
     try:
         return requests.request_job(
             submission=parsed.submission,
@@ -85,7 +85,7 @@ def _request(request: Request, parsed: ParsedRequest, body: JobRequest, key: str
 
 
 def _is_same(job: Job, parsed: ParsedRequest, body: JobRequest) -> bool:
-    """Return whether a job is the one that is asked for: what was requested with its key never changes."""
+    """Return whether a job matches the request. What was requested with a key never changes."""
     submission, plan = parsed.submission, request_bodies.parse_plan(body)
     attempt = getattr(job, "attempt", None)
     attempted = None if attempt is None else plan_of(attempt.fallback.plan)

@@ -1,4 +1,4 @@
-"""Jobs as the API shows them: the same facts as the pages, with the same secrets hidden."""
+"""Values of jobs for the API: the same as on pages, with the same secrets hidden."""
 
 from dataclasses import asdict
 from datetime import datetime, timedelta
@@ -32,17 +32,17 @@ COLUMNS = (
     "kind", "state", "is_finished", "strategy", "machines", "project", "region", "requested_at", "submitted_at",
     "started_at", "ended_at", "restarts",
 )  # fmt: skip
-"""What the API shows of a job under the names of its row."""
+"""Columns of a job that the API returns under the same names."""
 STOPPED = frozenset({JobState.CANCELLED, JobState.WITHDRAWN})
 
 
 def usd(amount: Decimal | None) -> str | None:
-    """Return an amount as text with its digits; None where it is not known."""
+    """Return an amount as text with its digits. None if it is not known."""
     return None if amount is None else f"{amount:f}"
 
 
 def job_values(request: HttpRequest, job: Job, now: datetime) -> dict[str, Any]:
-    """Return the values of JobShape; needs owner, team and approval loaded with the job."""
+    """Return the values of JobShape. Owner, team and approval must be loaded with the job."""
     cost = timeline.cost_so_far(job, now) if job.started_at else None
     return {name: getattr(job, name) for name in COLUMNS} | {
         "id": job.pk,
@@ -63,7 +63,7 @@ def job_values(request: HttpRequest, job: Job, now: datetime) -> dict[str, Any]:
 
 
 def outcome_of(job: Job) -> str:
-    """Return how the job ended: succeeded, failed, cancelled or rejected; "" while it has not."""
+    """Return how the job ended: succeeded, failed, cancelled or rejected. Return "" if it has not ended."""
     if not job.is_finished:
         return ""
     if job.state in SUCCESSFUL:
@@ -74,12 +74,12 @@ def outcome_of(job: Job) -> str:
 
 
 def job_shape(request: HttpRequest, job: Job, now: datetime) -> JobShape:
-    """Return a job as lists show it."""
+    """Return a job as in lists."""
     return JobShape(**job_values(request, job, now))
 
 
 def job_detail(request: HttpRequest, job: Job, now: datetime) -> JobDetail:
-    """Return everything about a job but its events and log; a few queries."""
+    """Return all values of a job except its events and log. Needs a few queries."""
     return JobDetail(
         **job_values(request, job, now),
         expected_seconds=job.expected_seconds,
@@ -126,7 +126,7 @@ def _fallback(job: Job) -> FallbackShape | None:
 
 
 def _attempts(job: Job, now: datetime) -> list[AttemptShape]:
-    """Return the attempts of a job that has run; those of a tuning job are its trials', and not listed."""
+    """Return the attempts of a job that has run. A tuning job has none, because its attempts belong to its trials."""
     if job.started_at is None or job.trial_seconds is not None:
         return []
     tries = timeline.attempts(list_events(job), now, **get_attempt_times(job))

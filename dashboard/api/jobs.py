@@ -1,4 +1,4 @@
-"""Jobs: the list, one in full, its events as they come, its log."""
+"""Endpoints that read jobs: the list, one job, its events and its log."""
 
 from uuid import UUID
 
@@ -19,9 +19,9 @@ from jobs.models import JobEvent
 
 router = Router(tags=["jobs"], auth=READ)
 POLL_SECONDS = 2
-"""When to ask again for news of an unfinished job whose request could wait."""
+"""Poll interval for an unfinished job if the request was able to wait."""
 BUSY_POLL_SECONDS = 5
-"""The same where the request could not wait, because others do."""
+"""Poll interval if the request could not wait because others do."""
 
 
 @router.get("/jobs", response=JobPage, summary="List jobs")

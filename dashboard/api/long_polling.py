@@ -1,8 +1,8 @@
-"""Long polling under WSGI: a waiting request holds a thread of its process, so one of them waits at a time.
+"""Long polling under WSGI. A waiting request holds a thread of its process, so only one waits at a time.
 
-A web process has four threads (see `dashboard/management/supervisor/plan.py`). One of them may wait for news, for at
-most MAX_WAIT_SECONDS; requests that come meanwhile are answered at once with when to ask again. So watching never
-takes the threads that pages need, however many people watch. Server-sent events would hold a thread for each of them.
+A web process has four threads (see `dashboard/management/supervisor/plan.py`). One of them may wait for news, for
+MAX_WAIT_SECONDS at most. Further requests are answered at once with the time to ask again, so watching never uses the
+threads that pages need, however many people watch. Server-sent events would hold a thread for each of them.
 """
 
 import threading
@@ -18,9 +18,9 @@ _never = threading.Event()
 
 
 def wait_for(look: Callable[[], Sequence[Item]], seconds: float) -> tuple[bool, list[Item]]:
-    """Look again and again until there is something, or the time is over; return it.
+    """Call `look` until it returns something or the time is over. Return (True, the result).
 
-    The first value is False, and nothing was looked for, where another request of this process waits already.
+    Return (False, []) without calling it if another request of this process is waiting.
     """
     if not _free.acquire(blocking=False):
         return False, []

@@ -1,4 +1,4 @@
-"""Makes problems of the errors that Django answers before or beside the API's functions: 404, 405, 413, 500."""
+"""Turn errors that Django answers before or outside the API's functions into problems: 404, 405, 413, 500."""
 
 from collections.abc import Callable
 from http import HTTPStatus
@@ -19,13 +19,13 @@ KEPT = ("Allow", "Retry-After", "WWW-Authenticate")
 
 
 class ProblemMiddleware:
-    """Answers below /api/v1/ with problems wherever the status is an error."""
+    """Turns every error response below /api/v1/ into a problem."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Answer; a body that is too large is refused before it is read."""
+        """Return the response. A body that is too large is refused before it is read."""
         if not request.path.startswith(PREFIX):
             return self.get_response(request)
         length = request.headers.get("Content-Length") or "0"

@@ -1,4 +1,4 @@
-"""Every error of the API is application/problem+json (RFC 9457), with what is wrong and where."""
+"""Errors of the API as application/problem+json (RFC 9457), with what is wrong and where."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -24,7 +24,7 @@ TYPES = {
     "other-amount": "The most that the job may cost has changed since it was read.",
     "scope": "The token does not have the scope that this needs.",
 }
-"""Types of problems beside those for which a status is enough: {name: words}. The type is `/api/#problem-<name>`."""
+"""Problem types for which a status is not enough: {name: description}. The type is `/api/#problem-<name>`."""
 
 
 class FieldError(Schema):
@@ -48,7 +48,7 @@ class ProblemDetails(Schema):
 
 
 class Problem(Exception):
-    """An error that is answered as a problem; `kind` is one of TYPES, or "" where the status is enough."""
+    """An error that is returned as a problem. `kind` is one of TYPES, or "" if the status is enough."""
 
     def __init__(
         self,
@@ -80,13 +80,13 @@ def answer(request: HttpRequest, problem: Problem) -> HttpResponse:
 
 
 def field_error(place: str, field: str, message: str) -> Problem:
-    """Return the problem of one value of the request that cannot be used."""
+    """Return the problem for one unusable value of the request."""
     errors = [FieldError(place=place, field=field, message=message)]
     return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{field}: {message}", errors=errors)
 
 
 def not_found(words: str = "There is nothing at this address that you may see.") -> Problem:
-    """Return the problem of what does not exist, or is not the caller's to see."""
+    """Return the problem for an object that does not exist or that the caller may not see."""
     return Problem(HTTPStatus.NOT_FOUND, words)
 
 
@@ -106,12 +106,12 @@ def _from_validation(error: ValidationError) -> Problem:
 
 def _field_of(error: Mapping[str, Any]) -> FieldError:
     place, *path = (str(part) for part in error["loc"])
-    path = path[1:] if place == "body" and len(path) > 1 else path  # the first names the parameter of the function
+    path = path[1:] if place == "body" and len(path) > 1 else path  # the first part names the function's parameter
     return FieldError(place=place, field=".".join(path), message=str(error["msg"]))
 
 
 def handle_problems(api: NinjaAPI) -> None:
-    """Answer what the API's functions raise as problems; anything else is a fault of ours, and Django's to report."""
+    """Convert exceptions of the API's functions to problems. Any other exception is a bug and is left to Django."""
     unseen = not_found()
     handlers: dict[type[Exception], Any] = {
         Problem: lambda problem: problem,
@@ -131,7 +131,7 @@ def _handle(convert: Callable[[Exception], Problem], request: HttpRequest, error
 
 
 def refused(findings: Iterable[Finding], kind: str = "refused") -> Problem:
-    """Return the problem of a job with errors."""
+    """Return the problem for a job with errors."""
     listed = list(findings)
     words = "; ".join(each.message for each in listed if each.severity == "error") or "The job is refused."
     return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, words, kind=kind, findings=listed)

@@ -1,4 +1,4 @@
-"""What does not belong to a job: the caller, their teams, strategies, machines and the prices that are used."""
+"""Endpoints for reference data: the caller, their teams, strategies, machines and prices."""
 
 from ninja import Query, Router
 

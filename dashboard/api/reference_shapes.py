@@ -1,4 +1,4 @@
-"""The shapes of what does not belong to a job."""
+"""Response schemas of reference data."""
 
 from datetime import date, datetime
 

@@ -1,4 +1,4 @@
-"""A request's spec, as JSON or in any text that the importer reads, becomes a submission with findings."""
+"""Parse the spec of a request, given as JSON or in any format that the importer reads, into a submission."""
 
 import json
 from dataclasses import dataclass, replace
@@ -24,9 +24,9 @@ from jobs.strategies.rules.placeholders import is_open_place
 MAX_SECONDS = 366 * 24 * 3600
 MAX_FILES = 50
 MAX_NAMED = 10
-"""Projects that a message names."""
+"""Maximum projects listed in a message."""
 NAME = "api-job"
-"""The display name of a text that has none, where the request gives none either."""
+"""Display name if neither the text nor the request has one."""
 
 
 class JobText(Schema):
@@ -84,7 +84,7 @@ class JobRequest(JobText):
 
 
 def parse_plan(body: JobRequest) -> Plan | None:
-    """Return the further attempts that are asked for; 422 where they cannot be kept."""
+    """Return the requested further attempts. Raise Problem (422) if they are not valid."""
     further = body.further_attempts
     if further is None:
         return None
@@ -98,7 +98,7 @@ def parse_plan(body: JobRequest) -> Plan | None:
 
 @dataclass(frozen=True, slots=True)
 class ParsedRequest:
-    """What a request asks for: the text as it was read, the submission in its team's project, notes on that."""
+    """The parsed request: the text as read, the submission in a project of its team, and notes on that."""
 
     reading: Reading
     submission: Submission
@@ -107,19 +107,20 @@ class ParsedRequest:
     has_lines: bool
 
     def findings(self, rules: tuple[Finding, ...], confirmed: list[str]) -> list[Finding]:
-        """Return the reading's findings and those of rules, each once, at their lines."""
+        """Return the findings of the reading and of rules without duplicates, with line numbers."""
         found = [*self.notes, *self.reading.with_rules(rules, confirmed)]
         return list(dict.fromkeys(found if self.has_lines else [replace(each, line=None) for each in found]))
 
     def located(self, findings: tuple[Finding, ...]) -> list[Finding]:
-        """Return findings of a refusal at their lines."""
+        """Return the findings of a refusal with line numbers."""
         return [self.reading.located(finding) if self.has_lines else finding for finding in findings]
 
 
 def find_team(request: Request, name: str) -> Team:
-    """Return the team for which the caller may request jobs.
+    """Return the team for which the caller requests a job.
 
-    404 for a team that is not the caller's, 403 where their role does not allow it, 422 where the name is needed.
+    Raise Problem: 404 for a team that the caller is not in, 422 if the name is missing. Raise PermissionDenied if their
+    role does not permit it.
     """
     teams = teams_where(request.user, "request")
     if not name and len(teams) == 1:
@@ -137,7 +138,7 @@ def find_team(request: Request, name: str) -> Team:
 
 
 def parse_request(request: Request, body: JobText) -> ParsedRequest:
-    """Read what is asked for. Raises Problem: 404 and 403 as `find_team`, 422 for a text that is no job."""
+    """Parse the request. Raise Problem: 422 for a text that is not a job, and errors as in `find_team`."""
     team = find_team(request, body.team)
     if (body.spec is None) == (body.text is None):
         raise field_error("body", "spec", "Give exactly one of spec and text.")
@@ -152,7 +153,7 @@ def parse_request(request: Request, body: JobText) -> ParsedRequest:
         raise field_error("body", "job", f"The text holds several jobs: {names[:500]}. Choose one.")
     if reading.submission is None:
         findings = reading.findings
-        if body.spec is not None:  # the lines are those of a text that we made of it
+        if body.spec is not None:  # line numbers would refer to the text generated above
             findings = tuple(replace(finding, line=None) for finding in findings)
         raise refused(findings, "unreadable")
     submission, notes = _set_place(reading.submission, team, body.project)
@@ -163,7 +164,7 @@ def parse_request(request: Request, body: JobText) -> ParsedRequest:
 
 
 def check_readable(parsed: ParsedRequest, body: JobText) -> list[Finding]:
-    """Return the findings of the reading; raise Problem where one of them is an error, such as a placeholder."""
+    """Return the findings of the reading. Raise Problem if one of them is an error, such as a placeholder."""
     findings = parsed.findings((), body.confirm)
     if has_errors(findings):
         raise refused(findings)
@@ -176,10 +177,10 @@ def expected_of(body: JobRequest) -> timedelta:
 
 
 def _set_place(submission: Submission, team: Team, wanted: str) -> tuple[Submission, tuple[Finding, ...]]:
-    """Return the submission in a project and a region of the team; `wanted` is the project that the request names.
+    """Return the submission in a project and a region of the team. `wanted` is the project in the request.
 
-    An error, and the default project, where the text names one that is not `wanted` or not the team's. Raises Problem
-    where `wanted` is not the team's.
+    If the text names a project that differs from `wanted` or does not belong to the team, add an error and use `wanted`
+    or the default project. Raise Problem if `wanted` does not belong to the team.
     """
     notes, projects = [], sorted(allowed_of(team).projects)
     listed = ", ".join(projects[:MAX_NAMED])

@@ -1,4 +1,4 @@
-"""What the API returns of schedules."""
+"""Response schemas of schedules."""
 
 from datetime import date, datetime
 from uuid import UUID
@@ -46,10 +46,10 @@ NAMES = (
     "id", "name", "region", "cron", "time_zone", "is_enabled", "paused_because", "allows_overlap", "last_day",
     "next_at",
 )  # fmt: skip
-"""Columns that are returned as they are."""
+"""Columns that are returned unchanged."""
 
 
 def shape_of(row: Schedule) -> ScheduleShape:
-    """Return a schedule as the API does; needs its team and owner loaded with it."""
+    """Return a schedule as the API represents it. Team and owner must be loaded with it."""
     kept = {name: getattr(row, name) for name in NAMES}
     return ScheduleShape(team=row.team.name, owner=row.owner.get_username(), project=project_of(row), **kept)

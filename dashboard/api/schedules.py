@@ -1,4 +1,4 @@
-"""Schedules of the caller's teams: list, make, change, pause, resume, run and delete them."""
+"""Endpoints for schedules of the caller's teams: list, create, change, pause, resume, run and delete."""
 
 from datetime import date
 from http import HTTPStatus
@@ -91,7 +91,7 @@ def create_schedule(
 
 
 def _made_before(request: Request, key: UUID) -> Schedule | None:
-    """Return the caller's own schedule with this id, which follows from an Idempotency-Key."""
+    """Return the caller's own schedule with this id, which is derived from an Idempotency-Key."""
     return schedules_of(request).defer(None).filter(pk=key, owner=request.user).first()
 
 
@@ -110,7 +110,7 @@ def _create(request: Request, parsed: request_bodies.ParsedRequest, body: Schedu
         )
     except verbs.NotUsable as refusal:
         if (made := _made_before(request, key)) is not None:
-            return made  # the same request arrived twice at the same time
+            return made  # two identical requests arrived at the same time
         raise _not_usable(refusal) from None
 
 
@@ -123,7 +123,7 @@ def _times(body: ScheduleRequest) -> Times:
 
 
 def _is_same(row: Schedule, parsed: request_bodies.ParsedRequest, body: ScheduleRequest) -> bool:
-    """Return whether a schedule is the one that is asked for; its times count while nobody has changed it."""
+    """Return whether a schedule matches the request. Its times are compared only while nobody has changed it."""
     plan = request_bodies.parse_plan(body)
     kept = (
         row.team_id,

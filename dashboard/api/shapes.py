@@ -1,4 +1,4 @@
-"""The shapes of what the API returns. Amounts are US dollars as text, moments ISO 8601, absent values null."""
+"""Response schemas of the API. Amounts are US dollars as text, times are ISO 8601, missing values are null."""
 
 from datetime import datetime
 from typing import Any

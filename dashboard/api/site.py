@@ -1,4 +1,4 @@
-"""The API as one object, its addresses, and its OpenAPI document with every error that an operation may answer."""
+"""The API object, its URLs, and its OpenAPI document with all errors that an operation may return."""
 
 from functools import cache
 from typing import Any
@@ -47,7 +47,7 @@ handle_problems(api)
 
 
 def api_urls() -> tuple[list[Any], str, str]:
-    """Return the addresses below /api/v1/. They ask for a token, so Django's middleware need not ask for a session."""
+    """Return the URLs below /api/v1/. They require a token, so Django's middleware need not require a session."""
     patterns, app, namespace = api.urls
     for pattern in patterns:
         if isinstance(pattern, URLPattern):
@@ -58,13 +58,13 @@ def api_urls() -> tuple[list[Any], str, str]:
 @login_not_required
 @require_safe
 def openapi(_request: HttpRequest) -> HttpResponse:
-    """Return the OpenAPI document; it has nothing of any team, so it is for everybody."""
+    """Return the OpenAPI document. It contains no data of teams, so it is public."""
     return JsonResponse(document())
 
 
 @cache
 def document() -> dict[str, Any]:
-    """Return the OpenAPI 3.1 document, with the problems that each operation may answer."""
+    """Return the OpenAPI 3.1 document, with the problems that each operation may return."""
     made: dict[str, Any] = dict(api.get_openapi_schema(path_prefix="api/v1"))
     schemas = made["components"]["schemas"]
     problem = ProblemDetails.model_json_schema(ref_template="#/components/schemas/{model}")

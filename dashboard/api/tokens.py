@@ -1,4 +1,4 @@
-"""Who calls: a personal token in the Authorization header, its scope, and how often it may call."""
+"""Authentication of API requests: a personal token in the Authorization header, its scope and its rate limit."""
 
 import math
 from http import HTTPStatus
@@ -17,14 +17,17 @@ from jobs.requests.api_tokens import authenticate_token
 
 
 class BearerToken(HttpBearer):
-    """Authentication by a personal token with a scope. A session's cookie opens nothing here, so CSRF cannot either."""
+    """Authentication by a personal token with a scope. Session cookies are not accepted, so CSRF is not possible."""
 
     def __init__(self, scope: str) -> None:
         super().__init__()
         self.scope = scope
 
     def authenticate(self, request: HttpRequest, token: str) -> ApiToken | None:
-        """Make the token's owner the request's user; None for no valid token. Raises Problem for 403 and 429."""
+        """Set the token's owner as the user of the request. Return None for an invalid token.
+
+        Raise Problem for 403 and 429.
+        """
         now = database_now()
         known = authenticate_token(token.strip(), now=now)
         if known is None or (rehearsal.refusal(request) and has_known_password(known.owner)):

@@ -1,1 +1,1 @@
-"""Drawing: values become text, marks and SVG. Nothing here decides or reads rows."""
+"""Drawing: turn values into text, marks and SVG. Nothing here makes decisions or reads rows."""

@@ -1,4 +1,4 @@
-"""What an approval is about, as one line of dollars: the range that is expected, the most, and the limit that asks."""
+"""Chart of the amounts of an approval on one axis: expected range, maximum, and limit that requires approval."""
 
 from collections.abc import Iterator
 from decimal import Decimal
@@ -17,7 +17,7 @@ MARGIN = 15
 
 
 def draw_amounts(job: Job) -> SafeString:
-    """Return the chart of a job's estimate; nothing where no price is known."""
+    """Return the chart of a job's estimate. Return "" if no price is known."""
     expected = job.estimate_usd
     low, high = (_amount(job.estimate.get(name)) for name in ("low_usd", "high_usd"))
     known = [each for each in (expected, low, high, job.max_usd, job.limit_usd) if each is not None]
@@ -50,7 +50,7 @@ def draw_amounts(job: Job) -> SafeString:
 
 
 def _marks(job: Job, scale: Decimal) -> Iterator[SafeString]:
-    """Yield the limit that asks and the most that may be spent, each a line with its text below the other's."""
+    """Yield the approval limit and the maximum cost, each as a line with its text, one below the other."""
     marks = [("limit", job.limit_usd, _("%(usd)s asks"), 66), ("most", job.max_usd, _("%(usd)s at most"), 80)]
     for name, usd, words, y in marks:
         if usd is not None:
@@ -63,7 +63,7 @@ def _marks(job: Job, scale: Decimal) -> Iterator[SafeString]:
 
 
 def _at(usd: Decimal, scale: Decimal) -> float:
-    """Return where an amount lies, in percent of the width."""
+    """Return the position of an amount in percent of the width."""
     return round(float(usd / scale * 100), 2)
 
 

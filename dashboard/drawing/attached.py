@@ -1,6 +1,6 @@
-"""What accelerators cost that are priced beside their machine: GPUs attached to N1, devices of TPU v2 and v3. Pure.
+"""Prices of accelerators that are not included in their machine's price: GPUs on N1, devices of TPU v2 and v3. Pure.
 
-The prices are the lines that `jobs.cost` would bill for one of them.
+The prices are the lines that `jobs.cost` would bill for one accelerator.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from jobs.strategies import Strategy
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """One accelerator in one region: what a price is for, a price for each of PRICED, and where the prices are from."""
+    """One accelerator in one region, with a price for each strategy of PRICED and the sources of the prices."""
 
     name: str
     label: str
@@ -30,7 +30,7 @@ class Attached:
 
     @property
     def unit(self) -> str:
-        """What the prices are for."""
+        """What one price is for."""
         if self.is_gpu:
             return _("one GPU")
         return (
@@ -40,7 +40,10 @@ class Attached:
 
 @lru_cache(maxsize=64)
 def list_attached(region: str, book: PriceBook) -> tuple[Attached, ...]:
-    """Return the accelerators of a region that no machine's price includes, in the catalogue's order; () for ""."""
+    """Return the accelerators of a region that no machine's price includes, in the catalogue's order.
+
+    Return () for "".
+    """
     if not region:
         return ()
     there = accelerators_in(region)
@@ -49,7 +52,7 @@ def list_attached(region: str, book: PriceBook) -> tuple[Attached, ...]:
 
 
 def _host(accelerator: str) -> Machine | None:
-    """Return the first machine that takes the accelerator; a Pod is requested as cores of its TPU."""
+    """Return the first machine that takes the accelerator. A Pod is requested as cores of its TPU."""
     wanted = accelerator.removesuffix("_POD")
     return next((each for each in MACHINES.values() if each.trainable and wanted in each.attachable), None)
 
@@ -66,7 +69,7 @@ def _attached(name: str, host: Machine, region: str, book: PriceBook) -> Attache
 
 
 def _lines(name: str, host: Machine, strategy: Strategy, region: str, book: PriceBook) -> list[Line]:
-    """Return what is billed for the accelerator and as fee on it, without the machine that it is attached to."""
+    """Return the billed lines of the accelerator, fees included, without its machine."""
     shape = Shape(host.machine_type, name, DEVICE_CORES if host.is_tpu and not name.endswith("_POD") else 1)
     rate = machine_rate(book, shape, region=region, price_key=strategy.price_key)
     return [line for line in rate.lines if name in line.resource]

@@ -1,4 +1,4 @@
-"""The name of a browser from its User-Agent, which anybody can forge: it is only a hint for its owner."""
+"""Name a browser by its User-Agent. The header can be forged, so the name is only a hint for the owner."""
 
 from django.utils.translation import gettext as _
 
@@ -13,7 +13,7 @@ SYSTEMS = (
 
 
 def browser_name(agent: str) -> str:
-    """Return "Firefox on Windows", as far as the text has that; else its beginning."""
+    """Return a name such as "Firefox on Windows", as far as it can be recognized, else the beginning of the header."""
     browser = next((name for sign, name in BROWSERS if sign in agent), "")
     system = next((name for sign, name in (*SYSTEMS, ("Linux", "Linux")) if sign in agent), "")
     known = " on ".join(filter(None, (browser, system)))

@@ -1,7 +1,7 @@
-"""Small charts as SVG: bars over time and ranges with a point. Each has a label in words, and a table has the same.
+"""Small SVG charts: bars over time, and ranges with a point. Each has a text label, and a table shows the same values.
 
-Across, positions are shares of the width, so that a drawing fits any screen and its text keeps its size; down, they are
-pixels. Colours are classes.
+Horizontal positions are percentages of the width, so that a drawing fits any screen and its text keeps its size.
+Vertical positions are pixels. Colours are CSS classes.
 """
 
 import math
@@ -13,16 +13,16 @@ from django.utils.safestring import SafeString
 
 BARS_HEIGHT, GROUND, TOP = 138, 120, 14
 GAP = 0.3
-"""The space between two bars, as a share of what one has."""
+"""Space between two bars, as a share of the space per bar."""
 ROW = 32
-"""Pixels of a row of ranges: its name, and below that its bar."""
+"""Height in pixels of a row of ranges: the name, and the bar below it."""
 MAX_NAME = 32
-"""Characters of a name; the title has all."""
+"""Maximum characters of a name. The title has the full name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar: its title for those who point at it, and (class, value) of its parts from the ground up."""
+    """One bar: its tooltip, and (class, value) of its parts from the bottom up."""
 
     title: str
     parts: Sequence[tuple[str, float]]
@@ -42,14 +42,17 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A place on an axis and its text."""
+    """A position on an axis and its text."""
 
     at: float
     text: str
 
 
 def draw_bars(bars: Sequence[Bar], label: str, top: str, ends: tuple[str, str]) -> SafeString:
-    """Return bars side by side; `top` is what the highest stands for, `ends` the texts under the first and the last."""
+    """Return bars side by side.
+
+    `top` labels the highest value, `ends` are the texts below the first and the last bar.
+    """
     most = max((sum(value for _, value in bar.parts) for bar in bars), default=0) or 1
     share = 100 / max(len(bars), 1)
     return format_html(
@@ -86,7 +89,7 @@ def _bar(bar: Bar, x: float, share: float, most: float) -> SafeString:
 
 
 def draw_ranges(rows: Sequence[Range], ticks: Sequence[Tick], label: str, *, is_log: bool = False) -> SafeString:
-    """Return rows one below the other on one axis, which reaches from the first tick to the last."""
+    """Return rows below each other on one axis that spans from the first tick to the last."""
     low, high = ticks[0].at, ticks[-1].at
 
     def across(value: float) -> float:
@@ -131,6 +134,6 @@ def _range(row: Range, place: int, low: float, middle: float, high: float) -> Sa
 
 
 def round_up(value: float) -> float:
-    """Return 1, 2 or 5 times a power of ten that is at least `value`, a positive number."""
+    """Return the smallest of 1, 2 or 5 times a power of ten that is at least `value`, a positive number."""
     power = 10.0 ** math.floor(math.log10(value))
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= value * (1 - 1e-9))

@@ -1,4 +1,4 @@
-"""The range of an estimate on one axis for all strategies, as SVG with its figures as label."""
+"""The range of an estimate as SVG, on one axis for all strategies, with the amounts as its label."""
 
 from decimal import Decimal
 from typing import Protocol
@@ -9,11 +9,11 @@ from django.utils.safestring import SafeString
 from dashboard.drawing.figures import money
 
 MIN_WIDTH = 1.5
-"""Percent of the axis: the narrowest range that is still seen."""
+"""Minimum width of a range in percent of the axis, so that it is visible."""
 
 
 class Priced(Protocol):
-    """What is drawn: the amounts of an estimate, the right end of the axis, and the strategy whose colour it has."""
+    """The amounts of an estimate, the right end of the axis, and the strategy, which determines the colour."""
 
     key: str
     low_usd: Decimal | None
@@ -23,7 +23,7 @@ class Priced(Protocol):
 
 
 def draw(priced: Priced) -> SafeString:
-    """Return the range from low to high with a mark at the expected amount; "" where a price is not known."""
+    """Return the range from low to high with a mark at the expected amount. Return "" if a price is not known."""
     low, expected, high = priced.low_usd, priced.expected_usd, priced.high_usd
     if low is None or expected is None or high is None or not priced.axis_usd:
         return SafeString("")

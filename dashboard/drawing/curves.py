@@ -1,6 +1,6 @@
-"""Curves below the lanes, on the axis of the timeline: a metric, the cost, what of the machines was used. Server-drawn.
+"""Curves below the lanes on the timeline's axis: a metric, the cost, or machine usage. Rendered on the server.
 
-Across, points are thousandths of the width; lines keep their weight however wide they are drawn.
+Horizontal positions are thousandths of the width. Lines keep their stroke width at any size.
 """
 
 from collections.abc import Sequence
@@ -17,17 +17,17 @@ Line = Sequence[tuple[datetime, float]]
 
 WIDTH = 1_000
 TOP = 5
-"""Pixels that stay free above and below a curve."""
+"""Pixels left free above and below a curve."""
 MAX_SIZE = 1e300
-"""Larger values are drawn there, for the distance of two must be a number."""
+"""Larger values are drawn at this value, because the distance between two values must be finite."""
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """One row: `lines` of (moment, value), each drawn by itself; `expected` is the dashed end of the last one.
+    """One row: `lines` of (time, value), each drawn separately. `expected` is the dashed end of the last line.
 
-    `low` and `high`: what stands at the foot and the top, as text; `floor` and `ceiling`: the values that are drawn
-    there at least, None for those of the curve. `label` is the curve in words.
+    `low` and `high` are the texts at the bottom and the top. `floor` and `ceiling` are values that the axis includes at
+    least, None to use only those of the curve. `label` describes the curve in words.
     """
 
     name: str
@@ -62,13 +62,16 @@ def draw_curve(curve: Curve, scale: Scale) -> SafeString:
 
 
 def clipped(lines: Sequence[Line], scale: Scale) -> list[Line]:
-    """Return what the scale holds of lines; one that began before it comes in at its edge. Empty ones are left out."""
+    """Return the part of each line inside the scale. A line that began before it starts at its edge.
+
+    Omit empty lines.
+    """
     found: list[Line] = []
     for line in lines:
         shown = [point for point in line if scale.start <= point[0] <= scale.end]
         before = [point for point in line if point[0] < scale.start][-1:]
         if before and shown and shown[0][0] > scale.start:
-            # Where the straight line from the last point before the edge to the first one behind it crosses the edge.
+            # Interpolate between the last point before the edge and the first one after it.
             (before_at, before_value), (first_at, first_value) = before[0], shown[0]
             share = (scale.start - before_at) / (first_at - before_at)
             edge = _held(before_value) * (1 - share) + _held(first_value) * share
@@ -78,7 +81,7 @@ def clipped(lines: Sequence[Line], scale: Scale) -> list[Line]:
 
 
 def _paths(curve: Curve, shown: Sequence[Line], scale: Scale, ends: Sequence[float]) -> SafeString:
-    """Return the lines as paths, a lone point as a dot, and the expected end as a dashed line."""
+    """Return lines as paths, single points as dots, and the expected end as a dashed line."""
     low, high = _held(min(ends)), _held(max(ends))
     size = high - low or 1.0
 

@@ -1,4 +1,4 @@
-"""Differences of two specs as people read them: values in one line, the words that changed marked. Pure."""
+"""Differences of two specs for people: values on one line, with changed words marked. Pure."""
 
 import re
 import shlex
@@ -13,15 +13,15 @@ from django.utils.translation import gettext_lazy
 from jobs.spec.compare import Change, Difference
 
 MAX_LENGTH = 2_000
-"""Characters of a value that are shown."""
+"""Maximum characters shown of a value."""
 MAX_WORDS = 300
-"""Values of more words are shown without marks: matching takes the square of their number."""
+"""Values with more words are shown without marks, because matching takes quadratic time."""
 WORD = re.compile(r"\s+|[^\s=,/:]+|[=,/:]")
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of a value's text, and whether the other value lacks it."""
+    """A part of a value's text, and whether it is missing from the other value."""
 
     text: str
     is_marked: bool = False
@@ -37,7 +37,7 @@ CHANGE_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class FieldRow:
-    """One field as a row: how it changed and its two values in pieces; an absent side has none."""
+    """One field as a row: the kind of change and both values in pieces. A missing value has no pieces."""
 
     field: str
     change: Change
@@ -46,7 +46,7 @@ class FieldRow:
 
     @property
     def change_word(self) -> str:
-        """How it changed, in the language of the page."""
+        """The kind of change, in the language of the page."""
         return str(CHANGE_WORDS[self.change])
 
 
@@ -59,7 +59,7 @@ def render_difference(row: Difference) -> FieldRow:
 
 
 def format_value(value: Any) -> str:
-    """Return a JSON value as text: arguments quoted for a shell, an empty text as quotes."""
+    """Return a JSON value as text, with arguments quoted for a shell and an empty text as quotes."""
     if isinstance(value, str):
         return value or "“”"
     if isinstance(value, list | tuple) and value and all(isinstance(item, str) for item in value):
@@ -72,7 +72,7 @@ def _plain(value: Any) -> tuple[Piece, ...]:
 
 
 def _marked(before: str, after: str) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
-    """Return both texts with the words marked that the other lacks; long texts are not marked."""
+    """Return both texts, each with the words marked that the other lacks. Long texts are not marked."""
     old, new = WORD.findall(_short(before)), WORD.findall(_short(after))
     if len(old) > MAX_WORDS or len(new) > MAX_WORDS:
         return (Piece(_short(before)),), (Piece(_short(after)),)

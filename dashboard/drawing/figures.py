@@ -1,4 +1,4 @@
-"""Figures as people read them: durations, money, and moments in the time zone of the reader, the active one."""
+"""Format durations, amounts and times for people. Times are in the reader's time zone, which is the active one."""
 
 from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_UP, Decimal
@@ -10,14 +10,14 @@ from django.utils.translation import gettext as _
 from jobs.cost import CENT, format_usd
 
 SMALL_MONTHS = ("es", "pt-br")
-"""Languages that write months and days of the week in small letters."""
+"""Languages that write months and days of the week in lower case."""
 NO_PRICE = gettext_lazy("no price known")
 
 
 def duration(length: timedelta | float | None) -> str:
-    """Return a length of time with at most two units: "42 s", "3 min 20 s", "2 h 5 min", "3 d 4 h".
+    """Return a duration with at most two units: "42 s", "3 min 20 s", "2 h 5 min", "3 d 4 h".
 
-    Seconds are dropped from ten minutes on, minutes from two days on; a number is in seconds.
+    Seconds are omitted from ten minutes on, minutes from two days on. A number is in seconds.
     """
     if length is None:
         return "–"
@@ -37,7 +37,7 @@ def duration(length: timedelta | float | None) -> str:
 
 
 def duration_range(low: timedelta, high: timedelta) -> str:
-    """Return two lengths of time with their unit once where it is the same: "4 – 40 min", "40 min – 2 h 5 min"."""
+    """Return a range of durations, with the unit once if both have the same: "4 – 40 min", "40 min – 2 h 5 min"."""
     first, last = duration(low), duration(high)
     number, _blank, unit = first.partition(" ")
     is_short = unit.isalpha() and last.partition(" ")[2] == unit
@@ -45,14 +45,14 @@ def duration_range(low: timedelta, high: timedelta) -> str:
 
 
 def ago(moment: datetime | None, now: datetime) -> str:
-    """Return how long ago `moment` was, in one unit: "4 s ago", "12 min ago"; "in 4 s" for what is to come."""
+    """Return the time since `moment` in one unit: "4 s ago", "12 min ago". Return "in 4 s" for a time in the future."""
     if moment is None:
         return _("never")
     return (_("in %(length)s") if now < moment else _("%(length)s ago")) % {"length": rough_duration(abs(now - moment))}
 
 
 def rough_duration(length: timedelta) -> str:
-    """Return a length of time in one unit, cut to whole ones: "42 s", "12 min", "47 h", "2 d"."""
+    """Return a duration in one unit, rounded down: "42 s", "12 min", "47 h", "2 d"."""
     seconds = round(length.total_seconds())
     for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
         if seconds >= size * (2 if unit == "d" else 1):
@@ -61,7 +61,7 @@ def rough_duration(length: timedelta) -> str:
 
 
 def countdown(moment: datetime, now: datetime) -> str:
-    """Return how long is left until a job gives up and when that is: "gives up in 3 h 12 min (at 14:05 UTC)"."""
+    """Return the time left until a job gives up, and when: "gives up in 3 h 12 min (at 14:05 UTC)"."""
     when = f"{time_and_day(moment, now)} {zone(moment)}"
     if moment > now:
         return _("gives up in %(length)s (at %(time)s)") % {"length": duration(moment - now), "time": when}
@@ -69,9 +69,9 @@ def countdown(moment: datetime, now: datetime) -> str:
 
 
 def spent(usd: Decimal, jobs: int) -> str:
-    """Return what `jobs` have cost together: "< $0.01" for one whose cost is less than half a cent, and so on.
+    """Return the total cost of `jobs`, such as "< $0.01" for one that cost less than half a cent.
 
-    The cost of each job is summed in whole cents, so that nothing is known of many but that it is less than that.
+    The costs are summed in whole cents per job. A sum of zero for many jobs is therefore shown as an upper bound.
     """
     if usd or not jobs:
         return money(usd)
@@ -79,12 +79,12 @@ def spent(usd: Decimal, jobs: int) -> str:
 
 
 def money(usd: Decimal | float | str | None) -> str:
-    """Return US dollars as `format_usd` does, NO_PRICE where there is none."""
+    """Return US dollars as `format_usd` does, or NO_PRICE for None."""
     return str(NO_PRICE) if usd is None or usd == "" else format_usd(Decimal(str(usd)))
 
 
 def rough_money(usd: Decimal | None) -> str:
-    """Return US dollars without cents from $100 on and where there are none: "$1,218", "$12", "$8.50"."""
+    """Return US dollars without cents from $100 on, and for whole amounts: "$1,218", "$12", "$8.50"."""
     if usd is None:
         return str(NO_PRICE)
     is_whole = usd >= 100 or usd == usd.to_integral_value()
@@ -92,40 +92,40 @@ def rough_money(usd: Decimal | None) -> str:
 
 
 def thousands(number: int) -> str:
-    """Return a whole number with a comma between thousands."""
+    """Return an integer with commas between thousands."""
     return f"{number:,}"
 
 
 def percent(share: float | Decimal | None) -> str:
-    """Return a share as "68 %", "–" where there is none; only nothing is 0 %, and nothing below 1 is 100 %."""
+    """Return a share as "68 %", or "–" for None. Only zero is shown as 0 %, and nothing below 1 as 100 %."""
     if share is None:
         return "–"
     return f"{min(max(round(share * 100), 1), 99) if 0 < share < 1 else round(share * 100)} %"
 
 
 def between(low: str | None, high: str | None) -> str:
-    """Return a range of money, "$67.33 – $67.82"; "" where it is not known or its ends read the same."""
+    """Return a range of money, "$67.33 – $67.82". Return "" if it is not known or both ends look the same."""
     ends = [money(each) for each in (low, high) if each]
     return " – ".join(ends) if len(set(ends)) == 2 else ""
 
 
 def dated(value: date | None, pattern: str) -> str:
-    """Return a date by a pattern of Django's `date` filter, as the language writes months; "" for None.
+    """Return a date in a format of Django's `date` filter, with months in the case of the language. Return "" for None.
 
-    Django writes "M" with a capital in every language, and "F" in some that do not.
+    Django capitalizes "M" in every language, and "F" in some that do not.
     """
     text = dateformat.format(value, pattern) if value is not None else ""
     return text.lower() if get_language() in SMALL_MONTHS else text
 
 
 def day_of(iso_day: str) -> str:
-    """Return "2026-11-21" as "21 Nov 2026", the way every page writes a day."""
+    """Return "2026-11-21" as "21 Nov 2026", the format of days on all pages."""
     at = date.fromisoformat(iso_day)
     return dated(at, "j M Y")
 
 
 def value_text(value: float | str | None) -> str:
-    """Return a parameter or metric with five significant digits: "0.00123", "1.5e-07", "12"; words stay as they are."""
+    """Return a parameter or metric with five significant digits: "0.00123", "1.5e-07", "12". Strings are unchanged."""
     if value is None:
         return "–"
     if isinstance(value, str):
@@ -134,17 +134,17 @@ def value_text(value: float | str | None) -> str:
 
 
 def utc(moment: datetime) -> datetime:
-    """Return the same moment in UTC, for machines and for what is counted by days of UTC."""
+    """Return the time in UTC, for machines and for numbers per UTC day."""
     return moment.astimezone(UTC)
 
 
 def local(moment: datetime) -> datetime:
-    """Return the same moment on the reader's clock: in the time zone that is active, the site's where none is."""
+    """Return the time in the active time zone, which is the reader's, else the site's."""
     return timezone.localtime(moment)
 
 
 def zone(moment: datetime) -> str:
-    """Return what the reader's zone is called at a moment: "CEST", or "UTC+05:45" where it has no name."""
+    """Return the name of the reader's time zone at a time: "CEST", or "UTC+05:45" if it has no name."""
     name = local(moment).tzname() or ""
     if name[:1] not in ("+", "-"):
         return name
@@ -152,30 +152,30 @@ def zone(moment: datetime) -> str:
 
 
 def zones(start: datetime, end: datetime) -> str:
-    """Return the names of the reader's zone from one moment to another: "CET", or "CET, CEST" across a change."""
+    """Return the names of the reader's time zone in a period: "CET", or "CET, CEST" across a change."""
     return ", ".join(dict.fromkeys((zone(start), zone(end))))
 
 
 def at_time(moment: datetime, now: datetime) -> str:
-    """Return the time of day, "13:31", of another day the day, "22 Nov"."""
+    """Return the time of day, "13:31", or the day if it is a different one, "22 Nov"."""
     at = local(moment)
     near = abs(moment - now) < timedelta(hours=12) or at.date() == local(now).date()
     return f"{at:%H:%M}" if near else dated(at, "j M")
 
 
 def time_and_day(moment: datetime, now: datetime) -> str:
-    """Return the time of day, "13:31", of another day than today with the day, "22 Nov, 13:31"."""
+    """Return the time of day, "13:31", preceded by the day if it is not today, "22 Nov, 13:31"."""
     at = local(moment)
     day = "" if at.date() == local(now).date() else dated(at, "j M, ")
     return f"{day}{at:%H:%M}"
 
 
 def moment_text(moment: datetime) -> str:
-    """Return "21 Nov 2026, 14:02:11 UTC", in the reader's time zone."""
+    """Return the time in the reader's time zone: "21 Nov 2026, 14:02:11 UTC"."""
     at = local(moment)
     return f"{dated(at, 'j M Y')}, {at:%H:%M:%S} {zone(at)}"
 
 
 def iso(moment: datetime) -> str:
-    """Return the moment for machines: "2026-11-21T14:02:11Z"."""
+    """Return the time for machines: "2026-11-21T14:02:11Z"."""
     return utc(moment).isoformat(timespec="seconds").replace("+00:00", "Z")

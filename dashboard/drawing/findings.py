@@ -1,4 +1,4 @@
-"""A finding as safe HTML: its severity, message, remedy and source."""
+"""Render a finding as safe HTML: its severity, message, remedy and source."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -27,32 +27,32 @@ WORDS: "dict[str, StrPromise]" = {
     OFF: gettext_lazy("off"),
     DEFAULT: gettext_lazy("default"),
 }
-"""What a rule may weigh on a site."""
+"""Names of the severities that a site can give to a rule."""
 
 
 TRANSLATED = frozenset(
     {"unreadable", "not_permitted", "more", "other_project", "region_assumed", "text_read", "text_unread"}
 )
-"""Codes of findings that a form makes in the language of the page; those of rules are translated when shown."""
+"""Codes of findings that a form creates in the language of the page. Findings of rules are translated when shown."""
 
 
 def language_of(finding: Finding) -> SafeString:
-    """Return the attribute of an element with the words of a finding: ` lang="en"`, or nothing."""
+    """Return the attribute of an element with the text of a finding: ` lang="en"`, or ""."""
     return SafeString("") if finding.code in TRANSLATED else text_language(finding.message)
 
 
 def text_language(text: str) -> SafeString:
-    """Return the attribute of an element with a text of `jobs`: ` lang="en"` where it cannot be translated."""
+    """Return the attribute of an element with a text of `jobs`: ` lang="en"` if it cannot be translated."""
     return SafeString("" if is_translatable(text) else ' lang="en"')
 
 
 def severity_word(severity: str) -> str:
-    """Return what a rule weighs on a site as a word, as it is stored where it is none of them."""
+    """Return the name of a rule's severity. Return unknown ones as stored."""
     return str(WORDS.get(severity, severity))
 
 
 def render_finding(finding: Finding | Mapping[str, Any], *, shows_line: bool = False) -> SafeString:
-    """Return a finding as HTML, be it a new one or one that was stored as JSON; with its line where that is wanted."""
+    """Return a new finding, or one stored as JSON, as HTML. With `shows_line`, include its line."""
     made = finding if isinstance(finding, Finding) else _parse(finding)
     line = _("Line %(line)s:") % {"line": made.line} if shows_line and made.line is not None else ""
     job = format_html(' <a href="{}">{}</a>', reverse("job", args=[made.job]), _("Open the job")) if made.job else ""
@@ -69,14 +69,14 @@ def render_finding(finding: Finding | Mapping[str, Any], *, shows_line: bool = F
 
 
 def render_shape(finding: Finding) -> SafeString:
-    """Return the severity of a finding as its shape and a word for those who do not see it."""
+    """Return the severity of a finding as an icon, with a word for screen readers."""
     return format_html(
         '{}<span class="hidden-text">{}: </span>', shape(SHAPES[finding.severity]), WORDS[finding.severity]
     )
 
 
 def _parse(stored: Mapping[str, Any]) -> Finding:
-    words = stored.get("words", stored)  # without them it is from before they were kept
+    words = stored.get("words", stored)  # findings stored before "words" was added lack it
     message, remedy = from_json(words["message"]), from_json(words.get("remedy") or "")
     source, read = stored.get("source") or "", stored.get("read") or ""
     return Finding("", Severity(stored["severity"]), "", message, remedy, source, read, job=stored.get("job", ""))

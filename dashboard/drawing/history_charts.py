@@ -1,4 +1,4 @@
-"""The charts of the history: outcomes and spending over time, and waits and preemptions of each value of a facet."""
+"""Charts of the history: outcomes and spending over time, and waits and preemptions per value of a facet."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -15,10 +15,10 @@ from jobs.strategies import STRATEGIES
 from jobs.timeline import wait_percentile
 
 MAX_ROWS = 6
-"""Rows of a chart; the table has all."""
+"""Maximum rows of a chart. The table has all."""
 DAY = 86_400
 STEP_WORDS = {"day": gettext_lazy("day"), "week": gettext_lazy("week"), "month": gettext_lazy("month")}
-"""What a period of the figures is called."""
+"""Names of the periods."""
 WAIT_TICKS = (
     Tick(60, "1 min"), Tick(600, "10 min"), Tick(3_600, "1 h"), Tick(6 * 3_600, "6 h"),
     Tick(DAY, "24 h"), Tick(7 * DAY, "7 d"),
@@ -26,7 +26,7 @@ WAIT_TICKS = (
 
 
 class Period(Protocol):
-    """What is drawn of a stretch of days; see `dashboard.queries.history_figures.Period`."""
+    """The values of a period that are drawn; see `dashboard.queries.history_figures.Period`."""
 
     start: date
     sums: Any
@@ -34,12 +34,12 @@ class Period(Protocol):
 
 
 def look_of(strategy: str) -> str:
-    """Return the class that fills with the colour of a strategy."""
+    """Return the CSS class that fills with the colour of a strategy."""
     return f"fill-{strategy}" if strategy in STRATEGIES else "fill-standard"
 
 
 def draw_outcomes(periods: Sequence[Period], step: str) -> SafeString:
-    """Return how many jobs succeeded, failed and ended otherwise in each period."""
+    """Return a chart of the jobs that succeeded, failed or ended otherwise in each period."""
     bars = [
         Bar(
             _("%(day)s: %(succeeded)s succeeded, %(failed)s failed, %(other)s other")
@@ -60,7 +60,7 @@ def draw_outcomes(periods: Sequence[Period], step: str) -> SafeString:
 
 
 def draw_spending(periods: Sequence[Period], step: str) -> SafeString:
-    """Return what the jobs that ended in each period cost, by strategy."""
+    """Return a chart of the cost of the jobs that ended in each period, by strategy."""
     bars = [
         Bar(
             f"{_day(each.start, step)}: {spent(each.sums.usd, each.sums.priced)}",
@@ -75,7 +75,10 @@ def draw_spending(periods: Sequence[Period], step: str) -> SafeString:
 
 
 def draw_waits(rows: Mapping[str, Any], labels: Mapping[str, str]) -> SafeString | None:
-    """Return the 10th, 50th and 90th percentile of the waits of each value, on a logarithmic axis; None without any."""
+    """Return a chart of the 10th, 50th and 90th percentile of waits per value, on a logarithmic axis.
+
+    None without any.
+    """
     ranges = []
     for value, sums in list(rows.items())[:MAX_ROWS]:
         found = [wait_percentile(sums.waits, share) for share in (0.1, 0.5, 0.9)]
@@ -92,7 +95,10 @@ def draw_waits(rows: Mapping[str, Any], labels: Mapping[str, str]) -> SafeString
 
 
 def draw_preemptions(rows: Mapping[str, Any], labels: Mapping[str, str]) -> SafeString | None:
-    """Return the preemptions in 24 hours of running with 80 % intervals; None where nothing ran on Spot."""
+    """Return a chart of preemptions per 24 hours of running, with 80 % intervals.
+
+    Return None if nothing ran on Spot.
+    """
     ranges = []
     for value, sums in [item for item in rows.items() if item[1].spot_seconds][:MAX_ROWS]:
         per_day = DAY / sums.spot_seconds

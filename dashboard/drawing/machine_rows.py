@@ -1,6 +1,6 @@
-"""The machine types as rows of the catalogue, with what an hour costs in a region under each strategy. Pure.
+"""Machine types as rows of the catalogue, with the price per hour in a region under each strategy. Pure.
 
-A row is drawn here once per region and price book and kept: a template would need a tenth of a second for all of them.
+Rows are rendered here and cached per region and price book, because a template would need 0.1 s for all of them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ from jobs.cost.rates import machine_rate
 from jobs.strategies import STRATEGIES, Strategy
 
 PRICED: tuple[Strategy, ...] = tuple(STRATEGIES[key] for key in ("standard", "spot", "flex_start", "reservation"))
-"""Strategies with a price of their own; on a persistent resource a job costs nothing, its machines cost as standard."""
+"""Strategies with a price of their own. On a persistent resource the job is free, and its machines cost as standard."""
 
 UNDATED = "without a date"
 NOT_OFFICIAL = "not official: a copy at second hand"
@@ -29,13 +29,13 @@ NOT_OFFICIAL = "not official: a copy at second hand"
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """USD an hour; None where it is not known, where it is not offered, or where an accelerator is priced instead."""
+    """USD per hour. None if it is not known, not offered, or if accelerators are priced separately."""
 
     usd: Decimal | None
     is_offered: bool = True
     is_beside: bool = False
     is_estimate: bool = False
-    """Whether a part of it is derived by a rule, such as 1.15 times Compute Engine's price."""
+    """Whether a part of it is derived by a rule, such as 1.15 times the price of Compute Engine."""
 
     @property
     def label(self) -> str:
@@ -49,7 +49,7 @@ class Price:
 
 
 def filter_machines(*, text: str, region: str, accelerator: str) -> list[Machine]:
-    """Return the machine types that the filters leave, in the catalogue's order; "" filters nothing."""
+    """Return the machine types that match the filters, in the catalogue's order. "" does not filter."""
     return [
         machine
         for machine in MACHINES.values()
@@ -59,8 +59,11 @@ def filter_machines(*, text: str, region: str, accelerator: str) -> list[Machine
 
 @lru_cache(maxsize=20_000)
 def render(machine_type: str, region: str, source: int, book: PriceBook, language: str | None) -> SafeString:
-    """Return a machine type as a table row; `source` is the number of its source; prices only with a region."""
-    del language  # the one that is in use, which makes a row of its own
+    """Return a machine type as a table row. `source` is the number of its source.
+
+    Prices are shown only with a region.
+    """
+    del language  # the active language, part of the cache key
     machine = MACHINES[machine_type]
     accelerators = accelerator_label(machine)
     prices = prices_in(region, book)[machine_type] if region else ()
@@ -100,7 +103,10 @@ def _remark(machine: Machine) -> SafeString | str:
 
 
 def is_in(machine: Machine, region: str) -> bool:
-    """Return whether training has this machine's accelerator there; machines without one are everywhere."""
+    """Return whether training offers this machine's accelerator in a region.
+
+    Machines without one are in all regions.
+    """
     there = accelerators_in(region)
     if machine.fixed_accelerator:
         return machine.fixed_accelerator in there
@@ -108,7 +114,10 @@ def is_in(machine: Machine, region: str) -> bool:
 
 
 def accelerator_label(machine: Machine) -> str:
-    """Return the accelerators that a machine has or takes: "8 × H100 80 GB", "T4 × 1, 2 or 4"; "" for none."""
+    """Return the accelerators that a machine has or supports: "8 × H100 80 GB", "T4 × 1, 2 or 4".
+
+    Return "" for none.
+    """
     if machine.series == "cloud-tpu":
         return _("TPU v2 or v3: 8 cores, or a Pod of 32 and more")
     if machine.fixed_accelerator:
@@ -123,7 +132,7 @@ def accelerator_label(machine: Machine) -> str:
 
 @lru_cache(maxsize=64)
 def prices_in(region: str, book: PriceBook) -> Mapping[str, tuple[Price, ...]]:
-    """Return `{machine type: prices}` of one region."""
+    """Return `{machine type: prices}` for a region."""
     return {
         name: tuple(_price(machine, strategy, region, book) for strategy in PRICED)
         for name, machine in MACHINES.items()
@@ -132,7 +141,7 @@ def prices_in(region: str, book: PriceBook) -> Mapping[str, tuple[Price, ...]]:
 
 @lru_cache(maxsize=64)
 def sources_in(region: str, book: PriceBook) -> tuple[tuple[str, str], ...]:
-    """Return the sources of a region's prices, each with the oldest and the newest day on which they held."""
+    """Return the sources of a region's prices, each with the oldest and newest date of its prices."""
     days: dict[str, list[str]] = {}
     for line in _lines(region, book):
         source = line.source if line.is_official else f"{line.source} ({NOT_OFFICIAL})"
@@ -142,12 +151,12 @@ def sources_in(region: str, book: PriceBook) -> tuple[tuple[str, str], ...]:
 
 @lru_cache(maxsize=64)
 def oldest_in(region: str, book: PriceBook) -> date | None:
-    """Return the day of the oldest price of a region's machines; None where none has a date."""
+    """Return the date of the oldest price of a region's machines. None if none has a date."""
     return min((line.as_of for line in _lines(region, book) if line.as_of), default=None)
 
 
 def _lines(region: str, book: PriceBook) -> list[Line]:
-    """Return what the prices of a region's machines are made of, as far as it is known."""
+    """Return the known price components of a region's machines."""
     rates = (rate(machine, strategy, region, book) for machine in MACHINES.values() for strategy in PRICED)
     return [line for each in rates for line in each.lines if line.unit_usd is not None]
 
@@ -158,7 +167,7 @@ def _span(days: Iterable[str]) -> str:
 
 
 def rate(machine: Machine, strategy: Strategy, region: str, book: PriceBook) -> Rate:
-    """Return what an hour of the machine without its disk costs."""
+    """Return the price per hour of the machine without its disk."""
     fixed = machine.gpu_attach == "fixed" and not machine.is_tpu
     shape = Shape(machine.machine_type, *((machine.gpu_type, machine.gpu_count) if fixed else ()))
     return machine_rate(book, shape, region=region, price_key=strategy.price_key)
@@ -167,7 +176,7 @@ def rate(machine: Machine, strategy: Strategy, region: str, book: PriceBook) -> 
 def _price(machine: Machine, strategy: Strategy, region: str, book: PriceBook) -> Price:
     if not machine.trainable or not strategy.serves(machine):
         return Price(None, is_offered=False)
-    if machine.is_tpu and machine.attachable:  # Cloud TPU v2 and v3: the host costs nothing, the devices do
+    if machine.is_tpu and machine.attachable:  # Cloud TPU v2 and v3: the devices are billed, not the host
         return Price(None, is_beside=True)
     found = rate(machine, strategy, region, book)
     return Price(found.usd_per_hour, is_estimate=found.is_estimate)

@@ -1,4 +1,4 @@
-"""Marks as safe HTML: a state's shape, word and colour; machines; bars for used restarts; a meter for a share."""
+"""Marks as safe HTML: icon, word and colour of a state; machines; bars for used restarts; a meter for a share."""
 
 from collections import Counter
 from decimal import Decimal
@@ -35,7 +35,7 @@ LOOKS: dict[str, str] = {
     JobState.EXPIRED: "bad",
     JobState.LOST: "bad",
 }
-"""From each state to its look; a state that Vertex AI invents later looks `odd`."""
+"""Look of each state. A state unknown to us looks `odd`."""
 
 ROLE_WORDS = {
     Role.VIEWER: gettext_lazy("viewer"),
@@ -48,7 +48,7 @@ TAG_WORDS = {
     "fastest": gettext_lazy("fastest"),
     "safest": gettext_lazy("safest"),
 }
-"""What a strategy is called among those that a job could run under."""
+"""Names of the distinctions of a strategy."""
 
 TRIAL_LOOKS: dict[str, str] = {
     "REQUESTED": "wait",
@@ -60,7 +60,8 @@ TRIAL_LOOKS: dict[str, str] = {
     "SUCCEEDED": "ok",
     "INFEASIBLE": "bad",
 }
-"""The states of a trial are others than a job's (Trial.State in study.proto); while it waits, its custom job's."""
+"""Looks of the states of a trial (Trial.State in study.proto). While a trial waits, its state is that of its custom
+job."""
 
 SHAPES: dict[str, str] = {
     "ask": '<path d="M6 1 11 6 6 11 1 6Z" class="line"/>',
@@ -74,7 +75,7 @@ SHAPES: dict[str, str] = {
     "again": '<path d="M10 6A4 4 0 1 1 8.6 3" class="stroke"/><path d="M6.6.6 10.6 3 6.8 5.4Z"/>',
     "bolt": '<path d="M7.4.6 2 7h3.2L4.4 11.4 10 4.8H6.6Z"/>',
 }
-"""Our own drawings on a 12 × 12 grid; `line` is a thin outline, `stroke` a thick one, everything else is filled."""
+"""Icons on a 12 × 12 grid. `line` is a thin outline, `stroke` a thick one; everything else is filled."""
 
 
 def look_of(state: str) -> str:
@@ -83,7 +84,7 @@ def look_of(state: str) -> str:
 
 
 def state_word(state: str) -> str:
-    """Return Vertex AI's own word in capitals, ours in lower case, and an unknown state as it was sent."""
+    """Return a state of Vertex AI in capitals, one of ours in lower case, and an unknown one as it was sent."""
     if state not in LOOKS:
         return _("unknown (%(state)s)") % {"state": state}
     return str(STATE_WORDS[state]) if JobState(state) in LOCAL else state.upper()
@@ -95,18 +96,18 @@ def role_word(role: str) -> str:
 
 
 def outcome_word(outcome: str) -> str:
-    """Return what became of a moment at which a schedule was due."""
+    """Return the name of the outcome of a schedule's run."""
     return str(ScheduleRun.Outcome(outcome).label)
 
 
 def tag_word(tag: str) -> str:
-    """Return in what a strategy is the best of several."""
+    """Return the name of a strategy's distinction, such as "cheapest"."""
     return str(TAG_WORDS[tag])
 
 
 @cache
 def shape(name: str) -> SafeString:
-    """Return one shape as SVG that is hidden from screen readers, for the word stands beside it."""
+    """Return an icon as SVG, hidden from screen readers because a word is next to it."""
     return format_html(
         '<svg class="shape" viewBox="0 0 12 12" aria-hidden="true">{}</svg>',
         mark_safe(SHAPES[name]),  # noqa: S308 our own constant
@@ -114,31 +115,31 @@ def shape(name: str) -> SafeString:
 
 
 def state_mark(state: str) -> SafeString:
-    """Return a state as shape, word and colour."""
+    """Return a state as icon, word and colour."""
     look = look_of(state)
     return format_html('<span class="state {}">{}{}</span>', look, shape(look), state_word(state))
 
 
 def strategy_label(key: str) -> str:
-    """Return the name of a strategy; that of an unknown one as it is stored."""
+    """Return the name of a strategy. Return an unknown one as stored."""
     return STRATEGIES[key].label if key in STRATEGIES else key
 
 
 def trial_look(state: str) -> str:
-    """Return the look of a trial's state, or of its wait."""
+    """Return the look of a trial's state or of its wait."""
     return TRIAL_LOOKS.get(state, "odd")
 
 
 def trial_mark(state: str) -> SafeString:
-    """Return the state of a trial as shape, word and colour; Vertex AI calls one that failed INFEASIBLE."""
+    """Return the state of a trial as icon, word and colour. Vertex AI calls a failed trial INFEASIBLE."""
     look = trial_look(state)
     return format_html('<span class="state {}">{}{}</span>', look, shape(look), state)
 
 
 def machines(summary: str) -> SafeString:
-    """Return the machines of a job, `1 × n1-standard-8 (1 × NVIDIA_TESLA_T4) + 2 × e2-standard-4`, for a narrow column.
+    """Return the machines of a job for a narrow column: `1 × n1-standard-8 (1 × NVIDIA_TESLA_T4) + 2 × e2-standard-4`.
 
-    Lines break between worker pools; an accelerator has its short name, and its API name on hover.
+    Lines break between worker pools. An accelerator has its short name, with its API name as tooltip.
     """
     return format_html_join(" + ", "{}", ((_worker_pool(text),) for text in summary.split(" + ")))
 
@@ -154,13 +155,13 @@ def _worker_pool(text: str) -> SafeString:
 
 
 def accelerators_of(summary: str) -> str:
-    """Return the accelerators of a job in a few words, "8 A100", "" for none."""
+    """Return the accelerators of a job in short form, "8 A100". Return "" for none."""
     labels = ((number, ACCELERATORS.get(name)) for name, number in count_accelerators(summary).items())
     return " + ".join(f"{number} {known.label.split()[0] if known else _('accelerators')}" for number, known in labels)
 
 
 def chips(counts: Counter[str]) -> str:
-    """Return how many accelerators there are, "14 GPUs", and "chips" where TPUs are among them; "" for none."""
+    """Return the number of accelerators: "14 GPUs", or "chips" if there are TPUs. Return "" for none."""
     total = counts.total()
     are_gpus = all(known.kind == "gpu" for name in counts if (known := ACCELERATORS.get(name)))
     if not total:
@@ -171,7 +172,7 @@ def chips(counts: Counter[str]) -> str:
 
 
 def restart_bars(used: int, allowed: int) -> SafeString:
-    """Return `used` filled of `allowed` bars with the same as label; more used than allowed fills all."""
+    """Return `allowed` bars of which `used` are filled, with the numbers as label. More used than allowed fills all."""
     filled = min(used, allowed)
     bars = format_html_join(
         "",
@@ -183,7 +184,7 @@ def restart_bars(used: int, allowed: int) -> SafeString:
 
 
 def meter(share: float | Decimal, label: str) -> SafeString:
-    """Return a bar filled to `share` (0 to 1; more counts as full) with `label` for those who do not see it."""
+    """Return a bar filled to `share` (0 to 1, more is shown as full) with `label` for screen readers."""
     width = f"{min(1.0, max(0.0, float(share))) * 100:.1f}%"
     return format_html(
         '<svg class="meter" role="img" aria-label="{}"><rect class="all" width="100%" height="100%"/>'

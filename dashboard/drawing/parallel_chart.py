@@ -1,6 +1,6 @@
-"""Trials as lines across one axis for each parameter and one for the metric. The table has the same.
+"""Trials as lines across one axis per parameter and one for the metric. The table has the same values.
 
-Across, positions are shares of the width; down, they are pixels. Of many trials the best are drawn.
+Horizontal positions are percentages of the width, vertical ones pixels. Of many trials the best are drawn.
 """
 
 import math
@@ -19,12 +19,12 @@ TOP, FOOT, HEIGHT = 30, 210, 230
 LEFT, RIGHT = 6.0, 94.0
 MAX_AXES, MAX_TRIALS = 8, 60
 LOG_RANGE = 100
-"""Positive values that differ by more than this factor are drawn on a logarithmic axis."""
+"""Positive values that differ by more than this factor get a logarithmic axis."""
 Value = float | str
 
 
 class Axis:
-    """One axis: the name, its values, and where each lies in pixels."""
+    """One axis: the name, its values, and their positions in pixels."""
 
     def __init__(self, name: str, values: Sequence[Value]) -> None:
         self.name = name
@@ -34,7 +34,7 @@ class Axis:
         self.is_log = self.low > 0 and math.log(self.high) - math.log(self.low) > math.log(LOG_RANGE)
 
     def down(self, value: Value) -> float:
-        """Return where a value lies; the largest number is at the top."""
+        """Return the position of a value. The largest number is at the top."""
         if self.words:
             share = self.words.index(str(value)) / max(len(self.words) - 1, 1)
         elif self.high == self.low:
@@ -43,19 +43,19 @@ class Axis:
             low, high = math.log(self.low), math.log(self.high)  # their quotient may overflow
             share = (math.log(float(value)) - low) / (high - low)
         else:
-            share = (float(value) / 2 - self.low / 2) / (self.high / 2 - self.low / 2)  # halves never overflow
+            share = (float(value) / 2 - self.low / 2) / (self.high / 2 - self.low / 2)  # halves cannot overflow
         return FOOT - share * (FOOT - TOP)
 
     @property
     def ends(self) -> tuple[str, str]:
-        """The texts at the top and at the foot."""
+        """The texts at the top and the bottom."""
         if self.words:
             return (self.words[-1][:12], self.words[0][:12] if len(self.words) > 1 else "")
         return (value_text(self.high), value_text(self.low))
 
 
 def draw_parallel(study: Study, metric: Metric | None) -> SafeString:
-    """Return the chart; nothing where fewer than two trials have a result or there is no parameter."""
+    """Return the chart. Return "" if fewer than two trials have a result or there is no parameter."""
     if metric is None:
         return SafeString("")
     trials = [trial for trial in ranked(study, metric) if value_of(trial, metric) is not None]

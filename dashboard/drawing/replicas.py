@@ -1,4 +1,4 @@
-"""A persistent resource as safe HTML: its state, and how many replicas of a resource pool are in use."""
+"""A persistent resource as safe HTML: its state, and the used replicas of a resource pool."""
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -14,22 +14,22 @@ LOOKS: dict[str, str] = {
     "REBOOTING": "wait",
     "UPDATING": "wait",
 }
-"""PersistentResource.State (persistent_resource.proto) to the look of our marks; what comes later looks `odd`."""
+"""Look of each PersistentResource.State (persistent_resource.proto). Unknown states look `odd`."""
 MAX_CELLS = 24
 CELL, STEP, HIGH = 10, 13, 12
-"""Width of a cell, from one to the next, and height, in the drawing's own units."""
+"""Width of a cell, distance between cells, and height, in units of the drawing."""
 
 
 def resource_mark(state: str) -> SafeString:
-    """Return the state of a persistent resource as shape, word and colour, an unknown one as it was sent."""
+    """Return the state of a persistent resource as icon, word and colour. Return an unknown one as it was sent."""
     look = LOOKS.get(state, "odd")
     return format_html('<span class="state {}">{}{}</span>', look, shape(look), state)
 
 
 def replicas(used: int, size: int, most: int) -> SafeString:
-    """Return a row of cells: `used` filled, the rest of `size` empty, up to `most` dashed, with that as its label.
+    """Return a row of cells with a label: `used` filled, the rest of `size` empty, the rest of `most` dashed.
 
-    Many replicas share the cells of a row of `MAX_CELLS`; whatever is not nothing shows at least one of its kind.
+    More than `MAX_CELLS` replicas share the cells. Each kind with a number above zero has at least one cell.
     """
     most = max(most, size, used, 0)
     cells = min(most, MAX_CELLS)
@@ -58,7 +58,7 @@ def replicas(used: int, size: int, most: int) -> SafeString:
 
 
 def _share(part: int, whole: int, cells: int) -> int:
-    """Return the cells of `part`, rounded: none only for 0, all only for the whole."""
+    """Return the number of cells of `part`, rounded. It is 0 only for 0, and all only for the whole."""
     if part <= 0 or not whole:
         return 0
     return cells if part >= whole else min(max(round(part * cells / whole), 1), max(cells - 1, 1))

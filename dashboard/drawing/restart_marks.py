@@ -1,4 +1,4 @@
-"""Restarts and ends of replicas as marks on a lane of the timeline: a bolt for a preemption, and so on."""
+"""Restarts and exits of replicas as marks on a lane of the timeline, such as a bolt for a preemption."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
 SHAPE_OF_REASON = {"preempted": "bolt", "exit": "bad"}
-"""From the reason of a mark to its shape; a bolt means preemption only, whatever else restarts is `again`."""
+"""Icon of each reason. A bolt means preemption; every other restart is `again`."""
 LABELS: "dict[str, StrOrPromise]" = {
     "bolt": gettext_lazy("preempted"),
     "again": gettext_lazy("restarted"),
     "bad": gettext_lazy("ended with an error"),
 }
-"""From the shape of a mark to what it means."""
+"""Meaning of each icon."""
 NEAR_PERCENT = 2.5
-"""Marks that follow one another so closely share one sign, for several would lie over each other."""
+"""Marks closer to each other than this share one icon, because several would overlap."""
 
 
 def shape_of(reason: str, *others: str) -> str:
-    """Return the shape for marks that are drawn together: a bolt only where all are preemptions, else an exit's."""
+    """Return the icon for marks drawn together: a bolt only if all are preemptions, "bad" if one is an exit."""
     shapes = {SHAPE_OF_REASON.get(each, "again") for each in (reason, *others)}
     return shapes.pop() if len(shapes) == 1 else "bad" if "bad" in shapes else "again"
 
 
 def group(marks: Iterable[Mark], scale: Scale) -> list[list[Mark]]:
-    """Return the marks in order, those together that lie near the one before them."""
+    """Return the marks in order, grouped with the previous one if they are close to it."""
     groups: list[list[Mark]] = []
     for mark in sorted(marks, key=lambda mark: mark.at):
         if groups and scale.at(mark.at) - scale.at(groups[-1][-1].at) < NEAR_PERCENT:
@@ -45,7 +45,7 @@ def group(marks: Iterable[Mark], scale: Scale) -> list[list[Mark]]:
 
 
 def draw_marks(near: list[Mark], scale: Scale) -> SafeString:
-    """Draw marks that lie near each other as one sign, with a line over the time that they cover."""
+    """Return marks close to each other as one icon, with a line over the time that they cover."""
     shape = shape_of(*(mark.reason for mark in near))
     first, last = scale.at(near[0].at), scale.at(near[-1].at)
     title = "\n".join(f"{mark.message} {local(mark.at):%H:%M:%S} {zone(mark.at)}" for mark in near)

@@ -1,6 +1,6 @@
-"""Time along the width of a drawing: positions in percent, round hours, the axis below, and the line of now.
+"""Time as horizontal position in a drawing: percentages, round hours, the axis below, and the line of the current time.
 
-Everything that is drawn over time on one page shares one scale, so that a moment lies at one place in all of it.
+All drawings over time on one page share one scale, so that a time has the same position in all of them.
 """
 
 import itertools
@@ -22,15 +22,15 @@ STEPS = tuple(
 )
 PIECES = 5
 NEAR_NOW = 6.0
-"""Percent of the width in which an hour leaves its place to the word "now"."""
+"""Minimum distance between an hour and the word "now" in percent of the width. Closer hours are omitted."""
 ROOM_FOR_AXIS = "w500"
-"""Narrower than this the axis shows every second hour."""
+"""CSS class of the texts that are hidden on a narrower axis: every second hour."""
 
 
 class Scale:
-    """Turns moments into percentages of the drawing's width. `now`: where what is still open ends; None is the end.
+    """Turns times into percentages of the drawing's width.
 
-    The round moments of the axis cut it into at most `pieces`.
+    `now` is where open spans end, None for the end of the scale. Round times divide the axis into at most `pieces`.
     """
 
     def __init__(self, start: datetime, end: datetime, now: datetime | None = None, pieces: int = PIECES) -> None:
@@ -41,16 +41,16 @@ class Scale:
         self.now = min(now, self.end) if now is not None else self.end
 
     def at(self, moment: datetime) -> float:
-        """Return where `moment` lies, 0 to 100; moments outside lie at the edge."""
+        """Return the position of `moment`, 0 to 100. Times outside the scale are at its edge."""
         return min(100.0, max(0.0, 100 * ((moment - self.start) / self.length)))
 
     def holds(self, start: datetime, end: datetime | None) -> bool:
-        """Return whether some of a stretch of time is drawn; `end` None is now."""
+        """Return whether any part of a period is drawn. `end` None is now."""
         return start <= self.end and (end or self.now) >= self.start
 
 
 def grid(scale: Scale, height: int) -> SafeString:
-    """Return the lines of the hours through one row of the drawing, in pixels of height."""
+    """Return the lines of the hours through one row of the drawing. `height` is in pixels."""
     return format_html_join(
         "",
         '<line class="grid-line" x1="{0}%" x2="{0}%" y1="0" y2="{1}"/>',
@@ -59,7 +59,7 @@ def grid(scale: Scale, height: int) -> SafeString:
 
 
 def now_line(scale: Scale, height: int) -> SafeString:
-    """Return the line of now; nothing where the drawing ends with it."""
+    """Return the line of the current time. Return "" if the drawing ends with it."""
     if scale.now >= scale.end:
         return SafeString("")
     return format_html(
@@ -68,7 +68,7 @@ def now_line(scale: Scale, height: int) -> SafeString:
 
 
 def axis(scale: Scale, near_now: float = NEAR_NOW) -> SafeString:
-    """Return the hours beside the drawing, and "now" where it lies inside; a narrow drawing needs more room for it."""
+    """Return the hours below the drawing, and "now" if it is inside. `near_now` is larger for a narrow drawing."""
     step = step_of(scale)
     return format_html(
         '<svg class="times-axis" aria-hidden="true" width="100%" height="16">{}{}</svg>',
@@ -96,25 +96,28 @@ def _now(scale: Scale) -> SafeString:
 
 
 def _hides(share: float, scale: Scale, near_now: float) -> bool:
-    """Return whether an hour would lie over the word "now"."""
+    """Return whether an hour would overlap the word "now"."""
     return scale.now < scale.end and abs(share - scale.at(scale.now)) < near_now
 
 
 def anchor(share: float, margin: float = 4) -> str:
-    """Return how a text is set beside its tick, so that it stays inside the drawing; `margin`: where it would not."""
+    """Return the text-anchor for a tick's text, so that the text stays inside the drawing.
+
+    Texts closer to an edge than `margin` percent are aligned with their start or end.
+    """
     return "start" if share < margin else "end" if share > 100 - margin else "middle"
 
 
 def step_of(scale: Scale) -> timedelta:
-    """Return the round step that cuts the scale into at most `scale.pieces` pieces."""
+    """Return the round step that divides the scale into at most `scale.pieces` pieces."""
     return next((step for step in STEPS if scale.length / step <= scale.pieces), STEPS[-1])
 
 
 def ticks(scale: Scale) -> Iterator[datetime]:
-    """Yield the round moments inside the drawing, counted from the reader's midnight on its first day.
+    """Yield the round times inside the drawing, counted from the reader's midnight on its first day.
 
-    Steps shorter than a day are taken in UTC, where every hour is as long as the next; days are the reader's own, of
-    which one a year has 23 hours.
+    Steps shorter than a day are counted in UTC, where all hours have the same length. Days are those of the reader's
+    time zone, where one day a year has 23 hours.
     """
     step = step_of(scale)
     midnight = local(scale.start).replace(hour=0, minute=0, second=0, microsecond=0)
@@ -128,7 +131,7 @@ def ticks(scale: Scale) -> Iterator[datetime]:
 
 
 def _hour(tick: datetime, step: timedelta) -> str:
-    """Return what stands at a tick; at midnight that is the day, so that the hours of two days differ."""
+    """Return the text of a tick. At midnight it is the day, so that hours of two days can be distinguished."""
     at = local(tick)
     if step >= timedelta(days=1) or (step >= timedelta(minutes=1) and (at.hour, at.minute) == (0, 0)):
         return dated(at, "j M")
@@ -136,5 +139,5 @@ def _hour(tick: datetime, step: timedelta) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share of the width as an attribute takes it, without the sign."""
+    """Return a percentage of the width for an attribute, without the sign."""
     return f"{share:.2f}"

@@ -1,6 +1,6 @@
-"""One parameter of a study against a metric, a point for each trial with a result. The table beside it has the same.
+"""One parameter of a study against a metric, with a point per trial that has a result. The table has the same values.
 
-Across, positions are shares of the width; down, they are pixels, on the scale of the chart by trial.
+Horizontal positions are percentages of the width. Vertical positions are pixels, on the scale of the chart by trial.
 """
 
 from collections.abc import Sequence
@@ -19,18 +19,19 @@ from jobs.timeline import Metric, Study, value_of
 
 LEFT, RIGHT = 3.0, 97.0
 MAX_WORDS = 12
-"""Values of a parameter of words that are named below the axis; of more, the first and the last."""
+"""Maximum values of a categorical parameter that are named below the axis. Of more, only the first and last are named.
+"""
 Point = tuple[Trial, float | str, float]
 
 
 def points_of(study: Study, metric: Metric, parameter: str) -> list[Point]:
-    """Return (trial, value of the parameter, value of the metric) of each trial that has both, in order of trials."""
+    """Return (trial, value of the parameter, value of the metric) for each trial that has both, in order of trials."""
     found = ((trial, trial.parameters.get(parameter), value_of(trial, metric)) for trial in study.trials)
     return [(trial, given, value) for trial, given, value in found if given is not None and value is not None]
 
 
 def draw_scatter(study: Study, metric: Metric | None, parameter: str) -> SafeString:
-    """Return the chart; nothing where fewer than two trials have both values."""
+    """Return the chart. Return "" if fewer than two trials have both values."""
     points = points_of(study, metric, parameter) if metric is not None else []
     if metric is None or len(points) < 2:
         return SafeString("")
@@ -56,7 +57,7 @@ def draw_scatter(study: Study, metric: Metric | None, parameter: str) -> SafeStr
 
 
 def _along(axis: Axis, given: float | str) -> float:
-    """Return where a value lies, in percent of the width."""
+    """Return the position of a value in percent of the width."""
     if len(axis.words) == 1:
         return (LEFT + RIGHT) / 2
     share = (AXIS_FOOT - axis.down(given)) / (AXIS_FOOT - AXIS_TOP)
@@ -74,7 +75,7 @@ def _point(point: Point, axis: Axis, scale: Scale, study: Study, metric: Metric)
 
 
 def _names(axis: Axis) -> SafeString:
-    """Return the texts below: each word, or the smallest, the middle and the largest number."""
+    """Return the texts below the axis: each word, or the smallest, the middle and the largest number."""
     values: Sequence[float | str]
     if axis.words:
         values = axis.words if len(axis.words) <= MAX_WORDS else [axis.words[0], axis.words[-1]]

@@ -1,4 +1,4 @@
-"""An imported text with numbered lines and the findings at each, in a bounded number of lines. Pure."""
+"""An imported text with line numbers and findings, in a limited number of lines. Pure."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from jobs.spec import Finding, Severity
 
 MAX_WHOLE_LINES = 300
-"""A text of at most so many lines is shown in full, a longer one around its findings only."""
+"""Maximum lines of a text that is shown in full. Of a longer one, only the lines around findings are shown."""
 CONTEXT_LINES = 3
 MAX_MARKED_LINES = 120
-"""Lines with findings that are shown."""
+"""Maximum lines with findings that are shown."""
 MAX_LINE_LENGTH = 240
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line, or a stretch of `skipped` lines that are not shown before it."""
+    """One line. `skipped` is the number of lines omitted before it."""
 
     number: int
     text: str
@@ -25,12 +25,15 @@ class Line:
 
     @property
     def mark(self) -> str:
-        """The worst severity on the line, "" for none."""
+        """The highest severity on the line, "" for none."""
         return str(self.findings[0].severity) if self.findings else ""
 
 
 def listing(text: str, findings: Iterable[Finding]) -> list[Line]:
-    """Return the lines to show, each with its findings, the worst first, those beyond the end at the last line."""
+    """Return the lines to show, each with its findings, highest severity first.
+
+    Findings beyond the end are shown at the last line.
+    """
     lines = text.split("\n")
     while len(lines) > 1 and not lines[-1].strip():
         lines.pop()
@@ -40,7 +43,7 @@ def listing(text: str, findings: Iterable[Finding]) -> list[Line]:
             at[min(max(finding.line, 1), len(lines))].append(finding)
     listed, last = [], 0
     for number in _shown(len(lines), sorted(at)):
-        # The worst severity is declared first.
+        # Severity is declared from highest to lowest.
         findings_here = tuple(sorted(at.get(number, ()), key=lambda finding: list(Severity).index(finding.severity)))
         line = lines[number - 1]
         shown = line if len(line) <= MAX_LINE_LENGTH else f"{line[:MAX_LINE_LENGTH]}…"

@@ -1,4 +1,4 @@
-"""Sources as numbered notes: a table names the number, the list below it has where and when that was read."""
+"""Sources as numbered notes: a table refers to the number, and the list below it has the source and the date."""
 
 import re
 from datetime import date
@@ -7,15 +7,15 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 DOCUMENTATION = "Agent Platform documentation, "
-"""How sources begin that name a page of Google's documentation by its place below machine-learning/."""
+"""Prefix of sources that name a page of Google's documentation by its path below machine-learning/."""
 PLACE = "https://docs.cloud.google.com/gemini-enterprise-agent-platform/machine-learning/"
-"""Where those pages are; those that name no folder are in training/ (read 2026-11-23)."""
+"""URL of those pages. A page without a folder is in training/ (read 2026-11-23)."""
 _HOST = re.compile(r"(?:[a-z0-9-]+\.)*(?:cloud\.google\.com|github\.com)/[\w./-]*\w")
 _PAGE = re.compile(r"[a-z0-9/-]+")
 
 
 def source_link(title: str) -> SafeString:
-    """Return a source with a link for each part, between semicolons, that has an address; the others as text."""
+    """Return a source with a link for each part between semicolons that has a URL. Other parts are text."""
     parts = [(part, _address(part.strip())) for part in title.split(";")]
     return format_html_join(
         ";",
@@ -25,7 +25,7 @@ def source_link(title: str) -> SafeString:
 
 
 def _address(part: str) -> str:
-    """Return the address of a source; "" where it names none."""
+    """Return the URL of a source, or "" if it names none."""
     if part.startswith(DOCUMENTATION) and (page := _PAGE.match(part.removeprefix(DOCUMENTATION))):
         return PLACE + (page[0] if "/" in page[0] else f"training/{page[0]}")
     host = _HOST.match(part)
@@ -33,15 +33,15 @@ def _address(part: str) -> str:
 
 
 class Sources:
-    """Numbers sources in the order in which a page first names them."""
+    """Numbers sources in the order in which a page first refers to them."""
 
     def __init__(self) -> None:
         self._numbers: dict[tuple[str, date | None], int] = {}
 
     def number(self, source: str, read: date | None) -> int:
-        """Return the number of a source, counted from 1."""
+        """Return the number of a source, starting at 1."""
         return self._numbers.setdefault((source, read), len(self._numbers) + 1)
 
     def listed(self) -> list[tuple[int, str, date | None]]:
-        """Return every source named so far: its number, the source, the day on which it was read."""
+        """Return (number, source, date read) for each source named so far."""
         return [(number, source, read) for (source, read), number in self._numbers.items()]

@@ -1,4 +1,4 @@
-"""The charts of the spend page: the month to date against its budget, and each day by strategy."""
+"""Charts of the spend page: the month to date against its budget, and each day by strategy."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
@@ -20,9 +20,9 @@ DAY = timedelta(days=1)
 
 
 def draw_month(month: Any, budget: Any = None) -> SafeString:
-    """Return the cumulative cost of a `MonthView`, dashed that of the month before, and the forecast with its range.
+    """Return the cumulative cost of a `MonthView`, the month before as a dashed line, and the forecast with its range.
 
-    `budget` is the `BudgetLeft` whose amount is drawn as a line, if there is one.
+    `budget` is the `BudgetLeft` whose amount is drawn as a line, if any.
     """
     length = ((month.month + timedelta(days=31)).replace(day=1) - month.month).days
     spent = _sums([sum(each.values(), Decimal(0)) for each in month.days.values()])
@@ -58,7 +58,7 @@ def draw_month(month: Any, budget: Any = None) -> SafeString:
 
 
 def _sums(amounts: Sequence[Decimal]) -> list[Decimal]:
-    """Return the amount at the beginning of the month and at the end of each day."""
+    """Return the total at the beginning of the month and at the end of each day."""
     return list(accumulate(amounts, initial=Decimal(0)))
 
 
@@ -105,7 +105,7 @@ def _label(month: Any, budget: Any) -> str:
 
 
 def draw_days(days: Mapping[date, Mapping[str, Decimal]]) -> SafeString:
-    """Return what each day cost, by strategy."""
+    """Return a chart of the cost per day, by strategy."""
     bars = [
         Bar(
             f"{dated(day, 'j M')}: {money(sum(each.values(), Decimal(0)))}",
@@ -120,7 +120,7 @@ def draw_days(days: Mapping[date, Mapping[str, Decimal]]) -> SafeString:
 
 
 def draw_budget(line: Any) -> SafeString:
-    """Return a bar of a budget: what is spent, and hatched what is committed."""
+    """Return a bar of a budget: the spent part, and the committed part hatched."""
     spent, committed = line.spent_percent or 0, line.committed_percent or 0
     shown = min(max(spent, 0), 100)
     return format_html(
@@ -136,7 +136,7 @@ def draw_budget(line: Any) -> SafeString:
 
 
 def draw_after(budget: Any, most_usd: Decimal | None) -> SafeString:
-    """Return a bar of a budget with what a job may take from it, and words with the same amounts."""
+    """Return a bar of a budget with the amount that a job may use, and a text with the same amounts."""
     limit, taken = budget.limit_usd, budget.limit_usd - budget.left_usd
     most = most_usd or Decimal(0)
 
@@ -172,7 +172,7 @@ def draw_after(budget: Any, most_usd: Decimal | None) -> SafeString:
 
 
 def draw_share(usd: Decimal, most: Decimal) -> SafeString:
-    """Return a bar of the share that an amount has of the largest one; a table has the amount."""
+    """Return a bar of an amount as a share of the largest one. A table has the amount."""
     width = float(usd / most) * 100 if most > 0 else 0.0
     return format_html(
         '<svg class="share" width="100%" height="10" aria-hidden="true"><rect y="1" width="{}%" height="8" rx="2"/>'

@@ -1,7 +1,7 @@
-"""A study as SVG: what each trial reached, and the best so far as a line of steps. The table has the same.
+"""A study as SVG: the result of each trial, and the best so far as a line of steps. The table has the same values.
 
-Across, positions are shares of the width, so that the drawing fits any screen and its text keeps its size; down, they
-are pixels. A trial without a value stands at the foot: a cross when it failed, a ring while it runs.
+Horizontal positions are percentages of the width, so that the drawing fits any screen and its text keeps its size.
+Vertical positions are pixels. A trial without a value is drawn at the bottom: a cross if it failed, a ring if it runs.
 """
 
 import math
@@ -16,20 +16,21 @@ from dashboard.drawing.scale import anchor, percent
 from jobs.timeline import Metric, Step, Study, progress
 
 HEIGHT, TOP, FOOT = 210, 14, 176
-"""Pixels: of the drawing, and where the largest and the smallest value lie."""
+"""Pixels: the height, and the positions of the largest and the smallest value."""
 GROUND = 190
-"""Where trials without a value stand, in pixels."""
+"""Position of trials without a value, in pixels."""
 LEFT, RIGHT = 2.0, 98.0
-"""Where the first and the last trial stand, in percent."""
+"""Positions of the first and the last trial, in percent."""
 VALUE_TICKS, TRIAL_TICKS = 4, 8
 CLOSE = 1e-6
-"""So little of a step is taken for nothing: floating point."""
+"""Shares of a step below this are ignored as floating-point errors."""
 MAX_VALUE, MIN_STEP, MIN_RELATIVE_STEP = 1e300, 1e-290, 1e-9
-"""Larger values are drawn there, for the distance of two must be a number; finer differences are not drawn."""
+"""Values beyond MAX_VALUE are drawn at it, because the distance between two values must be finite. Smaller differences
+than the others are not drawn."""
 
 
 def draw(study: Study, metric: Metric | None, newest: int = 0) -> SafeString:
-    """Return the chart of one metric, of all trials or the `newest`; a sentence while no trial has reached anything."""
+    """Return the chart of one metric for all trials or the `newest`. Return a sentence while no trial has a result."""
     steps = progress(study, metric)[-newest:] if metric is not None else []
     values = [step.value for step in steps if step.value is not None]
     if metric is None or not values:
@@ -52,7 +53,7 @@ def draw(study: Study, metric: Metric | None, newest: int = 0) -> SafeString:
 
 
 def plot(scale: "Scale", label: str, *drawn: SafeString) -> SafeString:
-    """Return the ticks of a scale with their lines and `drawn` on them; `label` is what is drawn, in words."""
+    """Return the ticks of a scale with their lines, and `drawn` on them. `label` describes the drawing in words."""
     return format_html(
         '<div class="plot"><svg class="plot-scale" aria-hidden="true" width="62" height="{0}">{1}</svg>'
         '<svg class="plot-area" role="img" aria-label="{2}" width="100%" height="{0}">{3}{4}</svg></div>',
@@ -73,7 +74,7 @@ def plot(scale: "Scale", label: str, *drawn: SafeString) -> SafeString:
 
 
 class Scale:
-    """Turns values into pixels down and numbers of trials into percent across."""
+    """Turns values into vertical pixels and trial numbers into horizontal percentages."""
 
     def __init__(self, values: Sequence[float], numbers: Sequence[int]) -> None:
         held = [min(max(value, -MAX_VALUE), MAX_VALUE) for value in values]
@@ -82,7 +83,7 @@ class Scale:
         if self.high - self.low <= max(size * MIN_RELATIVE_STEP, MIN_STEP):
             room = size / 10 if size > MIN_STEP else 1.0
             self.low, self.high = self.low - room, self.high + room
-        # 1, 2 or 5 times a power of ten, just large enough, so that the values at the ticks are short.
+        # The smallest sufficient of 1, 2 or 5 times a power of ten, so that the values at the ticks are short.
         rough = (self.high - self.low) / VALUE_TICKS
         power = 10.0 ** math.floor(math.log10(rough))
         self.step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * (1 - CLOSE))
@@ -91,12 +92,12 @@ class Scale:
         self.first, self.last = min(numbers), max(numbers)
 
     def down(self, value: float) -> float:
-        """Return where a value lies, in pixels from the top."""
+        """Return the position of a value, in pixels from the top."""
         share = (min(max(value, -MAX_VALUE), MAX_VALUE) - self.low) / (self.high - self.low)
         return FOOT - share * (FOOT - TOP)
 
     def along(self, number: int) -> float:
-        """Return where a trial stands, in percent of the width; a single one stands in the middle."""
+        """Return the position of a trial, in percent of the width. A single one is in the middle."""
         if self.first == self.last:
             return 50.0
         return LEFT + (RIGHT - LEFT) * (number - self.first) / (self.last - self.first)
@@ -107,12 +108,12 @@ class Scale:
             yield place * self.step
 
     def trial_ticks(self) -> Iterator[int]:
-        """Yield numbers of trials at even distances."""
+        """Yield trial numbers at even distances."""
         yield from range(self.first, self.last + 1, max(1, -(-(self.last - self.first) // TRIAL_TICKS)))
 
 
 def _best_line(steps: Sequence[Step], scale: Scale) -> SafeString:
-    """Return the best so far: level from each new best to the next, and on to the last trial."""
+    """Return the best value so far as a step line, from each new best to the next and to the last trial."""
     turns = [
         step
         for before, step in zip([None, *steps], steps, strict=False)

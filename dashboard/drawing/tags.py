@@ -1,4 +1,4 @@
-"""The template library of the site, loaded as builtins: it only names what the modules beside it draw."""
+"""The template library of the site, loaded as builtins. It only registers functions of the modules beside it."""
 
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
@@ -96,23 +96,23 @@ register.simple_tag(replicas.replicas, name="replicas")
 
 @register.filter
 def ago(moment: datetime | None, now: datetime) -> SafeString:
-    """Return how long ago as a <time> that shows the exact moment on hover."""
+    """Return the time since `moment` as a <time> with the exact time as tooltip."""
     if moment is None:
         return format_html("{}", _("never"))
     return _time(moment, figures.ago(moment, now))
 
 
 def _time(moment: datetime, words: str) -> SafeString:
-    """Return a <time> of these words that shows the exact moment on hover."""
+    """Return a <time> of these words with the exact time as tooltip."""
     exact = figures.moment_text(moment)
     return format_html('<time datetime="{}" title="{}">{}</time>', figures.iso(moment), exact, words)
 
 
 @register.simple_tag
 def price_age(as_of: date | str | None, now: datetime) -> SafeString:
-    """Return a mark for a price that is older than 90 days, empty for any other; `as_of` is a day or its ISO form.
+    """Return a mark for a price that is older than 90 days, else "". `as_of` is a date or its ISO form.
 
-    For every page that shows an estimate: `{% price_age estimate.prices_as_of now %}` beside the day.
+    Every page with an estimate has it beside the date: `{% price_age estimate.prices_as_of now %}`.
     """
     if not as_of:
         return SafeString("")
@@ -122,7 +122,7 @@ def price_age(as_of: date | str | None, now: datetime) -> SafeString:
 
 @register.filter
 def moment(value: datetime | None) -> SafeString:
-    """Return the moment with day and time as a <time>."""
+    """Return date and time as a <time>."""
     if value is None:
         return SafeString("–")
     return format_html('<time datetime="{}">{}</time>', figures.iso(value), figures.moment_text(value))
@@ -130,7 +130,7 @@ def moment(value: datetime | None) -> SafeString:
 
 @register.filter
 def day(value: datetime | None) -> SafeString:
-    """Return the day as a <time> with the whole moment on hover."""
+    """Return the date as a <time> with the exact time as tooltip."""
     if value is None:
         return SafeString("–")
     return _time(value, figures.dated(figures.local(value), "j M Y"))
@@ -138,7 +138,7 @@ def day(value: datetime | None) -> SafeString:
 
 @register.filter
 def clock(value: datetime | None) -> SafeString:
-    """Return the time of day as a <time> with the whole moment on hover."""
+    """Return the time of day as a <time> with the exact time as tooltip."""
     if value is None:
         return SafeString("–")
     return _time(value, time_only(value))
@@ -146,13 +146,13 @@ def clock(value: datetime | None) -> SafeString:
 
 @register.filter
 def time_only(value: datetime) -> str:
-    """Return the time of day as text, for what stands in hundreds of lines."""
+    """Return the time of day as text, for lists of hundreds of lines."""
     return f"{figures.local(value):%H:%M:%S}"
 
 
 @register.filter
 def soon(value: datetime, now: datetime) -> SafeString:
-    """Return a moment to come as a <time>: the time of day, before it the day where that is not today."""
+    """Return a future time as a <time>: the time of day, preceded by the day if it is not today."""
     return _time(value, figures.time_and_day(value, now))
 
 
@@ -164,29 +164,29 @@ def time_zone() -> str:
 
 @register.filter
 def since(moment: datetime | None, now: datetime) -> str:
-    """Return the length of time from `moment` to `now`."""
+    """Return the duration from `moment` to `now`."""
     return figures.duration(now - moment) if moment else "–"
 
 
 @register.filter
 def rough(length: timedelta | None) -> str:
-    """Return a length of time in one unit, for where there is little room."""
+    """Return a duration in one unit, for narrow places."""
     return figures.rough_duration(max(length, timedelta())) if length is not None else "–"
 
 
 @register.simple_tag
 def span_length(span: Span, now: datetime) -> str:
-    """Return how long a span of a timeline lasted, or has lasted by `now`."""
+    """Return the duration of a span of a timeline, up to `now` if it is open."""
     return figures.duration(span.length(now))
 
 
 @register.simple_tag
 def trial_value(trial: Trial, metric: Metric) -> str:
-    """Return what a trial reached by a metric."""
+    """Return the value of a metric that a trial reached."""
     return figures.value_text(value_of(trial, metric))
 
 
 @register.filter
 def item(values: Mapping[str, object], key: str) -> object:
-    """Return the value of a key that is in a variable, None where there is none."""
+    """Return the value of a key held in a variable, or None."""
     return values.get(key)

@@ -1,8 +1,8 @@
-"""A line of a log as a terminal shows it: colours become classes, what was overwritten is gone, all else is text.
+"""Render a log line as a terminal shows it: colours become classes, overwritten text is removed, the rest is text.
 
-Of escape sequences only colours and weight are followed (ECMA-48, SGR); the others, which move the cursor, set titles
-or make links, are dropped, so nothing leaves its line. Controls of text direction are dropped too: a line is isolated
-by the stylesheet, and right-to-left letters need none.
+Of the escape sequences only colours and weight are used (ECMA-48, SGR). Others, which move the cursor, set titles or
+make links, are dropped, so that nothing affects other lines. Control characters of text direction are dropped too. The
+stylesheet isolates each line, and right-to-left letters need no control characters.
 """
 
 import re
@@ -13,9 +13,9 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
 MAX_CHARACTERS = 2_000
-"""Of one line on a page; the download has all."""
+"""Maximum characters of a line on a page. The download has all."""
 MAX_MARKS = 20
-"""Of one piece of a line, so that a search for a letter does not make the page several times as large."""
+"""Maximum search marks per piece of a line, so that a search for one letter does not multiply the size of the page."""
 COLOURS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
 
 _ESCAPE = re.compile(
@@ -25,7 +25,7 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2
 
 
 def render_line(message: str, words: str = "") -> SafeString:
-    """Return the safe HTML of a log line's message, with the `words` that were searched for marked in it."""
+    """Return the message of a log line as safe HTML, with the searched `words` marked."""
     text = overwritten(message)
     cut = len(text) - MAX_CHARACTERS
     pieces = mark_safe("".join(_pieces(text[:MAX_CHARACTERS], words)))  # noqa: S308 every piece is escaped
@@ -37,7 +37,10 @@ def render_line(message: str, words: str = "") -> SafeString:
 
 
 def overwritten(message: str) -> str:
-    """Return what a terminal would leave: behind the last carriage return that text follows, and no erased letters."""
+    """Return the text that a terminal would show.
+
+    Of each line this is the part after the last carriage return that text follows, without erased characters.
+    """
     lines = []
     for line in message.replace("\r\n", "\n").split("\n"):
         parts = [part for part in line.split("\r") if part.strip()]
@@ -46,7 +49,7 @@ def overwritten(message: str) -> str:
 
 
 def _erased(text: str) -> str:
-    """Return the text without what backspaces take away, each one letter of its line."""
+    """Return the text without the characters that backspaces erase, one character of the same line each."""
     if "\b" not in text:
         return text
     left: list[str] = []
@@ -59,7 +62,7 @@ def _erased(text: str) -> str:
 
 
 def _pieces(text: str, words: str) -> Iterator[str]:
-    """Yield the runs of one colour as HTML."""
+    """Yield HTML for each run of one colour."""
     look: dict[str, str] = {}
     at = 0
     for found in _ESCAPE.finditer(text):
@@ -72,14 +75,14 @@ def _pieces(text: str, words: str) -> Iterator[str]:
 
 def _piece(text: str, look: dict[str, str], words: str) -> str:
     clean = _CONTROLS.sub("", text)
-    # With a group in the pattern, every second part is what was found; at most MAX_MARKS of them are marked.
+    # The pattern has a group, so every second part is a match. At most MAX_MARKS of them are marked.
     parts = re.split(f"({re.escape(words)})", clean, maxsplit=MAX_MARKS, flags=re.IGNORECASE) if words else [clean]
     html = "".join(f"<mark>{escape(part)}</mark>" if place % 2 else escape(part) for place, part in enumerate(parts))
     return f'<span class="{" ".join(look.values())}">{html}</span>' if look and html else html
 
 
 def _followed(look: dict[str, str], parameters: str) -> dict[str, str]:
-    """Return the look after a sequence of SGR parameters; what they do not know is left as it was."""
+    """Return the look after a sequence of SGR parameters. Unknown parameters do not change it."""
     codes = [int(code) if code.isdecimal() and len(code) < 4 else 0 for code in re.split("[;:]", parameters)]
     look = dict(look)
     while codes:
@@ -94,7 +97,7 @@ def _followed(look: dict[str, str], parameters: str) -> dict[str, str]:
             look.pop("colour", None)
         elif code in range(30, 38) or code in range(90, 98):
             look["colour"] = f"ansi-{COLOURS[code % 10]}"
-        elif code in (38, 48):  # of 256 colours, or of all
+        elif code in (38, 48):  # a colour of the 256-colour palette, or RGB
             skipped = {5: 2, 2: 4}.get(codes[0] if codes else 0, 0)
             if code == 38 and skipped == 2 and len(codes) > 1 and codes[1] < 16:
                 look["colour"] = f"ansi-{COLOURS[codes[1] % 8]}"

@@ -1,7 +1,7 @@
-"""The timeline as SVG: one strip per lane, drawn in shares of its width so that it fits any screen unscaled.
+"""The timeline as SVG: one strip per lane, in percentages of the width, so that it fits any screen without scaling.
 
-Every position is a percentage and every text keeps its size. A label carries the width that its strip must have for
-it to fit (`w300`, in pixels); the stylesheet hides it in a narrower one. What was not observed is hatched.
+Texts keep their size. A label has a class with the width in pixels that its strip needs for it to fit (`w300`), and the
+stylesheet hides it in a narrower one. Periods that were not observed are hatched.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,14 +25,14 @@ CHARACTER_PIXELS = 6.8
 PADDING_PIXELS = 14
 WIDTHS = (200, 300, 400, 500, 600, 700, 800, 1000)
 MIN_PERCENT = 0.4
-"""A span is drawn at least so wide, or it could not be seen at all."""
+"""Minimum width of a span in percent, so that it is visible."""
 LANE_HEIGHT = 30
-"""Pixels; rows touch, so that the lines of the hours run through all of them."""
+"""Pixels. Rows touch, so that the lines of the hours are continuous."""
 GOES_ON = ("run", "assumed")
 ASSUMED = gettext_lazy("assumed from the state of the job: no log of this replica is kept")
 VERTEX = "Vertex AI"
 OWN_WORDS = ("Trainboard", VERTEX)
-"""Lanes whose spans are called by the job's state; the others are replicas and trials."""
+"""Lanes whose spans are named by the job's state. The others are replicas and trials."""
 SHORT = {
     JobState.AWAITING_APPROVAL: gettext_lazy("approval"),
     JobState.APPROVED: gettext_lazy("our queue"),
@@ -48,7 +48,7 @@ def draw(
 ) -> SafeString:
     """Return the whole drawing on one axis: the lanes, curves below them, and the hours.
 
-    `scale` is what is shown of the time, None for all of the story; `ends_at`: when the job is expected to end.
+    `scale` is the part of the time that is shown, None for all of it. `ends_at` is the expected end of the job.
     """
     scale = scale or Scale(story.start, story.end)
     lanes = format_html_join(
@@ -70,26 +70,26 @@ def draw(
 
 
 def _is_drawn(lane: Lane, scale: Scale) -> bool:
-    """Return whether a lane has something in the time that is shown; Vertex AI's always stands there."""
+    """Return whether a lane has content in the period shown. Vertex AI's lane is always drawn."""
     times = [*((span.start, span.end) for span in lane.spans), *((mark.at, mark.at) for mark in lane.marks)]
     return lane.name == VERTEX or any(scale.holds(*each) for each in times)
 
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """A span as it is drawn: what it is called, how it looks, and where its label must end."""
+    """A span with its name, its look, and where its label must end."""
 
     span: Span
     word: str
     look: str
     clear_until: datetime | None = None
-    """Where a hatched stretch or a mark begins to cover it; None where nothing does."""
+    """When a hatched period or a mark begins to cover it. None if nothing does."""
     joint: str = " "
-    """What stands between the word and the length: "RUNNING 5 m", but "attempt 2 · 5 m"."""
+    """Text between the word and the duration: "RUNNING 5 m", but "attempt 2 · 5 m"."""
 
 
 def strips_of(lane: Lane) -> list[Strip]:
-    """Return the lane's strips; a replica's are called by their attempt, a trial's by its states."""
+    """Return the lane's strips. Those of a replica are named by attempt, those of a trial by state."""
     unseen = [span for span in lane.spans if not span.seen]
     strips = []
     for span in lane.spans:
@@ -106,7 +106,7 @@ def strips_of(lane: Lane) -> list[Strip]:
 
 
 def _note(lane: Lane) -> SafeString | str:
-    """Return why a trial waits, below its lane."""
+    """Return why a trial waits, as a text below its lane."""
     return format_html('<small class="lane-note" aria-hidden="true">{}</small>', lane.note) if lane.note else ""
 
 
@@ -142,9 +142,9 @@ def _lane(lane: Lane, scale: Scale, ends_at: datetime | None, *, is_first: bool)
 
 
 def _expected(strips: Sequence[Strip], scale: Scale, ends_at: datetime | None, *, is_named: bool) -> SafeString | str:
-    """Return the dashed stretch from now to the expected end, on a lane that still runs; open where that lies outside.
+    """Return the dashed part from now to the expected end, on a lane that still runs.
 
-    `is_named`: the end stands in it too.
+    It has no right edge if the end is outside the scale. With `is_named`, it contains the time of the end.
     """
     if ends_at is None or not strips or strips[-1].span.end is not None or strips[-1].look not in GOES_ON:
         return ""
@@ -170,7 +170,7 @@ def _describe(strip: Strip, scale: Scale) -> str:
 
 
 def has_assumed(story: JobTimeline) -> bool:
-    """Return whether a replica without a kept log is drawn."""
+    """Return whether a lane is drawn for a replica whose log is not stored."""
     return any(lane.is_assumed for lane in story.lanes)
 
 
@@ -196,7 +196,10 @@ def _strip(strip: Strip, scale: Scale) -> SafeString:
 
 
 def _fitting(texts: Iterable[str], width: float) -> tuple[str, str]:
-    """Return the first text that fits into `width` percent of a wide screen, and the class of the width it needs."""
+    """Return the first text that fits into `width` percent of a wide screen, and its class.
+
+    The class contains the width that the text needs.
+    """
     if width <= 0:
         return "", ""
     for text in texts:

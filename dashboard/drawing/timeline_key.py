@@ -1,4 +1,4 @@
-"""The key of the timeline: what of its colours and signs is drawn, and nothing else."""
+"""The key of the timeline. It lists only the colours and icons that are drawn."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,12 +28,12 @@ LABELS: "dict[str, StrOrPromise]" = {
     "blind": gettext_lazy("not observed"),
     "expected": gettext_lazy("expected"),
 }
-"""From the look of a stretch to what it means, in the order of the key."""
+"""Meaning of each look of a span, in the order of the key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One entry: the look of a stretch, or the shape of a mark, and its label."""
+    """One entry: the look of a span or the icon of a mark, and its label."""
 
     look: str
     label: "StrOrPromise"
@@ -41,7 +41,7 @@ class Key:
 
 
 def keys_of(story: JobTimeline, scale: Scale, ends_at: datetime | None) -> list[Key]:
-    """Return the key of what a timeline draws with this scale and this expected end."""
+    """Return the key of a timeline drawn with this scale and this expected end."""
     looks = set(_looks(story, scale, ends_at))
     marks = [mark for lane in story.lanes for mark in lane.marks if scale.holds(mark.at, mark.at)]
     signs = {restart_marks.shape_of(mark.reason) for mark in marks}

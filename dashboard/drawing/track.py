@@ -1,6 +1,6 @@
-"""A job's times on the axis that all rows of the board share: waited, ran, preempted, expected end, and now.
+"""A job's times on the axis shared by all rows of the board: waits, runs, preemptions, expected end, and now.
 
-Every position is a percentage, so that a track fits any width; its colours are classes of the stylesheet.
+Every position is a percentage, so that a track fits any width. Colours are CSS classes.
 """
 
 from collections.abc import Sequence
@@ -20,23 +20,23 @@ from jobs.states import FINISHED
 from jobs.timeline import BILLABLE, Mark, Span
 
 BEFORE_NOW = 0.75
-"""The share of the axis that lies before now."""
+"""Share of the axis that is before now."""
 PIECES = 3
-"""Round hours on the axis have so much room in the board's narrow column."""
+"""Maximum intervals between round hours, because the board's column is narrow."""
 MIN_PERCENT = 0.4
 HEIGHT = 40
-"""Of a row, in pixels."""
+"""Height of a row in pixels."""
 PREEMPTED = "preempted"
 
 
 def board_scale(now: datetime, length: timedelta) -> Scale:
-    """Return the scale of the board's tracks: `length` of time, most of it before `now`."""
+    """Return the scale of the board's tracks: a period of `length`, most of it before `now`."""
     return Scale(now - length * BEFORE_NOW, now + length * (1 - BEFORE_NOW), now, PIECES)
 
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """What a row shows of a job's times; `expected` is when it is expected to run on, from now or later."""
+    """The times of a job in a row. `expected` is the period from now to the expected end."""
 
     spans: tuple[Span, ...]
     marks: tuple[Mark, ...]
@@ -45,7 +45,7 @@ class Track:
 
 
 def track_of(job: Job, events: Sequence[JobEvent], scale: Scale, expected_end: datetime | None) -> Track:
-    """Return the track of a job from its events since the scale begins, in order; others are not needed."""
+    """Return the track of a job. `events` are its events since the start of the scale, in order."""
     start = scale.start
     changes = [event for event in events if event.kind == JobEvent.Kind.STATE]
     before = changes[0].from_state if changes else job.state

@@ -1,7 +1,7 @@
-"""What each trial of a study reported on its way: a line of one metric for each, over steps or over its running time.
+"""Intermediate values of each trial of a study: one line of a metric per trial, over steps or running time.
 
-Across, points are thousandths of the width; down, they are pixels. The table beside the chart names each trial's first,
-last and best value.
+Horizontal positions are thousandths of the width, vertical ones pixels. The table beside the chart has each trial's
+first, last and best value.
 """
 
 from collections.abc import Sequence
@@ -17,13 +17,13 @@ from jobs.models import Trial
 from jobs.timeline import Metric, Study
 
 MAX_TRIALS = 40
-"""Lines that are drawn: those of the trials with the best results."""
+"""Maximum lines that are drawn. The trials with the best results are chosen."""
 MAX_ACROSS = 1e300
 
 
 @dataclass(frozen=True, slots=True)
 class TrialCurve:
-    """What one trial reported: `points` of (step or seconds, value); `is_best` where no other beats the trial."""
+    """Intermediate values of one trial: `points` of (step or seconds, value). `is_best` if no other trial is better."""
 
     trial: Trial
     points: tuple[tuple[float, float], ...]
@@ -37,13 +37,13 @@ class TrialCurve:
 
     @property
     def last(self) -> float:
-        """The newest value."""
+        """The latest value."""
         return self.points[-1][1]
 
 
 @dataclass(frozen=True, slots=True)
 class TrialCurves:
-    """The curves of one metric; `by_step`: over steps, else over the seconds that a trial has run."""
+    """The curves of one metric, over steps if `by_step`, else over the seconds that a trial has run."""
 
     curves: tuple[TrialCurve, ...]
     by_step: bool
@@ -51,7 +51,7 @@ class TrialCurves:
 
 
 def curves_of(study: Study, metric: Metric | None) -> TrialCurves | None:
-    """Return the curves of a metric, at most MAX_TRIALS; None where no trial reported two values on its way."""
+    """Return the curves of a metric, at most MAX_TRIALS. Return None if no trial reported two intermediate values."""
     if metric is None:
         return None
     measured = [(trial, _values(trial, metric)) for trial in study.trials]
@@ -75,7 +75,7 @@ def _values(trial: Trial, metric: Metric) -> list[tuple[int | None, float | None
 
 
 def draw_curves(found: TrialCurves | None, metric: Metric | None) -> SafeString:
-    """Return the chart; nothing where there are no curves."""
+    """Return the chart. Return "" if there are no curves."""
     if found is None or metric is None:
         return SafeString("")
     scale = Scale([value for curve in found.curves for at, value in curve.points], [1])

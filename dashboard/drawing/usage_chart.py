@@ -1,6 +1,6 @@
-"""Who held the replicas of a persistent resource: a lane for each, holds as bars, and billed time without one hatched.
+"""Usage of a persistent resource: a lane per replica, holds as bars, and billed time without a hold hatched.
 
-Across, positions are shares of the width; down, they are pixels. Jobs of other teams have no name.
+Horizontal positions are percentages of the width, vertical ones pixels. Jobs of other teams have no name.
 """
 
 from collections.abc import Iterator
@@ -18,14 +18,14 @@ LANE, BAR = 26, 18
 NAMES = 9.0
 """Percent of the width for the names of the lanes."""
 MIN_NAMED = 9.0
-"""A bar that is as wide as so many percent has the name of its job in it."""
+"""Minimum width in percent of a bar that shows the name of its job."""
 TICKS = 4
 
 
 def draw_usage(usage: Usage, name: str) -> SafeString:
-    """Return the chart of one resource; nothing where it has no replica or no time has passed.
+    """Return the chart of one resource. Return "" if it has no replica or no time has passed.
 
-    Times in which a replica was not billed, as before it was provisioned, are left empty.
+    Times in which a replica was not billed, such as before it was provisioned, are empty.
     """
     if not usage.lanes or usage.until <= usage.since:
         return SafeString("")
@@ -79,7 +79,7 @@ def _hold(hold: Hold, y: int, usage: Usage) -> SafeString:
 
 
 def name_of(job: Job) -> str:
-    """Return the name of a job, or that it is another team's."""
+    """Return the name of a job, or that it belongs to another team."""
     return job.display_name if getattr(job, "is_shown", False) else _("a job of another team")
 
 

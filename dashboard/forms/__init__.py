@@ -1,1 +1,1 @@
-"""Forms: fields become a spec or a filter. They save nothing."""
+"""Forms: their fields become a spec or a filter. They do not save anything."""

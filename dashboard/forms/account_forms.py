@@ -1,4 +1,4 @@
-"""Forms of one's own account: joining by an invitation, and the profile."""
+"""Forms of the user's own account: joining by an invitation, and the profile."""
 
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from dashboard.forms.team_form import ROLES
 
 
 class InviteForm(forms.Form):
-    """Whom a lead invites."""
+    """The person whom a lead invites, and their role."""
 
     email = forms.EmailField(label=_("E-mail"), max_length=254)
     role = forms.ChoiceField(label=_("Role"), choices=ROLES, initial="engineer")
@@ -28,7 +28,7 @@ else:
 
 
 class JoinForm(NewUser):
-    """A new account for somebody with an invitation."""
+    """A new account for a person with an invitation."""
 
     class Meta:
         model = User
@@ -38,7 +38,7 @@ class JoinForm(NewUser):
 class ProfileForm(Existing):
     """The name that others see, and the time zone and language of pages.
 
-    An admin changes the address, which sign-ins by a provider are matched with.
+    The e-mail address is changed by an admin, because sign-ins by a provider are matched with it.
     """
 
     class Meta:
@@ -59,7 +59,7 @@ class ProfileForm(Existing):
 
 
 class RuleForm(forms.Form):
-    """Who joins which team at the first sign-in by a provider."""
+    """Which people join which team at their first sign-in by a provider."""
 
     source = forms.ChoiceField(label=_("Compare"), choices=[("domain", _("Domain")), ("group", _("Group"))])
     value = forms.CharField(label=_("With"), max_length=255, help_text=_("Such as example.com, or ml@example.com."))

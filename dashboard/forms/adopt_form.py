@@ -1,4 +1,4 @@
-"""Where to look for jobs that were made outside Trainboard, and which of them to show."""
+"""Where to search for jobs created outside Trainboard, and which of them to show."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -10,7 +10,7 @@ from jobs.catalog import REGIONS
 
 
 class PlaceForm(forms.Form):
-    """A project of the person's teams and a region; `q` narrows what was found to names that hold it."""
+    """A project of the person's teams and a region. `q` filters the jobs by a part of their name."""
 
     project = forms.ChoiceField(label=_("Project"))
     region = forms.ChoiceField(label=_("Region"), choices=[(region, region) for region in REGIONS])

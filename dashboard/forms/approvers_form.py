@@ -1,4 +1,4 @@
-"""The form of groups of approvers: how many of whom have to approve."""
+"""The form for groups of approvers: how many people of which group must approve."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ class WordsField(forms.CharField):
         return ", ".join(value) if isinstance(value, list | tuple) else value
 
     def clean(self, value: Any) -> tuple[str, ...]:
-        """Return the words, each once."""
+        """Return the words without duplicates."""
         return tuple(dict.fromkeys((super().clean(value) or "").replace(",", " ").split()))
 
 
@@ -36,30 +36,30 @@ class ApproversForm(forms.Form):
 
     @property
     def asks_more(self) -> bool:
-        """Whether it asks for more than one approver or lead."""
+        """Whether it requires more than one approver or lead."""
         values = {name: self[name].value() for name in ("approvals", "role", "approvers")}
         return bool(values["approvers"] or str(values["approvals"] or 1) != "1" or values["role"] == "lead")
 
 
 class NumberedRows(forms.BaseFormSet):  # type: ignore[type-arg]
-    """Rows of a policy: a number of them that is none is refused, for nothing would be left of it."""
+    """Rows of a policy. An invalid number of rows is refused, because it would delete all of them."""
 
     def clean(self) -> None:
-        """Refuse a number of rows below zero, which Django takes for none."""
+        """Raise ValidationError for a negative number of rows, which Django treats as zero."""
         if (self.management_form.cleaned_data.get("TOTAL_FORMS") or 0) < 0:
             raise forms.ValidationError(_("The form arrived without the number of its rows. Open it once more."))
 
 
 class BaseFurtherApprovers(NumberedRows):
-    """The groups after the first; those that are marked are removed."""
+    """The groups after the first. Marked groups are removed."""
 
     def add_fields(self, form: Any, index: int | None) -> None:
-        """Return what the removal of a group means, in words."""
+        """Label the check box that removes a group."""
         super().add_fields(form, index)
         form.fields["DELETE"].label = _("Remove these approvers")
 
     def groups(self) -> list[dict[str, Any]]:
-        """Return what was read of the groups, none where nothing was posted; only of a formset that is valid."""
+        """Return the values of the groups, [] if nothing was posted. Call it only on a valid formset."""
         left = [form for form in self.forms if form not in self.deleted_forms] if self.is_bound else []
         values = [{name: form.cleaned_data.get(name) for name in ApproversForm.base_fields} for form in left]
         return [{name: value for name, value in each.items() if value not in (None, "", ())} for each in values]

@@ -13,7 +13,7 @@ from jobs.budget import Passing
 from jobs.budgets import BudgetValues
 
 PERSON, LABEL = "person", "label"
-"""Dimensions of `jobs.models.Dimension` that a budget may be for, beside all jobs."""
+"""Dimensions of `jobs.models.Dimension` that a budget may have. Without one it applies to all jobs."""
 PASSING = (
     (Passing.WARN, _("say so, and let it through")),
     (Passing.ASK, _("ask an approver")),
@@ -22,7 +22,7 @@ PASSING = (
 
 
 class BudgetForm(FindingsForm):
-    """What a budget holds jobs against; whom it is for is asked only while it is new."""
+    """A budget for jobs. The jobs that it applies to can be chosen only for a new budget."""
 
     is_final = True
     version = forms.IntegerField(widget=forms.HiddenInput, required=False)
@@ -56,13 +56,13 @@ class BudgetForm(FindingsForm):
         self.fields["applies_to"] = forms.ChoiceField(label=_("Which jobs count"), required=False, choices=choices)
 
     def clean_amount(self) -> Any:
-        """An amount has to be given."""
+        """Raise ValidationError without an amount."""
         if self.cleaned_data["amount"] is None:
             raise ValidationError(_("Write an amount, such as 20000."))
         return self.cleaned_data["amount"]
 
     def clean_thresholds(self) -> tuple[int, ...]:
-        """Read whole percents with commas between them."""
+        """Return whole percentages, separated by commas in the text."""
         parts = [part.strip().removesuffix("%").strip() for part in self.cleaned_data["thresholds"].split(",")]
         if not all(part.isascii() and part.isdecimal() and len(part) <= 4 for part in parts if part):
             raise ValidationError(_("Write whole percents with commas between them, such as 50, 80, 100."))
@@ -70,12 +70,12 @@ class BudgetForm(FindingsForm):
 
     @property
     def values(self) -> BudgetValues:
-        """What was read; only of a valid form."""
+        """The values of a valid form."""
         data = self.cleaned_data
         return BudgetValues(data["name"], data["amount"], Passing(data["passing"]), data["thresholds"])
 
     @property
     def group(self) -> tuple[str, str]:
-        """The dimension and value that a new budget is for."""
+        """The dimension and value of a new budget."""
         dimension, value = (*str(self.cleaned_data["applies_to"]).split(":", 1), "")[:2]
         return (dimension, self.cleaned_data["label"].strip()) if dimension == LABEL else (dimension, value)

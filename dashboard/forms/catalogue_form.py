@@ -1,4 +1,4 @@
-"""The filters of the catalogue; every one of them lives in the address."""
+"""The filters of the catalogue. All of them are in the URL."""
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
@@ -9,7 +9,7 @@ ANY = ("", _("any"))
 
 
 class CatalogueForm(forms.Form):
-    """What the catalogue is narrowed to; an empty field narrows nothing."""
+    """Filters of the catalogue. An empty field does not filter."""
 
     q = forms.CharField(label=_("Machine"), required=False, max_length=100)
     region = forms.ChoiceField(label=_("Region"), required=False, choices=[ANY, *((name, name) for name in REGIONS)])

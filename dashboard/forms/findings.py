@@ -1,4 +1,4 @@
-"""A form whose fields carry findings: what could not be read, and what the rules find, in one list at the field."""
+"""A form whose fields have findings: parsing errors and findings of the rules, in one list per field."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -12,32 +12,32 @@ from dashboard.forms.fields.located import EMPTY
 from jobs.spec import Finding, Severity
 
 Choices = Sequence[tuple[Any, Sequence[tuple[Any, Any]]]]
-"""(label of the group or "", its (value, label)s), in their order."""
+"""(label of the group or "", its (value, label)s), in order."""
 
 MAX_AT_FIELD = 10
-"""Findings that one field shows; 4,000 labels may have twice as many."""
+"""Maximum findings that one field shows. 4,000 labels may have twice as many."""
 
 
 class FindingsField(BoundField):
-    """A bound field with its findings; what is merely still empty is shown softly until the form is submitted."""
+    """A bound field with its findings. A missing value is not marked as an error before the form is submitted."""
 
     form: "FindingsForm"
 
     @property
     def findings(self) -> list[Finding]:
-        """Return what was found at this field, the worst first; of one that cannot be read only that."""
+        """The findings at this field, highest severity first. For an unreadable value, only the parsing errors."""
         if not self.errors and not self.form.findings_at(self.name):
             return []
         if self.form.is_new and self.value() in EMPTY:
             return []
         if self.errors:
             return [Finding("unreadable", Severity.ERROR, "", str(error)) for error in self.errors]
-        # The worst severity is declared first.
+        # Severity is declared from highest to lowest.
         return sorted(self.form.findings_at(self.name), key=lambda finding: list(Severity).index(finding.severity))
 
     @property
     def shown_findings(self) -> list[Finding]:
-        """The first MAX_AT_FIELD of the findings, and where there are more one that counts the others."""
+        """The first MAX_AT_FIELD findings. If there are more, one further finding contains their number."""
         found = self.findings
         if len(found) <= MAX_AT_FIELD:
             return found
@@ -51,41 +51,41 @@ class FindingsField(BoundField):
 
     @property
     def is_refused(self) -> bool:
-        """Whether any finding here refuses."""
+        """Whether any finding here is an error."""
         return any(finding.severity is Severity.ERROR for finding in self.findings)
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the field is empty in a form that is still being typed."""
+        """Whether the field is empty in a form that is still being edited."""
         return not self.form.is_final and self.value() in EMPTY
 
     @property
     def findings_id(self) -> str:
-        """The id of the element that holds the findings."""
+        """The id of the element that contains the findings."""
         return f"{self.auto_id}-finds"
 
     @property
     def target_id(self) -> str:
-        """The id of the control, of several the first: where a link to this field leads."""
+        """The id of the control, or of the first one of several. Links to this field use it."""
         return self.id_for_label or f"{self.auto_id}_0"
 
     @property
     def full_label(self) -> str:
-        """The label with the row that the field stands in: "Worker pool 1: Machine type"."""
+        """The label with the name of its row: "Worker pool 1: Machine type"."""
         return f"{self.form.row_label}: {self.label}" if self.form.row_label else str(self.label)
 
     @property
     def help_id(self) -> str:
-        """The id of the element that holds the help text."""
+        """The id of the element that contains the help text."""
         return f"{self.auto_id}-help"
 
     @property
     def anew(self) -> str:
-        """The control drawn to take the place of the one in the page, for lists that change while one types."""
+        """The control as an out-of-band replacement of the one in the page, for lists that change during editing."""
         return self.as_widget(attrs={"hx-swap-oob": "true"})
 
     def build_widget_attrs(self, attrs: dict[str, Any], widget: forms.Widget | None = None) -> dict[str, Any]:
-        """Point the control at its findings and mark it where one refuses."""
+        """Refer the control to its findings, and mark it as invalid if one is an error."""
         built = super().build_widget_attrs(attrs, widget)
         built["aria-describedby"] = f"{self.help_id} {self.findings_id}" if self.help_text else self.findings_id
         if self.is_refused and not self.is_waiting:
@@ -99,10 +99,10 @@ SILENT = ("skip", "drop_carried")
 
 
 class FindingsForm(forms.Form):
-    """A form that findings can be put on.
+    """A form to whose fields findings can be added.
 
-    `is_final` is True once it is submitted rather than typed in, `is_new` until somebody has typed in it: then nothing
-    is shown at fields that are merely empty. `begins_at` names the field that the page opens at.
+    `is_final` is True once the form is submitted. `is_new` is True until somebody has edited it; findings at empty
+    fields are hidden until then. `begins_at` names the field that gets the focus.
     """
 
     bound_field_class = FindingsField
@@ -119,11 +119,11 @@ class FindingsForm(forms.Form):
 
     @property
     def row_label(self) -> str:
-        """What the row is called in a form that is one of several rows; else ""."""
+        """The name of the row if the form is one of several rows, else ""."""
         return ""
 
     def offer(self, name: str, choices: Choices, reasons: Mapping[str, str] | None = None) -> None:
-        """Let a field offer these choices, and what it holds where that is none of them.
+        """Offer these choices for a field, and its current value if that is not among them.
 
         `reasons` is {value: why it does not fit}.
         """
@@ -138,23 +138,23 @@ class FindingsForm(forms.Form):
 
     @property
     def shown(self) -> list[FindingsField]:
-        """The fields that have findings, of those that are drawn anew while one types."""
+        """The fields with findings among those that are redrawn during editing."""
         return [field for field in self.with_findings() if not field.is_hidden and field.name not in SILENT]
 
     def with_findings(self) -> list[FindingsField]:
-        """Return the fields that could not be read or have findings, in their order."""
+        """Return the fields that are unreadable or have findings, in their order."""
         names = self.errors.keys() | self._findings.keys()
         return self.bound_fields([name for name in self.fields if name in names]) if names else []
 
     def bound_fields(self, names: Iterable[str] | None = None) -> list[FindingsField]:
-        """Return the fields of these names, or all of them in their order."""
+        """Return the fields with these names, or all of them in their order."""
         wanted = self.fields if names is None else names
         return [field for name in wanted if isinstance(field := self[name], FindingsField)]
 
     def add_finding(self, name: str, finding: Finding) -> None:
-        """Add a finding to the field `name`; of several with the same message only the first."""
+        """Add a finding to the field `name`. Of several with the same message only the first is kept."""
         self._findings.setdefault(name, {}).setdefault(finding.message, finding)
 
     def findings_at(self, name: str) -> list[Finding]:
-        """Return what was added to the field `name`."""
+        """Return the findings that were added to the field `name`."""
         return list(self._findings.get(name, {}).values())

@@ -1,4 +1,4 @@
-"""The filters of the history page; every one of them lives in the address."""
+"""The filters of the history page. All of them are in the URL."""
 
 from typing import Any
 
@@ -22,15 +22,15 @@ MAX_VALUE_LENGTH = 150
 
 
 def state_choices() -> list[tuple[str, Any]]:
-    """Return the groups of states, then every single state after "="."""
+    """Return the groups of states, then every state with the prefix "="."""
     return [*GROUPS, *(("=" + state.value, STATE_WORDS[state]) for state in JobState)]
 
 
 class OpenChoiceField(forms.MultipleChoiceField):
-    """Any values that could be stored; the figures have those that there are."""
+    """Any values that could be stored. The available values come from the history figures."""
 
     def valid_value(self, value: str) -> bool:
-        """Return whether a value could be one."""
+        """Return whether a value can be stored."""
         return len(value) <= MAX_VALUE_LENGTH and "\x00" not in value
 
 
@@ -38,7 +38,7 @@ DAY = {"type": "date", "title": _("A day in UTC")}
 
 
 class HistoryForm(forms.Form):
-    """What the history is narrowed to; an empty field narrows nothing. Of several values of a field, any will do."""
+    """Filters of the history. An empty field does not filter. Of several values of a field, any matches."""
 
     q = forms.CharField(label=_("Name or id"), required=False, max_length=200)
     by = forms.ChoiceField(
@@ -57,11 +57,11 @@ class HistoryForm(forms.Form):
     team = OpenChoiceField(required=False)
 
     def shown(self) -> list[forms.BoundField]:
-        """Return the fields that stand above the facets."""
+        """Return the fields above the facets."""
         return [self[name] for name in ("q", "by", "since", "until")]
 
     def clean(self) -> dict[str, Any]:
-        """Refuse a range that ends before it begins, and more values than a page can offer."""
+        """Add errors for a range that ends before it begins, and for more values than a page can offer."""
         found = super().clean() or self.cleaned_data
         since, until = found.get("since"), found.get("until")
         if since and until and until < since:

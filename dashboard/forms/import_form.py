@@ -1,4 +1,4 @@
-"""What somebody pastes or uploads, for which team, and how long it will run."""
+"""The form for imports: a text or files, the team, and the expected run time."""
 
 from typing import Any
 
@@ -18,24 +18,24 @@ TOO_LARGE = format_lazy(
 
 
 class _Files(forms.ClearableFileInput):
-    """Lets people choose several files."""
+    """A file input for several files."""
 
     allow_multiple_selected = True
 
 
 class FilesField(forms.FileField):
-    """Files, each read as Django reads one; a list of them."""
+    """Several files, each validated as Django's FileField does. The value is a list."""
 
     widget = _Files
 
     def clean(self, data: Any, initial: Any = None) -> list[Any]:
-        """Return the files that were uploaded."""
+        """Return the uploaded files."""
         several = data if isinstance(data, list | tuple) else [data]
         return [found for each in several if (found := super(FilesField, self).clean(each, initial)) is not None]
 
 
 class _AnyText(forms.CharField):
-    """Takes NUL, too, which Django refuses: `jobs.importer` reports what such a text is."""
+    """Also accepts NUL, which Django refuses, because `jobs.importer` reports what such a text is."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -43,7 +43,7 @@ class _AnyText(forms.CharField):
 
 
 class ImportForm(FindingsForm):
-    """A text in any format, or files that count instead of it; `pick` is the job that is meant, as file.job."""
+    """A text in any format, or files, which are read instead of it. `pick` is the chosen job as file.job."""
 
     is_final = True
 
@@ -71,21 +71,21 @@ class ImportForm(FindingsForm):
         self.fields["team"] = team_field(teams)
 
     def clean_file(self) -> Any:
-        """Refuse files that are too large together."""
+        """Raise ValidationError for files that are too large in total."""
         files = self.cleaned_data["file"]
         if sum(file.size for file in files) > MAX_BYTES:
             raise forms.ValidationError(TOO_LARGE)
         return files
 
     def clean_text(self) -> str:
-        """Refuse a text that is too large."""
+        """Raise ValidationError for a text that is too large."""
         text = str(self.cleaned_data["text"])
         if len(text.encode()) > MAX_BYTES:
             raise forms.ValidationError(TOO_LARGE)
         return text
 
     def given(self) -> list[Given]:
-        """Return the files, else the text, taken apart where it shows several; call it on a form that was read."""
+        """Return the files, else the text, split if it contains several. Call it after validation."""
         if files := self.cleaned_data.get("file"):
             return [Given(str(file.name), file.read()) for file in files]
         return parted(str(self.cleaned_data.get("text", "")))

@@ -1,4 +1,4 @@
-"""Forms about messages: what a person gets, and a channel of a team."""
+"""Forms for messages: the preferences of a person, and a channel of a team."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -23,13 +23,17 @@ WAYS = [
 
 
 class PreferenceForm(forms.Form):
-    """Which messages a person gets: a box for each kind and way, those of colleagues' jobs, and summaries of mails."""
+    """Message preferences of a person.
+
+    There is a box per kind and channel, and there are options for messages about colleagues' jobs and for mail
+    summaries.
+    """
 
     about_others = forms.BooleanField(label=_("Also about jobs that others of my teams requested"), required=False)
     digest = forms.ChoiceField(label=_("E-mail"), choices=DIGESTS, required=False)
 
     def __init__(self, data: Mapping[str, Any] | None = None, *, choices: Mapping[str, Iterable[str]], **more: Any):
-        """`choices` is how the person gets each kind now."""
+        """Create the form. `choices` maps each kind to the channels by which the person receives it now."""
         super().__init__(data, **more)
         for kind, ways in choices.items():
             for via in PERSONAL:
@@ -44,7 +48,7 @@ class PreferenceForm(forms.Form):
         return [(LABELS[kind], [self[f"{kind}-{via}"] for via in PERSONAL]) for kind in self.kinds]
 
     def chosen(self) -> dict[str, list[str]]:
-        """Return how the person wants to get each kind."""
+        """Return the channels that the person chose for each kind."""
         data = self.cleaned_data
         return {kind: [via for via in PERSONAL if data[f"{kind}-{via}"]] for kind in self.kinds}
 
@@ -67,7 +71,10 @@ class ChannelForm(forms.Form):
     )
 
     def __init__(self, data: Mapping[str, Any] | None = None, *, is_new: bool, **more: Any):
-        """`is_new`: False for a channel that exists: its kind stays, and an empty address keeps the one it has."""
+        """Create the form.
+
+        If `is_new` is False, the kind cannot be changed and an empty address keeps the current one.
+        """
         super().__init__(data, **more)
         if not is_new:
             del self.fields["via"]

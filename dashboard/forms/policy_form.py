@@ -1,4 +1,4 @@
-"""The form of a team's policy: a row for each rule, in their order, and what holds for all of them."""
+"""The form for a team's policy: a row per rule, in order, and terms for all of them."""
 
 from typing import Any
 
@@ -31,10 +31,10 @@ def _amount(label: Any, **options: Any) -> forms.DecimalField:
 
 
 class RuleForm(ApproversForm):
-    """One rule; a condition that is left empty holds for every job."""
+    """One rule. An empty condition applies to every job."""
 
     rule: Rule | None = None
-    """What was read; None until the form was found valid, and for a row in which nothing was changed."""
+    """The rule. None until the form was found valid, and for an unchanged row."""
     outcome = forms.ChoiceField(label=_("Outcome"), choices=OUTCOMES)
     cost_basis = forms.ChoiceField(
         label=_("Of these costs"),
@@ -94,14 +94,14 @@ class RuleForm(ApproversForm):
 
     @property
     def sentence(self) -> str:
-        """The rule as one sentence; "" where it cannot be read."""
+        """The rule as one sentence, "" if it is invalid."""
         if self.is_bound:
             return describe(self.rule) if self.is_valid() and self.rule is not None else ""
         return describe(Rule.model_validate({name: self.initial[name] for name in Rule.model_fields}))
 
     @property
     def has_more(self) -> bool:
-        """Whether a condition is given that stands behind "More conditions"."""
+        """Whether a condition in the section "More conditions" is given."""
         return self._has(
             "regions", "strategies", "kinds", "gpu_types", "hours_over", "budget_left_under", "labels", "submitters"
         )
@@ -113,23 +113,23 @@ class RuleForm(ApproversForm):
 
     @property
     def has_requirements(self) -> bool:
-        """Whether a job has to carry labels."""
+        """Whether the outcome is to require values of a job."""
         return bool(self["outcome"].value() == "require")
 
     @property
     def has_settings(self) -> bool:
-        """Whether a job that lacks something is given a default."""
+        """Whether the outcome is to set values that a job lacks."""
         return bool(self["outcome"].value() == "set")
 
     def _has(self, *names: str) -> bool:
         return any(self[name].value() not in (None, "", [], ()) for name in names)
 
     def clean_regions(self) -> tuple[str, ...]:
-        """Refuse regions that Vertex AI does not have."""
+        """Raise ValidationError for regions that Vertex AI does not have."""
         return self._known("regions", REGIONS, _("There is no region %(names)s."))
 
     def clean_gpu_types(self) -> tuple[str, ...]:
-        """Refuse accelerators that nobody knows."""
+        """Raise ValidationError for unknown accelerators."""
         return self._known("gpu_types", ACCELERATORS, _("There is no accelerator type %(names)s."))
 
     def _known(self, name: str, known: Any, refusal: Any) -> tuple[str, ...]:
@@ -139,7 +139,7 @@ class RuleForm(ApproversForm):
         return words
 
     def clean(self) -> dict[str, Any]:
-        """Build the rule; an error that no single field has stands above the row."""
+        """Build the rule. An error that belongs to no single field is shown above the row."""
         values = {name: value for name, value in self.cleaned_data.items() if value not in (None, "", [], ())}
         fields = {name: value for name, value in values.items() if name in Rule.model_fields}
         if values.get("outcome") == "require" and not any(
@@ -160,18 +160,18 @@ class RuleForm(ApproversForm):
 
 
 class BaseRules(NumberedRows):
-    """The rules in the order of their numbers; rows that are marked are removed."""
+    """The rules in the order of their positions. Marked rows are removed."""
 
     def add_fields(self, form: Any, index: int | None) -> None:
-        """Return what the order and the removal of a row mean, in words."""
+        """Label the fields for the position and removal of a row."""
         super().add_fields(form, index)
         form.fields["ORDER"].label = _("Position")
         form.fields["DELETE"].label = _("Remove this rule")
 
     def rules(self) -> tuple[Rule, ...]:
-        """Return the rules in their order; only of a formset that is valid.
+        """Return the rules in their order. Call it only on a valid formset.
 
-        A rule that was moved to the position of another takes that place: it goes before it where it was moved up.
+        A rule moved to the position of another takes its place: if it was moved up, it comes before the other one.
         """
         places = []
         for at, form in enumerate(self.forms):
@@ -188,7 +188,7 @@ Rules = forms.formset_factory(
 
 
 class TermsForm(forms.Form):
-    """What holds for all rules of a policy."""
+    """Terms that apply to all rules of a policy."""
 
     drift_percent = forms.IntegerField(
         label=_("An approval holds while the cost rises by at most, %"), min_value=0, max_value=100

@@ -1,4 +1,4 @@
-"""Forms of the prices page: the filters in its address, and the row that an admin records."""
+"""Forms of the prices page: the filters in its URL, and the price that an admin records."""
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
@@ -19,7 +19,7 @@ class PriceFilterForm(forms.Form):
 
 
 class PriceForm(forms.Form):
-    """A price that counts from now on."""
+    """A price that is used from now on."""
 
     usd_per_hour = forms.DecimalField(
         label=_("USD per hour"),

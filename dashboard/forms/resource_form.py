@@ -1,4 +1,4 @@
-"""A persistent resource with one resource pool, and new sizes of the resource pools of one."""
+"""Forms to create a persistent resource with one resource pool, and to resize the resource pools of one."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ MAX_COUNT = 16
 
 
 class ResourceForm(forms.Form):
-    """What is needed to create one; `body` is then its REST body."""
+    """The values for a new resource. `body` is its REST body."""
 
     project = forms.ChoiceField(label=_("Project"))
     region = forms.ChoiceField(label=_("Region"), choices=[(region, region) for region in REGIONS])
@@ -40,7 +40,7 @@ class ResourceForm(forms.Form):
         self.fields["project"].choices = [(project, project) for project in projects]  # type: ignore[attr-defined]
 
     def clean_resource_id(self) -> str:
-        """Refuse an id that Vertex AI does not take."""
+        """Raise ValidationError for an id that Vertex AI does not accept."""
         name: str = self.cleaned_data["resource_id"]
         if not ID.fullmatch(name):
             raise forms.ValidationError(
@@ -49,7 +49,7 @@ class ResourceForm(forms.Form):
         return name
 
     def clean(self) -> dict[str, Any]:
-        """Refuse accelerators that the machine does not take, and a number without a type."""
+        """Add errors for accelerators that the machine does not support, and for a number without a type."""
         found = super().clean() or self.cleaned_data
         known, kind = machine(found.get("machine_type", "")), found.get("accelerator_type", "")
         count = found.get("accelerator_count")
@@ -87,7 +87,7 @@ class ResourceForm(forms.Form):
 
 
 class ResizeForm(forms.Form):
-    """A number of replicas for each resource pool that does not scale itself."""
+    """The number of replicas of each resource pool without autoscaling."""
 
     def __init__(self, *given: Any, pools: Sequence[ResourcePool], **named: Any) -> None:
         super().__init__(*given, **named)
@@ -105,5 +105,5 @@ class ResizeForm(forms.Form):
 
     @property
     def sizes(self) -> dict[int, int]:
-        """The wanted replicas by the index of their pool."""
+        """The requested replicas by index of the pool."""
         return {int(name.removeprefix("pool-")): size for name, size in self.cleaned_data.items()}

@@ -1,4 +1,4 @@
-"""The form for when jobs of a spec are requested."""
+"""The form for the times at which a job is requested."""
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
@@ -8,7 +8,7 @@ from jobs.requests.schedules import Times
 
 
 class ScheduleForm(FindingsForm):
-    """A schedule's name and times. `jobs.requests.schedules` decides whether they can be kept."""
+    """A schedule's name and times. `jobs.requests.schedules` decides whether they can be stored."""
 
     is_final = True
     name = forms.CharField(label=_("Name"), max_length=80, help_text=_("Unique in the team."))
@@ -31,5 +31,5 @@ class ScheduleForm(FindingsForm):
 
     @property
     def times(self) -> Times:
-        """What was read; only of a valid form."""
+        """The values of a valid form."""
         return Times(**self.cleaned_data)

@@ -1,4 +1,4 @@
-"""The sign-in form, and the one that links a provider to an account."""
+"""The sign-in form, and the form that links a provider to an account."""
 
 from django import forms
 from django.contrib.auth.forms import AuthenticationForm
@@ -9,10 +9,10 @@ from dashboard import rehearsal
 
 
 class SignInForm(AuthenticationForm):
-    """Django's, with the reason where the password of the demo is refused."""
+    """Django's form, with the reason if the demo's password is refused."""
 
     def get_invalid_login_error(self) -> ValidationError:
-        """Return what is wrong; it depends on what was typed, never on which accounts there are."""
+        """Return the error. It depends on the input, never on which accounts exist."""
         if self.cleaned_data.get("password") != rehearsal.PASSWORD or self.request is None:
             return super().get_invalid_login_error()
         why = rehearsal.refusal(self.request) or rehearsal.refusal_of_others(self.request)
@@ -29,7 +29,7 @@ class SignInForm(AuthenticationForm):
 
 
 class LinkForm(forms.Form):
-    """Asks for the password of an account before a provider is linked to it; nothing of who is signed in."""
+    """Asks for the password of an account before a provider is linked to it, unless the person is signed in."""
 
     password = forms.CharField(
         label=_("Password of the account here"),

@@ -1,4 +1,4 @@
-"""Forms of the settings of a team."""
+"""Forms for the settings of a team."""
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
@@ -20,7 +20,7 @@ class TeamForm(forms.Form):
 
 
 class MemberForm(forms.Form):
-    """Somebody who has an account and joins the team."""
+    """A person with an account who joins the team."""
 
     name = forms.CharField(label=_("User name"), max_length=254)
     role = forms.ChoiceField(label=_("Role"), choices=ROLES, initial="engineer")
@@ -42,7 +42,7 @@ class PlacesForm(forms.Form):
 
 
 class ProjectForm(forms.Form):
-    """What only a site admin sets."""
+    """Settings that only a site admin may change."""
 
     project = forms.CharField(label=_("Default project"), max_length=63)
     acts_as = forms.CharField(
@@ -54,13 +54,13 @@ class ProjectForm(forms.Form):
 
 
 class AllowedForm(forms.Form):
-    """One more project, bucket or service account that a team may use."""
+    """An additional project, bucket or service account that a team may use."""
 
     kind = forms.ChoiceField(label=_("Kind"), choices=KINDS, initial="bucket")
     name = forms.CharField(label=_("Name"), max_length=255)
 
     def __init__(self, *args: object, is_admin: bool, **kwargs: object) -> None:
-        # Beside the form for a member, which has a name too: no id stands twice on a page.
+        # The page also has the form for a member, with a field of the same name. Ids must be unique on a page.
         super().__init__(*args, auto_id="id_allowed_%s", **kwargs)  # type: ignore[arg-type, misc]
         if not is_admin:
             self.fields["kind"].choices = [("bucket", _("Bucket"))]  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""What a new personal token is asked: its name, its scopes and how long it is valid."""
+"""The form for a new personal token: its name, its scopes and its lifetime."""
 
 from datetime import timedelta
 
@@ -12,7 +12,7 @@ DAYS = (7, 30, 90, 365)
 
 
 class TokenForm(forms.Form):
-    """A token to be made."""
+    """A token to create."""
 
     name = forms.CharField(
         label=_("Name"), max_length=80, help_text=_("Where it is used, for example “CI of the vision models”.")
@@ -33,5 +33,5 @@ class TokenForm(forms.Form):
 
     @property
     def lifetime(self) -> timedelta:
-        """How long the token is valid; of a valid form."""
+        """The lifetime of the token. Access it only on a valid form."""
         return timedelta(days=self.cleaned_data["days"])

@@ -1,1 +1,1 @@
-"""What is done to the site from a terminal: running it here, and filling it with something to look at."""
+"""Commands for a terminal: run the site on this machine, maintain it, and create demo data."""

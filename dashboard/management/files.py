@@ -1,4 +1,4 @@
-"""Jobs in files: opened, read with the files that they name, and placed where the command line names."""
+"""Jobs in files: open them, parse them with the files that they name, and place them as the options specify."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -13,16 +13,16 @@ from jobs import importer
 from jobs.strategies.rules.placeholders import is_open_place
 
 REFUSED, UNREADABLE = 1, 2
-"""The exit codes of a file that is refused, and of one that cannot be read."""
+"""Exit codes for a refused file and for an unreadable one."""
 STDIN = "-"
 Options = Mapping[str, Any]
 Read = tuple[str, importer.Reading]
 
 
 def read_files(names: Sequence[str], options: Options, *, project: str = "", region: str = "") -> list[Read]:
-    """Read jobs from files that may name each other; return those that no other one names, with their names.
+    """Read jobs from files that may name each other. Return (name, reading) of those that no other one names.
 
-    A file that cannot be opened raises CommandError with exit code 2.
+    Raise CommandError with exit code 2 for a file that cannot be opened.
     """
 
     def read(each: Given, files: Files) -> importer.Reading:
@@ -36,7 +36,7 @@ def read_files(names: Sequence[str], options: Options, *, project: str = "", reg
         )
 
     def read_beside(each: Given, others: Files) -> importer.Reading:
-        """Read a text, once more with the files of its folder that it names."""
+        """Return the reading of a text, and read it again with files of its folder that it names."""
         reading = read(each, others)
         names = reading.missing_files if each.name != STDIN else ()
         held = {name: _beside(Path(each.name).parent, name) for name in names}
@@ -49,7 +49,7 @@ def read_files(names: Sequence[str], options: Options, *, project: str = "", reg
 
 
 def read_one(names: Sequence[str], options: Options, *, project: str = "", region: str = "") -> Read:
-    """Read the one job that the files describe; raise CommandError where they describe several."""
+    """Read the one job that the files describe. Raise CommandError if they describe several."""
     found = read_files(names, options, project=project, region=region)
     if len(found) > 1:
         shown = ", ".join(name for name, _ in found)
@@ -74,7 +74,7 @@ def _content(name: str) -> bytes:
 
 
 def _placed(reading: importer.Reading, options: Options) -> importer.Reading:
-    """Put the project and region that the command line gives in place of placeholders of the file."""
+    """Replace placeholders for project and region in the file by the values of the options."""
     submission = reading.submission
     if submission is None:
         return reading
@@ -87,7 +87,7 @@ def _placed(reading: importer.Reading, options: Options) -> importer.Reading:
 
 
 def _beside(folder: Path, name: str) -> str | None:
-    """Return the text of a file that a command names, if it lies in the folder of the command or below it."""
+    """Return the text of a file that a command names, None if it is not in the folder of the command or below it."""
     try:
         path = (folder / name).resolve()
         if not path.is_relative_to(folder.resolve()) or not path.is_file() or path.stat().st_size > importer.MAX_BYTES:

@@ -1,1 +1,1 @@
-"""Read models: what pages show, read in a bounded number of queries that are named in each docstring."""
+"""Read models of the pages. Each docstring has the number of queries, which is bounded."""

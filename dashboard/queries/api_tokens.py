@@ -1,4 +1,4 @@
-"""A person's tokens."""
+"""Tokens of a person."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,7 +18,7 @@ class TokenLine:
 
 
 def list_tokens(user: User, now: datetime) -> list[TokenLine]:
-    """Return the person's tokens, the newest first, as many as are kept; one query."""
+    """Return the person's tokens, newest first, as many as are kept. One query."""
     tokens = ApiToken.objects.filter(owner=user).order_by("-created_at", "-pk")[: MAX_TOKENS + MAX_ENDED]
     return [TokenLine(token, _state(token, now)) for token in tokens]
 

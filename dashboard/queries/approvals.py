@@ -1,4 +1,4 @@
-"""Jobs that wait for an approval."""
+"""Jobs that await approval."""
 
 from datetime import date
 from typing import Any
@@ -12,11 +12,11 @@ from jobs.models import Approval, AskedGroup, Deputy, Job, Membership, Role, Sho
 
 _OPEN = Q(decision="", job__state="awaiting_approval")
 _IN_NAMES = Q(names="") | Q(place__gt=0)
-"""The condition that a group names nobody, or the person at whose name `place` is."""
+"""Condition that a group names nobody, or the person whose name is at `place`."""
 
 
 def list_approvals(user: User, limit: int) -> list[Approval]:
-    """Return the oldest open approvals, each with its job as this person may see it; one query."""
+    """Return the oldest open approvals, each with its job as this person may see it. One query."""
     approvals = list(_open_approvals(user)[:limit])
     for approval in approvals:
         approval.job = ShownJob.of(approval.job).reveal_to(user)
@@ -25,27 +25,28 @@ def list_approvals(user: User, limit: int) -> list[Approval]:
 
 
 def approvals_for(user: User, today: date) -> QuerySet[Approval]:
-    """Return the open approvals that need `user` on a day, in UTC.
+    """Return the open approvals that `user` can decide on a day (UTC).
 
-    They are those that the person may decide about, in their own name or for somebody away whose deputy they are, as
-    `jobs.requests.deciders` allows each: never an own job, and none that they have voted on.
+    The person may decide in their own name or as the deputy of somebody who is away, as `jobs.requests.deciders`
+    allows. Their own jobs and approvals on which they have voted are excluded.
     """
     may_decide = Q(Exists(_deciders(user, today)))
     voted = Vote.objects.filter(job=OuterRef("job"), asked_at=OuterRef("asked_at"), voter=user)
     found = _open_approvals(user).exclude(job__owner=user).exclude(Exists(voted))
     if user.is_superuser:
-        # Site admins have every role, so policy keeps them out only where it names others.
+        # Site admins have every role, so only a list of names can exclude them.
         named = Q(approver_names="") | Q(approver_names__contains=f",{user.get_username()},")
         return found.filter(_is_asked(named | may_decide))
     return found.filter(in_teams_of(user, "job__team", "decide")).filter(_is_asked(may_decide))
 
 
 def _is_asked(condition: Q) -> Q:
-    """Return the condition that a question needs somebody: `condition`, on the columns of a group, selects them.
+    """Return the condition that an approval needs a person.
 
-    Where several groups are asked it holds for one of them that has not approved yet.
+    `condition` selects the groups on which the person may vote. If several groups must approve, one of them that has
+    not approved yet must match.
     """
-    # None where the question asks one group only.
+    # There are no rows if only one group must approve.
     groups = AskedGroup.objects.filter(job=OuterRef("job"), asked_at=OuterRef("asked_at"))
     given = Vote.objects.filter(
         job=OuterRef("job"), asked_at=OuterRef("asked_at"), decision=Approval.Decision.APPROVED,
@@ -63,7 +64,7 @@ def _is_asked(condition: Q) -> Q:
 
 
 def _of_group() -> dict[str, Any]:
-    """Return the columns of the group of the outer query, for `_IN_NAMES` and the roles."""
+    """Return the columns of the group in the outer query, for `_IN_NAMES` and the roles."""
     return {
         "least": ExpressionWrapper(OuterRef("role_needed"), output_field=CharField()),
         "names": ExpressionWrapper(OuterRef("approver_names"), output_field=CharField()),
@@ -71,12 +72,12 @@ def _of_group() -> dict[str, Any]:
 
 
 def deputies_of(user: User, today: date) -> QuerySet[Deputy]:
-    """Return for whom `user` decides on a day, in UTC."""
+    """Return the deputy rows by which `user` decides for others on a day (UTC)."""
     return Deputy.objects.on(today).filter(deputy=user)
 
 
 def _deciders(user: User, today: date) -> QuerySet[Membership]:
-    """Return the memberships by which a vote of `user` would count for the question of the outer query."""
+    """Return the memberships for which a vote of `user` would count in the approval of the outer query."""
     away = deputies_of(user, today)
     counted = Vote.objects.filter(
         job=OuterRef(OuterRef("job")), asked_at=OuterRef(OuterRef("asked_at")), counts_for=OuterRef("user")
@@ -96,7 +97,7 @@ def _deciders(user: User, today: date) -> QuerySet[Membership]:
 
 
 def _open_approvals(user: User) -> QuerySet[Approval]:
-    """Return the undecided approvals of the teams that `user` sees, oldest first; of a sweep one stands for all."""
+    """Return the undecided approvals of the teams that `user` sees, oldest first. One represents all of a sweep."""
     earlier_of_sweep = Job.objects.filter(
         sweep=OuterRef("job__sweep"),
         state="awaiting_approval",

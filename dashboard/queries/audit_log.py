@@ -1,4 +1,4 @@
-"""The audit log as pages: the newest entries first, of a site or of one team, each page from an index."""
+"""The audit log in pages, newest first, of the site or of one team. Each page is read from an index."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,16 +10,16 @@ from django.db.models import Q, QuerySet
 
 PAGE = 50
 MAX_SEARCHED = 5_000
-"""Entries that one page of a search reads; the next page goes on from there."""
+"""Entries that one page of a search reads. The next page continues after them."""
 MAX_EXPORTED = 50_000
 ACTIONS = {0: "created", 1: "changed", 2: "deleted", 3: "sign-in"}
 SIGN_INS = "sign-in"
-"""The kind of entries about sign-ins, which are entries about people with an action of their own."""
+"""The kind of entries about sign-ins. They are entries about people with an action of their own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which entries are shown: words of what was changed or of a name, a kind of object, an author."""
+    """Filters of entries: words in the change or the object's name, a kind of object, an author."""
 
     text: str = ""
     kind: str = ""
@@ -31,7 +31,7 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class AuditPage:
-    """One page; `older` is the key that the next page begins before, None on the last one."""
+    """One page. `older` is the key before which the next page begins, None on the last one."""
 
     entries: Sequence[LogEntry]
     older: int | None
@@ -39,7 +39,7 @@ class AuditPage:
 
 
 def entries_of(team: int | None) -> "QuerySet[Any]":
-    """Return the entries about a team, of the whole site where it is None, newest first; the caller bounds them."""
+    """Return the entries about a team, or about the site if `team` is None, newest first. The caller limits them."""
     every: QuerySet[Any] = LogEntry.objects.select_related("actor", "content_type").defer(
         "serialized_data", "changes_text"
     )
@@ -49,9 +49,9 @@ def entries_of(team: int | None) -> "QuerySet[Any]":
 
 
 def list_entries(team: int | None, filters: Filters, *, before: int | None) -> AuditPage:
-    """Return a page of entries older than the key `before`; a search reads MAX_SEARCHED entries at most.
+    """Return a page of entries older than the key `before`. A search reads at most MAX_SEARCHED entries.
 
-    Two queries at most, with one more for a search.
+    At most two queries, and one more for a search.
     """
     key = "pk" if team is None else "audited_team__entry_id"
     rows = entries_of(team)
@@ -69,7 +69,7 @@ def list_entries(team: int | None, filters: Filters, *, before: int | None) -> A
 
 
 def iterate_entries(team: int | None, filters: Filters) -> Iterator[LogEntry]:
-    """Yield the newest MAX_EXPORTED entries that match, read page by page."""
+    """Yield the newest MAX_EXPORTED matching entries, read page by page."""
     return islice(_pages(team, filters), MAX_EXPORTED)
 
 
@@ -84,7 +84,7 @@ def _pages(team: int | None, filters: Filters) -> Iterator[LogEntry]:
 
 
 def changes_of(entry: LogEntry) -> list[tuple[str, str, str]]:
-    """Return (field, before, after) of an entry; a secret was hidden when the entry was written."""
+    """Return (field, before, after) of an entry. Secrets were hidden when the entry was written."""
     changes = entry.changes if isinstance(entry.changes, Mapping) else {}
     found = []
     for name, pair in changes.items():

@@ -1,6 +1,6 @@
-"""The baseline of a job: the job that it was cloned from, else the last one of its name that succeeded.
+"""The baseline of a job: the job that it was cloned from, else the last successful job with the same name.
 
-Whoever decides about a job holds it against the requester's last approved job like it, where there is one.
+Approvers compare a job with the requester's last approved job of the same kind, if there is one.
 """
 
 from dataclasses import dataclass
@@ -25,16 +25,16 @@ WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """An earlier job and why it was chosen, as text that follows "compared with"."""
+    """An earlier job and the reason for choosing it, as text that follows "compared with"."""
 
     job: Job
     why: str
 
 
 def get_baseline(user: User, job: Job, *, approved_first: bool = False) -> Baseline | None:
-    """Return the baseline of a job; None where it has none that `user` may see. One query.
+    """Return the baseline of a job, None if it has none that `user` may see. One query.
 
-    `approved_first`: the requester's last approved job of the same team and kind comes before its baseline.
+    With `approved_first`, the requester's last approved job of the same team and kind takes precedence.
     """
     places = {ORIGIN: Q(pk=job.cloned_from_id), SUCCEEDED: Q(pk=Subquery(_last_success(job)))}
     if approved_first:
@@ -49,16 +49,16 @@ def get_baseline(user: User, job: Job, *, approved_first: bool = False) -> Basel
 
 
 def _last_success(job: Job) -> QuerySet[Job, Any]:
-    """Return the key of the job that was requested last before this one and succeeded, of the same team and name."""
+    """Return the key of the latest successful job of the same team and name that was requested before this one."""
     same = Job.objects.filter(team=job.team_id, display_name=job.display_name, state=JobState.SUCCEEDED)
     earlier = same.filter(requested_at__lte=job.requested_at).exclude(pk=job.pk)
     return earlier.order_by("-requested_at", "pk").values("pk")[:1]
 
 
 def _last_approved(job: Job) -> QuerySet[Job, Any]:
-    """Return the key of the newest job of the same person, team and kind that somebody approved and that was sent.
+    """Return the key of the newest job of the same person, team and kind that was approved and sent.
 
-    It is looked for among the person's newest jobs.
+    Only the person's newest jobs are searched.
     """
     newest = newest_of(job.owner_id, before=job.requested_at)
     alike = Job.objects.filter(pk__in=newest, team=job.team_id, kind=job.kind)

@@ -1,4 +1,4 @@
-"""What the page of Cloud Billing reads: the newest import of a team, its sums by month and currency, and its jobs."""
+"""The data of the Cloud Billing page: the latest import of a team, its sums by month and currency, and its jobs."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ MAX_ROWS = 100
 
 @dataclass(frozen=True, slots=True)
 class Billed:
-    """An import: sums of each month and currency, and the rows with the largest differences of each sort."""
+    """An import: sums per month and currency, and the rows of each sort with the largest differences or costs."""
 
     row: BillingImport
     months: list[dict[str, object]]
@@ -23,7 +23,7 @@ class Billed:
 
 
 def get_billed(team: Team) -> Billed | None:
-    """Return the newest import of a team, None where there is none; five queries."""
+    """Return the latest import of a team, None if there is none. Five queries."""
     row = BillingImport.objects.filter(team=team).select_related("by").first()
     if row is None:
         return None
@@ -50,6 +50,6 @@ def get_billed(team: Team) -> Billed | None:
 
 
 def iterate_billed(row: BillingImport) -> Iterator[BilledAmount]:
-    """Yield every amount of an import, in portions as they are read."""
+    """Yield every amount of an import, read in portions."""
     rows = BilledAmount.objects.filter(billing_import=row).select_related("job")
     return rows.order_by("month", "currency", F("job").asc(nulls_last=True), "pk").iterator(chunk_size=1_000)

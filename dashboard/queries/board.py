@@ -1,7 +1,7 @@
-"""What the board reads: jobs that have not ended and those that have just ended.
+"""The data of the board: jobs that have not ended and jobs that ended recently.
 
-A job has ended where `ended_at` is set (`jobs.timeline.facts`), so an index on that column finds both kinds, however
-many jobs there ever were.
+A job has ended if `ended_at` is set (`jobs.timeline.facts`). An index on that column finds both kinds, whatever the
+total number of jobs.
 """
 
 from collections.abc import Iterable, Sequence
@@ -31,32 +31,35 @@ COLUMNS = (
     "submitted_at", "expected_seconds", "estimate_usd", "max_usd", "cloned_from", "metrics__ends_at", "revision",
     "failures", "last_error",
 )  # fmt: skip
-"""What orders, groups and counts the jobs of the board; those whose rows are drawn anew are read whole."""
+"""Columns for ordering, grouping and counting the jobs of the board. Jobs whose rows are redrawn are loaded in full."""
 DRAWN = (*timeline.SPAN_KINDS, JobEvent.Kind.RESTARTED, JobEvent.Kind.MACHINES_LOST, JobEvent.Kind.EXPLAINED)
 EVENT_COLUMNS = ("job", "kind", "from_state", "to_state", "occurred_at", "reason", "detail", "once_key", "message")
 DEFERRED = ("metrics__record", "metrics__usage", "metrics__checkpoints")
 SUMS = ("revision", "failures")
-"""Columns that only grow; `revision` does with every event."""
+"""Columns that never decrease. `revision` grows with every event."""
 NEWEST = ("requested_at", "trials_counted_at")
 STATE = ", ".join(["COUNT(*)", *(f"MAX({name})" for name in NEWEST), *(f"COALESCE(SUM({name}), 0)" for name in SUMS)])
 CHANGING = (*SUMS, "trials_counted_at", "last_error", "state")
-"""Columns of which one differs after anything that the board shows of a job has changed."""
+"""Columns of which at least one changes whenever something that the board shows of a job changes."""
 MAX_JOBS = 1_000
-"""Jobs of one board; of more, those that changed last."""
+"""Maximum jobs on a board. Of more, those that changed last are shown."""
 KEPT_SECONDS = 60
-"""Expected ends, which metrics move, are read anew after that."""
+"""Cached jobs are loaded again after this time, because metrics change their expected ends."""
 MAX_KEPT = 5_000
-"""Jobs that a process keeps, about 3 kB each."""
+"""Maximum jobs that a process caches, about 3 kB each."""
 MAX_EVENTS = 4_000
-"""Events of all rows of one page: fifty rows with eighty changes each in the hours that are drawn."""
+"""Maximum events of all rows of a page: fifty rows with eighty changes each in the hours that are drawn."""
 
 
 MAX_SCOPES = 200
-"""Scopes that fail at the same time; of more, those that have failed for longest."""
+"""Maximum scopes that are shown as failing. Of more, those that have failed for longest."""
 
 
 def jobs_on_board(user: User, who: str) -> JobQuerySet:
-    """Return the jobs of `who`: "mine", "all", or the id of a team; never those that the person may not see."""
+    """Return the jobs of `who`: "mine", "all" or the id of a team.
+
+    Jobs that the person may not see are never included.
+    """
     jobs = jobs_of(user)
     if who == "mine":
         return jobs.filter(owner=user)
@@ -64,22 +67,22 @@ def jobs_on_board(user: User, who: str) -> JobQuerySet:
 
 
 class BoardJob(NamedTuple):
-    """A job of the board with COLUMNS. Others read the same job, so nothing may be set on it."""
+    """A job of the board with COLUMNS. It is cached and shared, so do not modify it."""
 
     job: Job
     owner: str
-    """The owner's name, "" where it was not asked for."""
+    """The owner's name, "" if it was not requested."""
     is_found: bool
-    """Whether the search finds the job; true where nothing is searched for."""
+    """Whether the job matches the search. True without a search."""
 
 
 def list_board(
     jobs: QuerySet[Job], ended_since: datetime, now: datetime, *, with_owners: bool = False, search: Q | None = None
 ) -> list[BoardJob]:
-    """Return the jobs that have not ended, or ended at or after `ended_since`; two queries, one if none has changed.
+    """Return the jobs that have not ended, or ended at or after `ended_since`. Two queries, one if no job has changed.
 
-    Of more than MAX_JOBS jobs those that the search finds come first, then those that changed last. A job that this
-    process has loaded in the last KEPT_SECONDS, for whomever, is not loaded again while it is unchanged.
+    If there are more than MAX_JOBS, matches of the search come first, then jobs that changed last. An unchanged job
+    that this process loaded within KEPT_SECONDS, for any user, is not loaded again.
     """
     found = Case(When(search, then=1), default=0) if search else Value(1)
     name = F("owner__username") if with_owners else Value("")
@@ -92,7 +95,7 @@ def list_board(
 
 
 def _load_changed(jobs: QuerySet[Job], values: dict[UUID, tuple[Any, ...]], now: datetime) -> dict[UUID, Job]:
-    """Return the jobs with these values of CHANGING; those that are kept with them are not read."""
+    """Return the jobs with these values of CHANGING. Jobs cached with the same values are not loaded."""
     loaded = {pk: job for pk, changing in values.items() if (job := _kept.get(pk, changing, now)) is not None}
     missing = [pk for pk in values if pk not in loaded]
     rows = jobs.filter(pk__in=missing).select_related(None).select_related("metrics").only(*COLUMNS)
@@ -105,11 +108,11 @@ def _load_changed(jobs: QuerySet[Job], values: dict[UUID, tuple[Any, ...]], now:
 def get_board_state(
     user: User, who: str, ended_since: datetime, listed: Sequence[BoardJob] | None = None
 ) -> tuple[object, ...]:
-    """Return values of which at least one differs after any job of the board of `who` has changed.
+    """Return values that change whenever a job on the board of `who` changes.
 
-    One query of one row; none where `listed` is what `list_board` returned of `jobs_on_board`. Of a board that MAX_JOBS
-    cuts, the two differ. It is SQL, because every open board asks it every few seconds, and composing it from models
-    took a third of the answer.
+    One query of one row, none if `listed` is the result of `list_board` for `jobs_on_board`. If the board has more than
+    MAX_JOBS jobs, the two results differ. This is SQL, because every open board calls it every few seconds and building
+    the query from models took a third of the response time.
     """
     if listed is not None:
         rows = [each.job for each in listed]
@@ -132,7 +135,7 @@ def get_board_state(
 
 
 def load_jobs(jobs: JobQuerySet, keys: Sequence[UUID]) -> list[Job]:
-    """Return the jobs with these keys and their approvals, in the order of the keys; one query, none for no key."""
+    """Return the jobs with these keys and their approvals, in the order of the keys. One query, none without keys."""
     if not keys:
         return []
     loaded = jobs.select_related("approval__decided_by", "metrics", "attempt__fallback")
@@ -141,7 +144,7 @@ def load_jobs(jobs: JobQuerySet, keys: Sequence[UUID]) -> list[Job]:
 
 
 def list_silent(jobs: Iterable[Job], now: datetime) -> list[Scope]:
-    """Return the scopes of these jobs for which Vertex AI did not answer at most ten seconds before `now`."""
+    """Return the scopes of these jobs for which Vertex AI did not answer, as known at most ten seconds before `now`."""
     scopes = {(job.project, job.region, job.kind) for job in jobs if not job.is_finished and job.is_remote}
     return [each for each in _silent.get(None, now) if (each.project, each.region, each.kind) in scopes]
 
@@ -156,9 +159,9 @@ _kept: Unchanged[UUID, Job] = Unchanged(seconds=KEPT_SECONDS, max_kept=MAX_KEPT)
 
 
 def list_board_events(jobs: Iterable[Job], since: datetime) -> dict[UUID, list[JobEvent]]:
-    """Return the changes of state and restarts of each job since a moment, in order; one query.
+    """Return the state changes and restarts of each job since a time, in order. One query.
 
-    Of more than MAX_EVENTS those that occurred last.
+    If there are more than MAX_EVENTS, the latest ones are returned.
     """
     events: dict[UUID, list[JobEvent]] = {job.pk: [] for job in jobs}
     found = JobEvent.objects.filter(job__in=list(events), kind__in=DRAWN, occurred_at__gte=since)
@@ -169,7 +172,7 @@ def list_board_events(jobs: Iterable[Job], since: datetime) -> dict[UUID, list[J
 
 @dataclass(frozen=True, slots=True)
 class MonthSpent:
-    """What a group of jobs has cost in a month, and the budget that it is held against; None without one."""
+    """The cost of a group of jobs in a month, and its budget, None without one."""
 
     month: date
     usd: Decimal
@@ -177,7 +180,10 @@ class MonthSpent:
 
 
 def get_month_spent(teams: Sequence[Team], group: Group, today: date) -> MonthSpent:
-    """Return what a group of jobs of these teams has cost in the month of a day; the budget of one team; one query."""
+    """Return the cost of a group of jobs of these teams in the month of `today`. One query.
+
+    The budget is included if there is exactly one team.
+    """
     month, (dimension, value) = month_of(today), group
     of_group = {"team": OuterRef("pk"), "dimension": dimension, "value": value}
     cents = MonthSpend.objects.filter(**of_group, month=month).values("cents")[:1]

@@ -1,4 +1,4 @@
-"""What the pages of budgets read: the budgets of a team with their history."""
+"""The data of the budget pages: the budgets of a team and their history."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,14 +34,14 @@ class Change:
 
 
 def list_team_budgets(teams: Sequence[Team], now: datetime) -> list[tuple[BudgetLine, str]]:
-    """Return the open budgets of teams, each with whom it is for in words; two queries."""
+    """Return the open budgets of teams, each with a description of the jobs that it covers. Two queries."""
     lines = list_budgets(teams, now)
     people = _names(line.budget for line in lines)
     return [(line, applies_to(line.budget, people)) for line in lines]
 
 
 def applies_to(row: Budget, people: dict[str, str] | None = None) -> str:
-    """Return which jobs count against a budget, in words."""
+    """Return a description of the jobs that a budget covers."""
     if row.dimension == Dimension.PERSON:
         names = _names([row]) if people is None else people
         return _("jobs of %(name)s") % {"name": names.get(row.value, _("somebody who left"))}
@@ -58,7 +58,7 @@ def _names(rows: Any) -> dict[str, str]:
 
 
 def list_changes(row: Budget) -> list[Change]:
-    """Return the newest changes of a budget; one query."""
+    """Return the latest changes of a budget. One query."""
     rows = BudgetChange.objects.filter(budget=row).select_related("by").order_by("-id")[:MAX_CHANGES]
     return [Change(each, "; ".join(_words(name, *pair) for name, pair in each.fields.items())) for each in rows]
 
@@ -79,11 +79,11 @@ def _value(name: str, value: Any) -> str:
 
 
 def list_notices(row: Budget) -> list[BudgetNotice]:
-    """Return the newest notices of a budget; one query."""
+    """Return the latest notices of a budget. One query."""
     return list(BudgetNotice.objects.filter(budget=row).order_by("-at", "-pk")[:MAX_NOTICES])
 
 
 def list_people(team: Team) -> list[tuple[str, str]]:
-    """Return the keys and names of a team's members, by name; one query."""
+    """Return the keys and names of a team's members, by name. One query."""
     people = team.members.order_by("username").values_list("pk", "username")[:MAX_PEOPLE]
     return [(str(pk), name) for pk, name in people]

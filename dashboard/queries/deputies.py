@@ -1,4 +1,4 @@
-"""Deputies of a person, and whom the person stands in for."""
+"""Deputies of a person, and the people for whom the person is a deputy."""
 
 from datetime import datetime
 
@@ -12,7 +12,10 @@ MAX_PEOPLE = 500
 
 
 def list_deputies(user: User, now: datetime) -> dict[str, list[Deputy]]:
-    """Return {"own", "others"}: who decides for the person from today on, and for whom the person does; two queries."""
+    """Return {"own": deputies of the person, "others": rows by which the person is a deputy} from today on.
+
+    Two queries.
+    """
     rows = Deputy.objects.filter(ended_at=None, last_day__gte=now.date()).order_by("first_day", "pk")
     return {
         "own": list(rows.filter(person=user).select_related("deputy")[:MAX_ROWS]),
@@ -21,5 +24,5 @@ def list_deputies(user: User, now: datetime) -> dict[str, list[Deputy]]:
 
 
 def list_possible(user: User) -> list[str]:
-    """Return the names of those whom the person may name as a deputy; one query."""
+    """Return the names of people whom the person may name as a deputy. One query."""
     return list(possible_deputies(user).values_list("username", flat=True)[:MAX_PEOPLE])

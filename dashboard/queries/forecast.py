@@ -1,4 +1,4 @@
-"""What a month will have cost at its end, from what its days cost so far. Pure."""
+"""Forecast of a month's cost from the cost of its days so far. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,26 +8,26 @@ from statistics import stdev
 
 DAY = timedelta(days=1)
 LOOK_BACK = 14
-"""Whole days whose mean is taken for the days to come."""
+"""Maximum whole days whose mean is used for the remaining days."""
 CENT = Decimal("0.01")
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """US dollars at the month's end, with a range of about 8 in 10 where there are days enough for one."""
+    """US dollars at the end of the month, with a range of about 80 % if there are enough days."""
 
     usd: Decimal
     low_usd: Decimal
     high_usd: Decimal
     days: int
-    """Whole days that it rests on; 0 where the month is too young, and only what is spent is shown."""
+    """Number of whole days used."""
 
 
 def forecast_month(days: Mapping[date, Decimal], now: datetime) -> Forecast | None:
-    """Return what is spent so far and, for the rest of the month, the mean of its last whole days.
+    """Return the amount spent so far plus the mean of the last whole days for each remaining day.
 
-    The range is 1.28 standard deviations of the days, times the root of the days to come, as if days were independent;
-    it never lies below what is spent. None before the month's first whole day has passed.
+    The range is 1.28 standard deviations of the days times the square root of the remaining days, as if days were
+    independent. It is never below the amount spent. Return None before the month's first whole day has passed.
     """
     today = now.astimezone(UTC).date()
     whole = [usd for day, usd in sorted(days.items()) if day < today][-LOOK_BACK:]

@@ -1,7 +1,7 @@
-"""Every job that a person may see, newest first, a page at a time, whatever the filters.
+"""All jobs that a person may see, newest first, in pages, with any filters.
 
-A filter may leave one job of a million, and no index serves every combination of filters. So one request searches at
-most MAX_SEARCHED jobs and returns how far back it came; the next one goes on from there.
+A filter may match one job in a million, and no index serves every combination of filters. So one request searches at
+most MAX_SEARCHED jobs and returns how far it came. The next request continues there.
 """
 
 from collections.abc import Collection, Iterator
@@ -20,23 +20,23 @@ from dashboard.queries.paging import Cursor, Page, cursor_at, parse_cursor
 from jobs.models import Job, Team
 
 MAX_SEARCHED = 5_000
-"""Jobs that one request searches where a condition has to be checked job by job."""
+"""Maximum jobs that one request searches if a condition must be checked for each job."""
 PORTION = 500
 BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
-"""Before every job."""
+"""A time before every job."""
 LAST = UUID(int=2**128 - 1)
-"""The id behind those of all jobs of one moment."""
+"""An id that sorts after all jobs with the same time."""
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryPage(Page):
-    """One page; `searched_to`: jobs from before that moment were not searched yet, None where all were."""
+    """One page. Jobs before `searched_to` were not searched yet; it is None if all were."""
 
     searched_to: datetime | None = None
 
 
 def get_owners(names: Collection[str]) -> dict[int, str]:
-    """Return {id: name} of the people of these names, whatever the case of their letters; one query, or none."""
+    """Return {id: name} of the people with these names, case-insensitively. One query, none without names."""
     condition = Q(pk__in=[])
     for name in names:
         condition |= Q(username__iexact=name)
@@ -55,11 +55,11 @@ def list_history(
     after: Cursor | None = None,
     only: Collection[str] = (),
 ) -> HistoryPage:
-    """Return the jobs after a cursor in the order of `-column, pk`, with their approvals; at most two bounded queries.
+    """Return the jobs after a cursor in the order of `-column, pk`, with their approvals. At most two bounded queries.
 
-    `column` is requested_at or ended_at, and `within` a range of it or an id, which indexes serve, as they do `owners`.
-    `words`, which the name has to contain, and `matching` are checked job by job. With `only` the jobs have these
-    columns and that of the order, and no rows beside.
+    `column` is requested_at or ended_at. `within` is a range of it or an id. An index serves both, and `owners`.
+    `words`, which the name must contain, and `matching` are checked for each job. With `only`, jobs are loaded with
+    these columns and `column`, without related rows.
     """
     jobs = jobs_of(user).filter(within or Q())
     jobs = jobs if owners is None else jobs.filter(owner__in=owners)
@@ -78,7 +78,7 @@ def list_history(
     found = list(rows[: limit + 1])
     if is_search and is_ordered and len(found) <= limit:
         end = _end_of_search(jobs, column, MAX_SEARCHED, teams, is_shared=True)
-        if end is not None and found:  # a job that was requested meanwhile would move it behind rows that are shown
+        if end is not None and found:  # a job requested in the meantime would move the end behind rows that are shown
             end = min(end, getattr(found[-1], column))
     older = cursor_at(found[limit - 1], column) if len(found) > limit else Cursor(end, LAST) if end else ""
     searched_to = end if is_search and len(found) <= limit else None
@@ -86,10 +86,10 @@ def list_history(
 
 
 def _has_words(words: str, *, is_ordered: bool) -> Q:
-    """Return the condition that a job's name contains some words, whatever the case of their letters.
+    """Return the condition that a job's name contains some words, case-insensitively.
 
-    PostgreSQL estimates that LIKE finds next to nothing, so it would read all that is searched before it sorts a page;
-    where an index gives the jobs in their order, this way it stops reading when the page is full.
+    PostgreSQL estimates that LIKE matches almost nothing and would read all searched jobs before it sorts a page. If an
+    index gives the jobs in their order, this condition makes it stop when the page is full.
     """
     if not words:
         return Q()
@@ -101,10 +101,10 @@ def _has_words(words: str, *, is_ordered: bool) -> Q:
 def _end_of_search(
     jobs: QuerySet[Job], column: str, count: int, teams: list[int], *, is_shared: bool
 ) -> datetime | None:
-    """Return the moment of the job behind which a search of `count` jobs ends; None where there are fewer.
+    """Return the time of the job at which a search of `count` jobs ends, None if there are fewer.
 
-    A person in several teams walks the index of each: to the last moment at which one of them has given `count` jobs,
-    or its share of them where it is shared.
+    For a person in several teams, each team's index is read. The result is the latest time at which one of the teams
+    has yielded `count` jobs, or its share of them with `is_shared`.
     """
     if len(teams) < 2:
         return jobs.values_list(column, flat=True)[count - 1 : count].first()
@@ -116,7 +116,7 @@ def _end_of_search(
 
 
 def iterate_history(user: User, **filters: Any) -> Iterator[Job]:
-    """Yield every job that the filters of `list_history` leave, in its order; PORTION jobs are held at a time."""
+    """Yield every job that matches the filters of `list_history`, in its order. At most PORTION jobs are in memory."""
     page = list_history(user, PORTION, **filters)
     yield from page.jobs
     while after := parse_cursor(page.older):

@@ -1,4 +1,4 @@
-"""What the history is narrowed to, as conditions for its list of jobs and for its figures."""
+"""The filters of the history as conditions for its list of jobs and for its figures."""
 
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
@@ -8,20 +8,20 @@ from uuid import UUID
 from django.db.models import Q
 
 FACETS = ("state", "strategy", "accelerator", "region", "owner", "team")
-"""By what the page counts jobs and lets them be chosen."""
+"""Facets for which the page counts jobs and offers values."""
 NO_ACCELERATOR = "none"
-"""Stands for the empty text, which in an address looks like no filter."""
+"""Represents the empty text, which in a URL would mean no filter."""
 
 CONDITIONS = {
     "owner": "owner_id IN (SELECT id FROM auth_user WHERE username IN ({marks}))",
     "team": "team_id IN (SELECT id FROM jobs_team WHERE name IN ({marks}))",
 }
-"""Of facets of which the figures have ids instead of values."""
+"""Conditions for facets of which the figures have ids instead of values."""
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryFilters:
-    """Values of each facet, any of which is wanted; none of them narrows nothing. Days are in UTC."""
+    """Values of each facet, any of which matches. An empty facet does not filter. Days are in UTC."""
 
     name: str = ""
     state: frozenset[str] = frozenset()
@@ -31,11 +31,11 @@ class HistoryFilters:
     owner: frozenset[str] = frozenset()
     team: frozenset[str] = frozenset()
     project: frozenset[str] = frozenset()
-    """Narrows only the list of jobs: no column of the figures has it."""
+    """Applies only to the list of jobs, because the figures have no column for it."""
     since: date | None = None
     until: date | None = None
     by_end: bool = False
-    """Whether the days are those of the job's end, not of its request."""
+    """Whether the days refer to the job's end instead of its request."""
 
     def values(self, facet: str) -> frozenset[str]:
         """Return the values of one facet."""
@@ -48,7 +48,7 @@ class HistoryFilters:
 
     @property
     def key(self) -> UUID | None:
-        """The id of a job where that was typed in the place of a name."""
+        """The id of a job, if the name is one."""
         try:
             return UUID(self.name.strip())
         except ValueError:
@@ -56,17 +56,17 @@ class HistoryFilters:
 
     @property
     def words(self) -> str:
-        """What a job's name has to contain."""
+        """The text that a job's name must contain."""
         return "" if self.key else self.name
 
     @property
     def column(self) -> str:
-        """The moment by which jobs are ordered and to which the days apply."""
+        """The time column by which jobs are ordered and to which the days apply."""
         return "ended_at" if self.by_end and (self.since or self.until) else "requested_at"
 
     @property
     def within(self) -> Q:
-        """The condition that an index of jobs serves: a range of `column`, or an id."""
+        """The condition that an index serves: a range of `column`, or an id."""
         condition = Q(pk=self.key) if self.key else Q()
         if self.since:
             condition &= Q(**{f"{self.column}__gte": datetime.combine(self.since, time(), UTC)})
@@ -76,7 +76,7 @@ class HistoryFilters:
 
     @property
     def matching(self) -> Q:
-        """The condition that is checked job by job. Of an accelerator only jobs that have ended are found."""
+        """The condition that is checked for each job. An accelerator matches only jobs that have ended."""
         condition = Q()
         for facet in ("state", "strategy", "region", "project"):
             if wanted := self.values(facet):
@@ -89,7 +89,7 @@ class HistoryFilters:
 
     @property
     def of_figures(self) -> tuple[str, list[str]]:
-        """The condition for sums of figures, in SQL over their columns, and its values; names narrow none."""
+        """The SQL condition over columns of the figures, and its parameters. The name does not filter figures."""
         conditions, parameters = ["1 = 1"], list[str]()
         for facet in FACETS:
             if wanted := self.values(facet):

@@ -1,4 +1,4 @@
-"""The events, attempts and trials of jobs, and where Vertex AI does not answer for them."""
+"""Events, attempts and trials of jobs, and scopes for which Vertex AI does not answer."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,20 +12,20 @@ from jobs import timeline
 from jobs.models import FallbackAttempt, Job, JobEvent, Scope, hide_in
 
 MAX_EVENTS = 300
-"""Events of one job that its timeline is drawn from: far more than restarts make."""
+"""Maximum events of a job from which its timeline is drawn, far more than restarts create."""
 FIRST_EVENTS = 50
-"""Of a job that has more: so many are its first ones, which show its start; the others are its newest."""
+"""If a job has more events, this many are its first ones, which show its start. The others are its latest."""
 
 
 MAX_READ = 500
-"""Events that one request reads to list them."""
+"""Maximum events that one request reads for a list."""
 MAX_ENTRIES = 100
-"""Rows of them that a page shows; each stands for one event or several alike in a row."""
+"""Maximum rows that a page shows. Each represents one event or several consecutive similar ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class EventPage:
-    """Some events of a job, oldest first; `older` is the cursor of those before, "" where there are none.
+    """Some events of a job, oldest first. `older` is the cursor for earlier ones, "" if there are none.
 
     `last` is the number of the job's event that was recorded last.
     """
@@ -37,17 +37,17 @@ class EventPage:
 
 @dataclass(frozen=True, slots=True)
 class EntryPage:
-    """Some events of a job as rows of a table, oldest first; `older` as of `EventPage`."""
+    """Some events of a job as rows of a table, oldest first. `older` is as in `EventPage`."""
 
     entries: Sequence[timeline.Entry]
     older: str
 
 
 def list_events(job: Job, newest: EventPage | None = None) -> list[JobEvent]:
-    """Return what the job's timeline is drawn from, oldest first, with the secrets hidden that its viewer may not see.
+    """Return the events for the job's timeline, oldest first, with secrets hidden that the viewer may not see.
 
-    Left out is what failed and was repeated or repaired, and of more than MAX_EVENTS the middle. One query; none where
-    `newest`, the newest events of the job, holds all of them.
+    Failures that were retried or repaired are omitted, and the middle of more than MAX_EVENTS. One query, none if
+    `newest` contains all events of the job.
     """
     if newest is not None and not newest.older and len(newest.events) <= MAX_EVENTS:
         return [event for event in newest.events if event.kind not in JobEvent.PASSING]
@@ -63,7 +63,7 @@ def list_events(job: Job, newest: EventPage | None = None) -> list[JobEvent]:
 
 
 def list_newest_events(job: Job, before: str = "") -> EventPage:
-    """Return the newest MAX_READ events of every kind before a cursor, with secrets hidden as `list_events` does.
+    """Return the latest MAX_READ events of every kind before a cursor, with secrets hidden as in `list_events`.
 
     One query.
     """
@@ -81,9 +81,9 @@ def list_newest_events(job: Job, before: str = "") -> EventPage:
 
 
 def list_events_after(job: Job, after: int, limit: int) -> list[JobEvent]:
-    """Return at most `limit` events that were recorded after the one with the number `after`, in that order; one query.
+    """Return at most `limit` events recorded after the event with number `after`, in the order of recording. One query.
 
-    What happened earlier and was learned later comes later, so that who asks again and again misses none.
+    An event that occurred earlier but was recorded later comes later, so that a polling client misses none.
     """
     events = list(job.events.filter(pk__gt=after).select_related("actor").order_by(BY_NUMBER)[:limit])
     hide_in(events, ["message", "detail"], job)
@@ -91,7 +91,7 @@ def list_events_after(job: Job, after: int, limit: int) -> list[JobEvent]:
 
 
 def entries_of(page: EventPage) -> EntryPage:
-    """Return the newest MAX_ENTRIES rows that a table shows of some events."""
+    """Return the latest MAX_ENTRIES rows of a table of events."""
     entries = timeline.entries(page.events)
     shown = entries[-MAX_ENTRIES:]
     if len(shown) == len(entries):
@@ -104,16 +104,16 @@ def _cursor_at(event: JobEvent) -> str:
 
 
 def get_last_team(user: User) -> int | None:
-    """Return the id of the team for which the person requested their last job; None before the first; one query."""
+    """Return the id of the team for which the person requested their last job, None before the first. One query."""
     mine = jobs_of(user).filter(owner=user).order_by("-requested_at", "pk")
     return mine.values_list("team", flat=True).first()
 
 
 def get_last_event(job: Job) -> int | None:
-    """Return the number of the event that was recorded last; one query.
+    """Return the number of the event that was recorded last. One query.
 
-    They are counted too, so that the database reads the job's events: for the largest number alone PostgreSQL may walk
-    back through the events of all jobs.
+    The events are also counted, so that the database reads the job's events. For the maximum alone, PostgreSQL may scan
+    the events of all jobs backwards.
     """
     last: int | None = job.events.aggregate(last=Max("pk"), number=Count("pk"))["last"]
     return last
@@ -122,7 +122,7 @@ def get_last_event(job: Job) -> int | None:
 def list_failing_scopes(jobs: Iterable[Job]) -> list[Scope]:
     """Return the scopes of these jobs for which Vertex AI does not answer now.
 
-    One query; none where the jobs were loaded `with_silence` and Vertex AI answers for all of them.
+    One query, none if the jobs were loaded `with_silence` and Vertex AI answers for all of them.
     """
     scopes = {
         (job.project, job.region, job.kind)
@@ -138,9 +138,9 @@ def list_failing_scopes(jobs: Iterable[Job]) -> list[Scope]:
 
 
 def list_attempts(job: Job) -> list[FallbackAttempt]:
-    """Return the attempts of the request that a job belongs to, the first one first; one query.
+    """Return the attempts of the request that a job belongs to, in order. One query.
 
-    None where the job was loaded with its `attempt` and has none.
+    No query if the job was loaded with its `attempt` and has none.
     """
     own = getattr(job, "attempt", None)
     if own is None:
@@ -150,9 +150,9 @@ def list_attempts(job: Job) -> list[FallbackAttempt]:
 
 
 def get_study(job: Job) -> timeline.Study | None:
-    """Return the job's study with the trials that were seen, at most its maxTrialCount; one query.
+    """Return the job's study with the observed trials, at most its maxTrialCount. One query.
 
-    None, and no query, for a job that is no tuning job.
+    Return None, without a query, for a job that is not a tuning job.
     """
     if timeline.study_spec(job) is None:
         return None

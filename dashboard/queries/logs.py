@@ -1,4 +1,4 @@
-"""The kept log of a job: its lines by replica and time, and the attempts and exits in them."""
+"""The stored log of a job: its lines by replica and time, and the attempts and exits in them."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -15,21 +15,21 @@ from jobs.timeline import ATTEMPT_BEGINS, ATTEMPT_RUNS, EXIT, LAST_WORDS, TAKEN,
 from jobs.vertex.logs import TAKEN_AWAY
 
 SERVICE = "service"
-"""The replica that stands for Vertex AI's own lines."""
+"""The replica name of Vertex AI's own lines."""
 SEVERITIES = ("DEFAULT", "DEBUG", "INFO", "NOTICE", "WARNING", "ERROR", "CRITICAL", "ALERT", "EMERGENCY")
-"""google.logging.type.LogSeverity, the least first (logging/type/log_severity.proto, read 2026-11-22)."""
+"""google.logging.type.LogSeverity in ascending order (logging/type/log_severity.proto, read 2026-11-22)."""
 LEVELS = ("INFO", "WARNING", "ERROR")
-"""Severities that a page offers as the least one."""
+"""Severities that a page offers as minimum."""
 TEARING_DOWN = "Tearing down training program."
-"""What the service writes when the program of a job has exited with code 0 (vertex-facts 10.4)."""
+"""Message of the service after the program of a job exited with code 0 (vertex-facts 10.4)."""
 MAX_ENDS = 400
-"""Lines that report ends: eight replicas in as many attempts as Vertex AI grants have fewer."""
+"""Maximum lines that report ends. Eight replicas have fewer in all attempts that Vertex AI makes."""
 MAX_SERVICE_LINES = 1_000
-"""Lines of the service that one request reads: the ends, and two lines for each attempt."""
+"""Maximum lines of the service that one request reads: the ends, and two lines per attempt."""
 MAX_ERRORS = 5
-"""Newest errors of the service; the very last often states only that the job failed."""
+"""Maximum latest errors of the service. The last one often states only that the job failed."""
 MAX_OUTPUT_LINES = 200
-"""Lines of programs that are searched for the reason of a failure."""
+"""Maximum lines of programs that are searched for the reason of a failure."""
 
 
 def filter_lines(
@@ -41,10 +41,10 @@ def filter_lines(
     words: str = "",
     level: str = "",
 ) -> QuerySet[LogLine]:
-    """Return the kept lines from `since` on and before `until`, oldest first; the caller bounds them.
+    """Return the stored lines from `since` on and before `until`, oldest first. The caller limits them.
 
-    `replica` is one replica, the first words of the names of several, or "" for all. `words` stand in the message;
-    `level` is the least severity, one of LEVELS, or "" for all.
+    `replica` is one replica, the first words of the names of several, or "" for all. The message must contain `words`.
+    `level` is the minimum severity, one of LEVELS, or "" for all.
     """
     wanted = Q()
     if words:
@@ -61,23 +61,23 @@ def filter_lines(
 
 
 def filter_lines_from(lines: QuerySet[LogLine], first: LogLine) -> QuerySet[LogLine]:
-    """Return a line and all after it; the caller bounds them."""
+    """Return a line and all after it. The caller limits them."""
     return lines.filter(Q(timestamp__gt=first.timestamp) | Q(timestamp=first.timestamp, pk__gte=first.pk))
 
 
 def list_lines_after(job: Job, after: int, limit: int, **chosen: Any) -> list[LogLine]:
-    """Return at most `limit` kept lines that were read after the one with the number `after`, in that order; one query.
+    """Return at most `limit` stored lines that were read after the line with number `after`, in that order. One query.
 
-    `chosen` as for `filter_lines`. Secrets that the viewer may not see are hidden.
+    `chosen` is as for `filter_lines`. Secrets that the viewer may not see are hidden.
     """
     lines = list(filter_lines(job, **chosen).filter(pk__gt=after).order_by(BY_NUMBER)[:limit])
     return shown_lines(job, lines, words=chosen.get("words", ""))
 
 
 def shown_lines(job: Job, lines: Iterable[LogLine], *, words: str = "") -> list[LogLine]:
-    """Return lines with the secrets hidden that the viewer may not see; the rows are not saved.
+    """Return lines with secrets hidden that the viewer may not see. The rows are not saved.
 
-    A line in which `words` were found in what is hidden is left out, so that a search reveals nothing of it.
+    A line in which `words` match only hidden text is omitted, so that a search reveals nothing of it.
     """
     found = list(lines)
     if isinstance(job, ShownJob):
@@ -87,24 +87,24 @@ def shown_lines(job: Job, lines: Iterable[LogLine], *, words: str = "") -> list[
 
 
 def get_line_before(lines: QuerySet[LogLine], first: LogLine) -> LogLine | None:
-    """Return the line right before one; None where it is the first; one query."""
+    """Return the line directly before a line, None if it is the first. One query."""
     return lines.filter(Q(timestamp__lt=first.timestamp) | Q(timestamp=first.timestamp, pk__lt=first.pk)).last()
 
 
 def list_lines_around(lines: QuerySet[LogLine], middle: LogLine, limit: int) -> list[LogLine]:
-    """Return at most `limit` lines, half of them before one, oldest first; two queries."""
+    """Return at most `limit` lines around a line, half of them before it, oldest first. Two queries."""
     is_before = Q(timestamp__lt=middle.timestamp) | Q(timestamp=middle.timestamp, pk__lt=middle.pk)
     before = list(lines.filter(is_before).reverse()[: limit // 2])[::-1]
     return before + list(filter_lines_from(lines, middle)[: limit - len(before)])
 
 
 def list_newest_lines(lines: QuerySet[LogLine], limit: int) -> list[LogLine]:
-    """Return the newest `limit` of the lines, oldest of them first; one query."""
+    """Return the latest `limit` lines, in ascending order. One query."""
     return list(lines.reverse()[:limit])[::-1]
 
 
 def list_replicas(job: Job) -> list[str]:
-    """Return the names of the replicas that wrote lines, trial 2 before trial 10; one query."""
+    """Return the names of the replicas that wrote lines, trial 2 before trial 10. One query."""
     return sort_replicas(job.log_lines.order_by().values_list("replica", flat=True).distinct())
 
 
@@ -116,14 +116,14 @@ def sort_replicas(names: Iterable[str]) -> list[str]:
 
 
 def list_service_errors(job: Job) -> list[str]:
-    """Return the newest errors that the service itself logged, the newest first; one query."""
+    """Return the latest errors that the service itself logged, newest first. One query."""
     lines = job.log_lines.filter(replica=SERVICE, severity="ERROR").order_by("-timestamp", "-pk")
     messages = list(lines.values_list("message", flat=True)[:MAX_ERRORS])
     return [_hide_secrets(job, message) for message in messages]
 
 
 def get_program_output(job: Job) -> str:
-    """Return the newest lines that the job's replicas wrote, the oldest first, as one text; one query."""
+    """Return the latest lines that the job's replicas wrote, oldest first, as one text. One query."""
     lines = job.log_lines.exclude(replica=SERVICE).order_by("-timestamp", "-pk")
     messages = list(lines.values_list("message", flat=True)[:MAX_OUTPUT_LINES])[::-1]
     return "\n".join(_hide_secrets(job, message) for message in messages)
@@ -135,11 +135,11 @@ def _hide_secrets(job: Job, message: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ServiceLog:
-    """What the service's lines in the kept log show of a job.
+    """Facts about a job from the service's lines in the stored log.
 
-    `times`: when attempts begin and run, as arguments of `timeline.attempts`; `ends` of replicas in order of time;
-    `torn_down_at`: when the service last began to tear the job down; `errors`: its newest errors, the newest first,
-    None where there were more lines than are read.
+    `times` are the times at which attempts begin and run, as arguments of `timeline.attempts`. `ends` are those of
+    replicas in order of time. `torn_down_at` is when the service last began to tear the job down. `errors` are its
+    latest errors, newest first, None if there were more lines than are read.
     """
 
     times: dict[str, list[datetime]]
@@ -149,7 +149,7 @@ class ServiceLog:
 
 
 def get_service_log(job: Job) -> ServiceLog:
-    """Return what the service logged of attempts and ends; one query, at most MAX_SERVICE_LINES lines."""
+    """Return what the service logged about attempts and ends. One query of at most MAX_SERVICE_LINES lines."""
     names = {ATTEMPT_BEGINS: "beginnings", ATTEMPT_RUNS: "runs"}
     is_error = Q(replica=SERVICE, severity="ERROR")
     is_needed = is_error | Q(replica=SERVICE, message__in=[TEARING_DOWN, *names])
@@ -173,9 +173,9 @@ def get_service_log(job: Job) -> ServiceLog:
 
 
 def get_attempt_times(job: Job) -> dict[str, list[datetime]]:
-    """Return when the service logged that attempts begin and run, as arguments of `timeline.attempts`; one query.
+    """Return when the service logged that attempts begin and run, as arguments of `timeline.attempts`. One query.
 
-    As many lines as the job has attempts.
+    It reads as many lines as the job has attempts.
     """
     names = {ATTEMPT_BEGINS: "beginnings", ATTEMPT_RUNS: "runs"}
     times: dict[str, list[datetime]] = {name: [] for name in names.values()}
@@ -186,7 +186,7 @@ def get_attempt_times(job: Job) -> dict[str, list[datetime]]:
 
 
 def get_first_lines(job: Job, tries: Attempts) -> dict[tuple[str, int], datetime]:
-    """Return when each replica first wrote in each attempt: {(replica, number of the attempt): moment}; one query."""
+    """Return {(replica, number of the attempt): time of the replica's first line in the attempt}. One query."""
     begun = [(attempt.start + LAST_WORDS, attempt.number) for attempt in reversed(tries.whole[1:]) if attempt.start]
     number = Case(*(When(timestamp__gte=at, then=Value(each)) for at, each in begun), default=Value(1))
     written = job.log_lines.annotate(attempt=number).order_by()
@@ -206,7 +206,8 @@ def _parse_ends(replica: str, at: datetime, message: str, again_at: datetime | N
 def get_failing_log_feed(job: Job) -> LogFeed | None:
     """Return the log feed of the project while Cloud Logging does not answer, else None.
 
-    One query; none for a log that was read to its end, and where the job was loaded `with_silence` and it answers.
+    One query. None for a log that was read to its end, and if the job was loaded `with_silence` and Cloud Logging
+    answers.
     """
     if job.log_complete or not job.remote_name or not getattr(job, "is_feed_silent", True):
         return None

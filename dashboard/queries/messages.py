@@ -1,4 +1,4 @@
-"""Messages as pages show them: a person's inbox, the channels of their teams, and what could not be delivered."""
+"""Messages for pages: a person's inbox, the channels of their teams, and undelivered messages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ State = Delivery.State
 
 @dataclass(frozen=True, slots=True)
 class MessagePage:
-    """One page of deliveries; `older` is the cursor of the next one, "" on the last page."""
+    """One page of deliveries. `older` is the cursor of the next one, "" on the last page."""
 
     rows: list[Delivery]
     older: str
@@ -26,46 +26,49 @@ class MessagePage:
 
 
 def list_inbox(user: User, after: Cursor | None, *, unread_only: bool = False) -> MessagePage:
-    """Return a page of a person's messages in the browser, newest first, of teams that they are in; five queries."""
+    """Return a page of a person's browser messages of the teams that they are in, newest first. Five queries."""
     rows = _inbox(user)
     return _page(rows.filter(read_at=None) if unread_only else rows, "created_at", after)
 
 
 def get_message(user: User, pk: int) -> Delivery | None:
-    """Return a message of a person's inbox; None for one of somebody else or of a team that they have left."""
+    """Return a message of a person's inbox. None if it is somebody else's or of a team that they have left."""
     return _inbox(user).filter(pk=pk).first()
 
 
 def list_channels(teams: Sequence[Team]) -> list[Channel]:
-    """Return the channels of teams by team and name; one query."""
+    """Return the channels of teams by team and name. One query."""
     rows = Channel.objects.filter(team__in=teams).select_related("team", "created_by")
     return list(rows.order_by("team__name", "name", "pk"))
 
 
 def count_waiting(channels: Sequence[Channel]) -> dict[int, int]:
-    """Return {channel: deliveries that wait}; one query on an index of what waits."""
+    """Return {channel: number of waiting deliveries}. One query, on an index of waiting deliveries."""
     rows = Delivery.objects.filter(channel__in=channels, state=State.WAITING)
     return dict(rows.order_by().values_list("channel").annotate(Count("pk")))
 
 
 def count_undelivered(user: User) -> int:
-    """Return how much was given up in the teams that a person leads, at most MAX_COUNTED; one query on an index."""
+    """Return the number of undelivered messages in the teams that a person leads, up to MAX_COUNTED.
+
+    One indexed query.
+    """
     return undelivered_of(user).order_by()[:MAX_COUNTED].count()
 
 
 def list_newest(channel: Channel) -> list[Delivery]:
-    """Return the newest MAX_NEWEST deliveries to a channel; five queries."""
+    """Return the latest MAX_NEWEST deliveries to a channel. Five queries."""
     return list(_with_messages(Delivery.objects.filter(channel=channel)).order_by("-id")[:MAX_NEWEST])
 
 
 def list_undelivered(user: User, after: Cursor | None) -> MessagePage:
-    """Return a page of what was given up in the teams that a person leads, newest first; eight queries."""
+    """Return a page of the undelivered messages in the teams that a person leads, newest first. Eight queries."""
     rows = _with_messages(undelivered_of(user)).prefetch_related("person", "channel", "team")
     return _page(rows, "ended_at", after)
 
 
 def undelivered_of(user: User) -> QuerySet[Delivery]:
-    """Return what was given up in the teams that a person leads; the caller orders and bounds it."""
+    """Return the undelivered messages in the teams that a person leads. The caller orders and limits them."""
     return Delivery.objects.filter(team__in=teams_where(user, "set_policy"), state=State.DEAD)
 
 
@@ -74,7 +77,7 @@ def _inbox(user: User) -> QuerySet[Delivery]:
 
 
 def _with_messages(rows: QuerySet[Delivery]) -> QuerySet[Delivery]:
-    """Load what a headline is made of, by the keys of the rows: joins of large tables may be read as a whole."""
+    """Load the rows that a headline needs by key, because a join may read large tables in full."""
     jobs = Prefetch("job", Job.objects.defer("spec", "estimate"))
     events = Prefetch("event", JobEvent.objects.only("pk", "reason"))
     return rows.prefetch_related(Prefetch("message", Message.objects.prefetch_related("team", jobs, events)))

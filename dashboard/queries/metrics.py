@@ -1,4 +1,4 @@
-"""What was read from a job's log and output folder: metrics, progress, checkpoints."""
+"""Data read from a job's log and output folder: metrics, progress, checkpoints."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,7 +10,7 @@ from jobs.models import Job, JobMetrics, ShownJob
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What is known of a job's training; empty where its log was not read or has no metrics."""
+    """Known data about a job's training. Empty if its log was not read or has no metrics."""
 
     record: Record = field(default_factory=Record)
     row: JobMetrics | None = None
@@ -19,14 +19,14 @@ class Measured:
 
     @property
     def series(self) -> list[Series]:
-        """The metrics that have a value, in the order in which they first came."""
+        """The metrics that have a value, in the order of their first appearance."""
         return [each for each in self.record.series if each.last is not None]
 
 
 def get_measured(job: Job) -> Measured:
-    """Return what is known of a job's training, with names as its viewer may see them.
+    """Return the known data about a job's training, with metric names as its viewer may see them.
 
-    One query; none where the job was loaded with its metrics.
+    One query, none if the job was loaded with its metrics.
     """
     row: JobMetrics | None = getattr(job, "metrics", None)
     if row is None:

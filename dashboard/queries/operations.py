@@ -1,4 +1,4 @@
-"""What operators watch: jobs by state, how far sending and observation are behind, approvals, dollars an hour."""
+"""Figures for operators: jobs by state, delays of sending and observation, approvals, and cost per hour."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -25,14 +25,14 @@ from jobs.states import LOCAL, RUNNING, JobState
 
 LAST_HOUR = timedelta(hours=1)
 MAX_SUBMISSIONS = 1_000
-"""Submissions of the last hour whose time is measured, the newest."""
+"""Maximum submissions of the last hour whose duration is measured. The latest are used."""
 OTHER = "other"
-"""Stands for every state that Vertex AI may invent, so that there are never more than a few labels."""
+"""Represents all states unknown to us, so that the number of labels is bounded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operations:
-    """Figures of this moment; times are in seconds, 0 where nothing waits."""
+    """Current figures. Times are in seconds, 0 if nothing waits."""
 
     active: dict[str, int]
     """Jobs that have not ended, by state."""
@@ -42,7 +42,7 @@ class Operations:
     due_seconds: float
     """How long the oldest due step of a job has been due."""
     unseen_seconds: float
-    """How long ago the job was seen whose last answer is oldest."""
+    """Time since the least recently seen job was seen."""
     failing_scopes: int
     approvals: int
     approval_seconds: float
@@ -50,22 +50,22 @@ class Operations:
     messages_waiting: int
     """Deliveries of messages that are due and not sent."""
     messages_failed: int
-    """Deliveries that were given up and that nobody has sent again."""
+    """Deliveries that were given up and not sent again."""
     usd_per_hour: Decimal
     submit_seconds: tuple[float, ...]
-    """Of each submission of the last hour, from when it was allowed until Vertex AI had it."""
+    """For each submission of the last hour, the time from its approval until Vertex AI had it."""
     observe_lag_seconds: float
     """How long the oldest due poll has been due."""
     queue_depth: dict[str, int]
-    """Rows whose next step is due, by kind of work."""
+    """Number of rows whose next step is due, by kind of work."""
     heartbeat_seconds: dict[str, float]
-    """How long ago the newest heartbeat was, of beat and of a worker for each queue."""
+    """Time since the latest heartbeat, of beat and of a worker for each queue."""
     counts: Mapping[str, Mapping[str, float]]
-    """What processes have counted, by metric and labels; see `jobs.counts`."""
+    """Counts of the processes, by metric and labels; see `jobs.counts`."""
 
 
 def get_operations(now: datetime) -> Operations:
-    """Return the figures of the whole site; 17 queries, none of which reads what ended before the last hour."""
+    """Return the figures of the whole site. 17 queries, none of which reads what ended before the last hour."""
     unfinished = Job.objects.filter(ended_at=None)
     due = Job.objects.filter(due_at__lte=now).aggregate(number=Count("pk"), oldest=Min("due_at"))
     seen = LastSeen.objects.filter(job__in=unfinished.exclude(state__in=LOCAL)).aggregate(oldest=Min("at"))
@@ -93,7 +93,7 @@ def get_operations(now: datetime) -> Operations:
 
 
 def _depths(now: datetime) -> dict[str, int]:
-    """Return how many rows of each kind are due beside jobs. The database is the queue: Redis only holds hints."""
+    """Return the number of due rows of each kind besides jobs. The database is the queue; Redis only holds hints."""
     kinds = {"scopes": Scope, "log_feeds": LogFeed, "discoveries": Discovery, "resource_changes": ResourceChange}
     return {name: model._default_manager.filter(due_at__lte=now).count() for name, model in kinds.items()}
 

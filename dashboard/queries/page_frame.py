@@ -1,4 +1,4 @@
-"""What every page shows around its content: the person's rights, open approvals and the rehearsal banner."""
+"""Data around the content of every page: the person's rights, open approvals and the rehearsal banner."""
 
 from datetime import date
 
@@ -34,9 +34,9 @@ FURTHER_PAGES = frozenset(
         "audit",
     }
 )
-"""Pages that the menu "More" leads to, by the names of their addresses."""
+"""Pages in the menu "More", by URL name."""
 
-# Every page asks these. They are SQL, because composing them from models took a quarter of an approver's page.
+# Every page runs these queries. They are SQL, because building them from models took a quarter of an approver's page.
 UNREAD = """
     SELECT 'unread', COUNT(*) FROM (
         SELECT 1 FROM jobs_delivery
@@ -81,14 +81,14 @@ TO_DECIDE = """
             AND earlier.judged_usd = job.judged_usd AND earlier.id < job.id
     )
 """
-"""Questions that need the person's own vote: as `approvals_for` where the person is nobody's deputy and no question
-asks groups. Of the jobs of a sweep with the same amount the first stands for all."""
+"""Approvals that need the person's own vote. The same as `approvals_for` if the person is nobody's deputy and no
+approval has several groups. Of the jobs of a sweep with the same amount, the first represents all."""
 
 
 def count_for_frame(user: User, today: date) -> dict[str, int]:
-    """Return {"unread": …, "to_decide": …} of a person, as far as their roles let them decide.
+    """Return {"unread": …, "to_decide": …} for a person, as far as their roles permit decisions.
 
-    One query; one more for a deputy of today and where several groups are asked.
+    One query, and one more for a current deputy and if several groups must approve.
     """
     may_decide = bool(teams_where(user, "approve"))
     name = f",{user.get_username()},"
@@ -109,7 +109,7 @@ def count_for_frame(user: User, today: date) -> dict[str, int]:
 
 
 class Frame:
-    """Queries only what a template asks for, so that a fragment costs no query here."""
+    """Runs only the queries that a template needs, so that a fragment needs no query here."""
 
     def __init__(self, request: HttpRequest) -> None:
         self.user = request.user if isinstance(request.user, User) else None
@@ -125,7 +125,7 @@ class Frame:
 
     @property
     def has_passwords(self) -> bool:
-        """Whether people sign in with passwords."""
+        """Whether people can sign in with passwords."""
         return bool(settings.PASSWORD_SIGN_IN)
 
     @property
@@ -139,12 +139,12 @@ class Frame:
 
     @property
     def to_decide(self) -> int:
-        """How many open approvals need this person."""
+        """Number of open approvals that need this person."""
         return self._counts.get("to_decide", 0)
 
     @property
     def unread(self) -> int:
-        """How many messages the person has not read, at most 100."""
+        """Number of unread messages of the person, at most 100."""
         return self._counts.get("unread", 0)
 
     @cached_property
@@ -154,10 +154,10 @@ class Frame:
 
     @cached_property
     def may_audit(self) -> bool:
-        """Whether the person leads a team or the site, and may read the audit log."""
+        """Whether the person leads a team or is an admin, and may read the audit log."""
         return self.user is not None and (self.user.is_superuser or bool(teams_where(self.user, "manage")))
 
 
 def frame(request: HttpRequest) -> dict[str, Frame]:
-    """Give every template `frame`; a context processor."""
+    """Return `frame` for every template, as a context processor."""
     return {"frame": Frame(request)}

@@ -1,6 +1,6 @@
-"""Pages of long lists: each begins after the last row of the one before, so the thousandth is as quick as the first.
+"""Pages of long lists. Each begins after the last row of the previous page, so all pages are equally fast.
 
-A list is ordered by a moment, newest first, and by the primary key among equal moments.
+A list is ordered by time, newest first, and by primary key for equal times.
 """
 
 from dataclasses import dataclass
@@ -13,14 +13,13 @@ from jobs.bounds import utc_moment
 from jobs.models import Job
 
 BY_NUMBER = (F("pk") + 0).asc()
-"""The order of primary keys, for some rows of one job. It is an expression, so that PostgreSQL sorts the job's rows:
-for the column itself it may walk the primary keys of all jobs.
-"""
+"""The order of primary keys, for some rows of one job. An expression makes PostgreSQL sort the job's rows. For the
+plain column it may scan the primary keys of all jobs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """The last row of a page: its place in the list. As text it stands in the address of the next page."""
+    """The position of a page's last row in the list. Its text is part of the next page's URL."""
 
     at: datetime
     pk: UUID | int
@@ -29,9 +28,9 @@ class Cursor:
         return f"{self.at.isoformat()}~{self.pk}"
 
     def after(self, column: str) -> Q:
-        """Return the condition for the rows after this one in a list that is ordered by `-column, pk`.
+        """Return the condition for the rows after this one in a list ordered by `-column, pk`.
 
-        The first part alone lets an index begin at the right place; the second leaves out what was shown.
+        The first part lets an index start at the right position. The second part excludes rows already shown.
         """
         later = Q(**{f"{column}__lt": self.at}) | Q(**{column: self.at, "pk__gt": self.pk})
         return Q(**{f"{column}__lte": self.at}) & later
@@ -39,7 +38,7 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of jobs; `older` is the cursor of the next one, "" on the last page."""
+    """One page of jobs. `older` is the cursor of the next one, "" on the last page."""
 
     jobs: list[Job]
     older: str
@@ -47,12 +46,12 @@ class Page:
 
 
 def cursor_at(job: Job, column: str) -> Cursor:
-    """Return the cursor of a row of a list that is ordered by `-column, pk`."""
+    """Return the cursor of a row in a list ordered by `-column, pk`."""
     return Cursor(getattr(job, column), job.pk)
 
 
 def parse_cursor(text: str, key: type[UUID] | type[int] = UUID) -> Cursor | None:
-    """Return the cursor that an address holds; None for one that is absent or cannot be read.
+    """Return the cursor in a URL, None if it is missing or invalid.
 
     `key` is the type of the primary keys of the list.
     """

@@ -1,4 +1,4 @@
-"""People of the site for its admins, and the rules of first sign-ins."""
+"""People of the site for its admins, and the rules for first sign-ins."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,10 @@ PAGE = 50
 
 
 def list_people(text: str, *, after: str) -> tuple[Sequence[User], str]:
-    """Return a page of accounts whose name or address begins with `text`, by name, and the last name or ""."""
+    """Return a page of accounts by name, and the last name, or "" on the last page.
+
+    With `text`, the name or the e-mail address must begin with it.
+    """
     found = User.objects.select_related("profile").order_by("username")
     if text:
         found = found.filter(Q(username__istartswith=text) | Q(email__istartswith=text))
@@ -20,10 +23,10 @@ def list_people(text: str, *, after: str) -> tuple[Sequence[User], str]:
 
 
 def list_rules() -> Sequence[SignInRule]:
-    """Return every rule with its team; jobs.people.accounts.MAX_RULES bounds them."""
+    """Return every rule with its team. jobs.people.accounts.MAX_RULES limits their number."""
     return list(SignInRule.objects.select_related("team").order_by("source", "value", "team__name"))
 
 
 def find_person(pk: int) -> User | None:
-    """Return an account by its key."""
+    """Return the account with this key, or None."""
     return User.objects.filter(pk=pk).first()

@@ -1,4 +1,4 @@
-"""Persistent resources: where they are polled, and which jobs hold how much of them."""
+"""Persistent resources: the scopes in which they are polled, and the jobs that hold their replicas."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -21,23 +21,26 @@ from jobs.strategies.persistent import STRATEGY
 from jobs.timeline import Holding, Usage
 
 Holdings = dict[tuple[str, str, str], Holding]
-"""{(project, region, id): who holds how much of the resource}; jobs that the person may not see have is_shown False."""
+"""{(project, region, id): holdings of the resource}. Jobs that the person may not see have is_shown False."""
 Counted = tuple[Usage, ResourceCost]
-"""Who held a resource in a period, and what that cost."""
+"""The usage of a resource in a period, and its cost."""
 COLUMNS = ("display_name", "kind", "project", "region", "state", "strategy", "spec", "team_id")
 CHANGES_SHOWN = timedelta(days=1)
 MAX_CHANGES = 20
 HOLDS = WAITING_AT_VERTEX | RUNNING
 """States of jobs that hold replicas or wait for them."""
 MAX_JOBS = 2_000
-"""Jobs that are looked at for who holds and held what."""
+"""Maximum jobs that are checked for current and past holdings."""
 MAX_RESOURCES = 1_000
-"""Persistent resources of one person's projects that are listed, in pages."""
+"""Maximum persistent resources of one person's projects that are listed, in pages."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResourcePage:
-    """One page of the persistent resources that exist: the paginator's `page`, its rows, and those that are gone."""
+    """One page of the existing persistent resources: the paginator's `page` and its rows.
+
+    `gone` are resources that no longer exist.
+    """
 
     page: "Page[PersistentResource]"
     rows: list[PersistentResource]
@@ -55,7 +58,7 @@ def list_resource_scopes(user: User) -> list[Scope]:
 
 
 def list_resources(rows: PersistentResourceQuerySet, page: str, page_size: int) -> ResourcePage:
-    """Return one page of the persistent resources that exist, and those that are gone, the newest end first; one query.
+    """Return one page of the existing persistent resources, and those that are gone, latest end first. One query.
 
     At most MAX_RESOURCES are read.
     """
@@ -66,9 +69,9 @@ def list_resources(rows: PersistentResourceQuerySet, page: str, page_size: int) 
 
 
 def get_holdings_for(user: User, jobs: Iterable[Job]) -> Holdings:
-    """Return who holds the persistent resources where any of these jobs waits for one: one query, or none.
+    """Return the holdings of persistent resources if any of these jobs waits for one. At most one query.
 
-    The resources are those of ten seconds ago at most, and take one query more where they were not read since.
+    The resources are cached for ten seconds. Loading them needs one more query.
     """
     waiting = [job for job in jobs if job.strategy == STRATEGY.key and job.state in WAITING_AT_VERTEX]
     scopes = {(job.project, job.region) for job in waiting}
@@ -80,12 +83,13 @@ def get_holdings_for(user: User, jobs: Iterable[Job]) -> Holdings:
 def get_holdings(
     user: User, resources: Sequence[PersistentResource], since: datetime, now: datetime
 ) -> tuple[Holdings, dict[tuple[str, str, str], Counted]]:
-    """Return who holds these persistent resources, who held each since then, and what each has cost.
+    """Return current holdings of these persistent resources, and their usage and cost since a time.
 
-    Two queries, none for no resource. The lanes of `Usage` are those of now, its times those of the sizes that it had.
+    Two queries, none without resources. The lanes of `Usage` are the current ones, its times are those of the
+    resource's sizes in the period.
 
-    At most MAX_JOBS jobs are looked at: those that have not ended, then the newest ends; they are annotated with
-    whether the person may see them.
+    At most MAX_JOBS jobs are checked: jobs that have not ended, then those that ended last. Each is annotated with
+    whether the person may see it.
     """
     scopes = {(row.project, row.region) for row in resources if row.gone_at is None}
     jobs: list[Job] = []
@@ -110,7 +114,7 @@ def get_holdings(
 def _list_sizes(
     resources: Sequence[PersistentResource], since: datetime
 ) -> dict[tuple[str, str, str], list[ResourceSize]]:
-    """Return the sizes that resources have had since then, with the one that counted by then, in their order."""
+    """Return the sizes of the resources since a time, with the one in effect at that time, in order."""
     place = {name: OuterRef(name) for name in ("project", "region", "resource_id")}
     later = ResourceSize.objects.filter(**place, pk__gt=OuterRef("pk"), at__lte=since)
     found: dict[tuple[str, str, str], list[ResourceSize]] = {
@@ -130,7 +134,7 @@ def _order_on(job: Job) -> tuple[bool, datetime | None, UUID]:
 
 
 def list_changes(user: User, now: datetime) -> list[ResourceChange]:
-    """Return the changes of persistent resources of the person's projects that are open or ended lately; one query."""
+    """Return open and recently ended changes of persistent resources in the person's projects. One query."""
     projects = teams_by_project(user)
     recent = Q(ended_at=None) | Q(ended_at__gte=now - CHANGES_SHOWN)
     changes = ResourceChange.objects.filter(recent, project__in=list(projects), asked_at__gte=now - 2 * CHANGES_SHOWN)
@@ -138,7 +142,7 @@ def list_changes(user: User, now: datetime) -> list[ResourceChange]:
 
 
 def _list_jobs_on(user: User, scopes: set[tuple[str, str]]) -> list[Job]:
-    """Return the jobs that use a persistent resource there, annotated with whether the person may see them."""
+    """Return the jobs that use a persistent resource in these scopes. Annotate whether the person may see each."""
     if not scopes:
         return []
     using = _using(user, scopes).filter(ended_at=None, state__in=HOLDS)

@@ -1,4 +1,4 @@
-"""The versions of a team's policy."""
+"""Versions of a team's policy."""
 
 from django.http import Http404
 
@@ -11,13 +11,13 @@ MAX_VERSIONS = 50
 
 
 def list_versions(team: Team) -> list[PolicyVersion]:
-    """Return the newest versions of a team's policy with who saved them; one query."""
+    """Return the latest versions of a team's policy with the people who saved them. One query."""
     rows = PolicyVersion.objects.filter(team=team).select_related("saved_by").defer("rules")
     return list(rows.order_by("-number")[:MAX_VERSIONS])
 
 
 def get_version(team: Team, number: str) -> PolicyVersion:
-    """Return the version of that number; raise Http404 where there is none."""
+    """Return the version with this number. Raise Http404 if there is none."""
     if not (number.isascii() and number.isdecimal() and len(number) < 9):
         raise Http404("no such version")
     found = PolicyVersion.objects.filter(team=team, number=int(number)).select_related("saved_by").first()
@@ -32,5 +32,5 @@ def rules_in(version: PolicyVersion) -> tuple[Rule, ...]:
 
 
 def sentences(rules: tuple[Rule, ...]) -> list[str]:
-    """Return each rule as people read it, with its words for the requester."""
+    """Return each rule as a sentence, with its message for the requester."""
     return [joined(translatable("%(rule)s.", rule=describe(rule)), rule.words) for rule in rules]

@@ -1,4 +1,4 @@
-"""The price book as a table: the prices of a region, those that are missing, and the history of one."""
+"""The price book as a table: the prices of a region, the missing ones, and the history of a price."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,52 +18,52 @@ MAX_HISTORY = 100
 
 @dataclass(frozen=True, slots=True)
 class PriceLine:
-    """A row of the price book with what a page shows about it; `recorded` is the row of this site, if it is one."""
+    """A row of the price book for a page. `recorded` is this site's row, if it is one."""
 
     row: PriceRow
     recorded: Price | None = None
 
     @property
     def usd(self) -> str:
-        """USD an hour with all its digits; "" where there is no price."""
+        """USD per hour with all digits, "" without a price."""
         amount = hourly(self.row)
         return "" if amount is None else f"{amount:.9f}".rstrip("0").rstrip(".")
 
 
 @dataclass(frozen=True, slots=True)
 class KeyLine:
-    """A key and the row that counts for it; None where no price is known."""
+    """A key and the row in effect for it, None if no price is known."""
 
     key: Key
     line: PriceLine | None
 
     @property
     def name(self) -> str:
-        """The key as an address has it: resource/strategy/basis."""
+        """The key in a URL: resource/strategy/basis."""
         resource, _, strategy, basis = self.key
         return f"{resource}/{strategy}/{basis}"
 
     @property
     def resource(self) -> str:
-        """What the price is for."""
+        """The resource that is priced."""
         return self.key[0]
 
     @property
     def strategy(self) -> str:
-        """The strategy's label, or that it is for all of them."""
+        """The label of the strategy, or a text for all strategies."""
         return STRATEGIES[self.key[2]].label if self.key[2] in STRATEGIES else _("every strategy")
 
     @property
     def basis(self) -> str:
-        """Whose price it is."""
+        """The label of the price's basis."""
         return str(Price.Basis(self.key[3]).label)
 
 
 def list_keys(book: PriceBook, *, region: str, text: str, show: str, today: date) -> list[KeyLine]:
-    """Return the keys of a region whose resource holds `text`, in the order of the catalogue; no query.
+    """Return the keys of a region whose resource contains `text`, in the order of the catalogue. No query.
 
-    `show`: "known" for those with a price, "missing" for those without, "old" for prices of more than 90 days or
-    without a day.
+    `show` is "known" for keys with a price, "missing" for those without, "old" for prices older than 90 days or without
+    a date.
     """
     found = []
     for key in price_keys.keys_in(region):
@@ -76,14 +76,14 @@ def list_keys(book: PriceBook, *, region: str, text: str, show: str, today: date
 
 
 def key_in(region: str, name: str) -> Key | None:
-    """Return the key that `KeyLine.name` names, or None."""
+    """Return the key with this `KeyLine.name`, or None."""
     resource, _, rest = name.partition("/")
     key = (resource, region, *rest.split("/"))
     return next((each for each in price_keys.keys_in(region) if each == key), None)
 
 
 def list_history(book: PriceBook, key: Key) -> Sequence[PriceLine]:
-    """Return every row of a key: what this site has recorded, newest first, then the data files; one query."""
+    """Return every row of a key: rows recorded on this site, newest first, then those of the data files. One query."""
     resource, region, strategy, basis = key
     recorded = Price.objects.filter(resource=resource, region=region, strategy=strategy, basis=basis)
     newest = recorded.select_related("recorded_by").order_by("-id")[:MAX_HISTORY]

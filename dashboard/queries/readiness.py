@@ -1,4 +1,4 @@
-"""Whether the site can do its work: each part on its own, in a few words without addresses; three short queries."""
+"""Readiness of the site: the state of each part in a few words without addresses. Three short queries."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -15,23 +15,23 @@ OK = "ok"
 NO_ANSWER = "does not answer"
 REDIS_PATIENCE_SECONDS = 0.5
 MAX_HEARTBEAT_AGE = timedelta(seconds=45)
-"""A process writes one every ten seconds; it may miss three."""
+"""A process writes a heartbeat every ten seconds and may miss three."""
 MIN_OBSERVE_LAG = timedelta(minutes=1)
-"""Observation is late when a poll has been due for this long, or for four intervals where those are longer."""
+"""Observation is late if a poll has been due for this long, or for four intervals if that is longer."""
 PARTS = ("database", "migrations", "redis", "worker", "beat", "observation")
 NEEDED = frozenset({"database", "migrations"})
-"""Without these no page can be shown, so a web process must get no traffic. Whatever else fails, pages show what is
-known, and taking every web process away would hide the failure and repair nothing."""
+"""Parts without which no page can be shown, so that a web process must not receive traffic. If another part fails,
+pages show what is known. Removing every web process would then hide the failure and repair nothing."""
 
 
 def get_readiness() -> dict[str, str]:
-    """Return "ok" or what is wrong for each of `PARTS`; what hangs on a database that does not answer is "unknown"."""
+    """Return "ok" or the problem for each of `PARTS`. Parts that need an unavailable database are "unknown"."""
     parts = dict.fromkeys(PARTS, "unknown") | {"redis": redis_state()}
     try:
         now = database_now()
         parts["database"] = OK
         executor = MigrationExecutor(connection)
-        # Without its tables nothing below can be asked.
+        # The checks below need the tables.
         if missing := executor.migration_plan(executor.loader.graph.leaf_nodes()):
             return parts | {"migrations": f"{len(missing)} migrations are not applied"}
         rows = list(Heartbeat.objects.values_list("part", "queues", "at"))
@@ -50,7 +50,7 @@ def get_readiness() -> dict[str, str]:
 
 
 def observe_lag(now: datetime) -> timedelta:
-    """Return how long the oldest due poll of a scope has been due; zero where none is."""
+    """Return how long the oldest due poll of a scope has been due, zero if none is due."""
     due = Scope.objects.filter(due_at__lte=now).order_by("due_at").values_list("due_at", flat=True).first()
     return now - due if due is not None else timedelta()
 
@@ -61,12 +61,12 @@ def allowed_lag() -> timedelta:
 
 
 def queues_served(fresh: Sequence[tuple[str, str]]) -> set[str]:
-    """Return the queues that some worker takes tasks from; `fresh` are part and queues of recent heartbeats."""
+    """Return the queues that some worker serves. `fresh` are (part, queues) of recent heartbeats."""
     return {queue for part, queues in fresh if part == Heartbeat.Part.WORKER for queue in queues.split(",") if queue}
 
 
 def redis_state() -> str:
-    """Return "ok" or "does not answer"; without Redis jobs still move, a few seconds later."""
+    """Return "ok" or "does not answer". Without Redis, jobs proceed a few seconds later."""
     patience = REDIS_PATIENCE_SECONDS
     client = Redis.from_url(settings.REDIS_URL, socket_connect_timeout=patience, socket_timeout=patience)
     try:

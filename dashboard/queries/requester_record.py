@@ -1,4 +1,4 @@
-"""What an approver wants to know of the person who asks: how their jobs ended, and what they cost."""
+"""The record of a requester for approvers: outcomes and costs of earlier jobs."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -13,16 +13,18 @@ from jobs.models import Job
 from jobs.states import FAILURES, JobState
 
 MAX_JOBS = 50
-"""The newest jobs of the person in the team that are looked at."""
+"""Maximum jobs of the person in the team that are considered, the newest."""
 MAX_SEARCHED = 200
-"""The newest jobs of the person in any team among which those of the team are looked for, on an index."""
+"""Maximum jobs of the person in any team among which those of the team are searched, on an index. The newest are used.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The person's newest ended jobs: how many, how they ended, and their cost as a share of its estimate.
+    """The person's latest ended jobs: their number, their outcomes, and their cost as a share of the estimate.
 
-    `usual_share` is the median, `low_share` and `high_share` the ends; None where no job has both amounts.
+    `usual_share` is the median, `low_share` and `high_share` are the extremes. They are None if no job has both
+    amounts.
     """
 
     jobs: int
@@ -35,14 +37,14 @@ class Record:
 
 
 def newest_of(owner: int, before: datetime | None = None) -> QuerySet[Job, Any]:
-    """Return the keys of a person's newest jobs, of those requested before a moment where one is given."""
+    """Return the keys of a person's newest jobs. With `before`, only jobs requested before that time."""
     own = Job.objects.filter(owner=owner)
     own = own if before is None else own.filter(requested_at__lt=before)
     return own.order_by("-requested_at", "id").values("pk")[:MAX_SEARCHED]
 
 
 def get_record(job: Job) -> Record | None:
-    """Return the record of the job's requester in its team, None where none of their jobs has ended; one query."""
+    """Return the record of the job's requester in its team, None if none of their jobs has ended. One query."""
     own = Job.objects.filter(pk__in=newest_of(job.owner_id), team=job.team_id)
     own = own.filter(ended_at__isnull=False, is_adopted=False)
     rows = list(own.order_by("-requested_at", "id").values_list("state", "estimate_usd", "figures__cents")[:MAX_JOBS])

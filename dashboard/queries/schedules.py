@@ -1,4 +1,4 @@
-"""The runs of a schedule, with what its jobs cost."""
+"""The runs of a schedule, with the costs of their jobs."""
 
 from jobs.models import Schedule, ScheduleRun
 
@@ -6,6 +6,6 @@ MAX_RUNS = 100
 
 
 def list_runs(row: Schedule) -> list[ScheduleRun]:
-    """Return the newest runs with their jobs; one query."""
+    """Return the latest runs with their jobs. One query."""
     runs = row.runs.select_related("job").defer("job__spec", "job__estimate", "job__error")
     return list(runs.order_by("-moment")[:MAX_RUNS])

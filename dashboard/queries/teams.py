@@ -1,4 +1,4 @@
-"""Teams for their settings pages: those of a person, the members of one, and what it may use."""
+"""Teams for their settings pages: the teams of a person, the members of a team, and the resources that it may use."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,10 @@ MAX_MEMBERS = 500
 
 
 def list_teams(user: User, text: str = "") -> Sequence[Team]:
-    """Return the teams of a person, of an admin all whose name or project holds `text`, by name, with `people`."""
+    """Return the teams of a person, or all teams for an admin, by name, annotated with `people`.
+
+    With `text`, the name or the project must contain it.
+    """
     found = (
         Team.objects.all() if user.is_superuser else Team.objects.filter(pk__in=[each.pk for each in teams_of(user)])
     )
@@ -23,12 +26,12 @@ def list_teams(user: User, text: str = "") -> Sequence[Team]:
 
 
 def list_members(team: Team) -> Sequence[Membership]:
-    """Return the members of a team with their people, by name."""
+    """Return the members of a team with their users, by name."""
     return list(Membership.objects.filter(team=team).select_related("user").order_by("user__username")[:MAX_MEMBERS])
 
 
 def list_allowed(team: Team) -> dict[str, list[AllowedResource]]:
-    """Return {kind: the rows that allow something of it}, every kind in its order."""
+    """Return {kind: rows that allow resources of that kind}, for every kind in order."""
     rows: dict[str, list[AllowedResource]] = {kind: [] for kind in AllowedResource.Kind.values}
     for row in AllowedResource.objects.filter(team=team).order_by("kind", "name"):
         rows[row.kind].append(row)
@@ -36,5 +39,5 @@ def list_allowed(team: Team) -> dict[str, list[AllowedResource]]:
 
 
 def find_allowed(team: Team, pk: int) -> AllowedResource | None:
-    """Return what a team may use by its key, with the team; None where it has no such row."""
+    """Return the allowed resource of a team with this key, with the team. None if there is none."""
     return AllowedResource.objects.filter(team=team, pk=pk).select_related("team").first()

@@ -1,4 +1,4 @@
-"""How long jobs of a team waited for their machines, and a job's place in Trainboard's own queue."""
+"""Past waits of a team's jobs for their machines, and a job's position in Trainboard's own queue."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,16 +13,16 @@ from jobs.states import JobState
 
 LOOK_BACK = timedelta(days=90)
 MAX_JOBS = 200
-"""Newest jobs of the team in that time that are looked at."""
+"""Maximum jobs of the team in that period that are considered, the newest."""
 COLUMNS = ("machines", "region", "state", "requested_at", "approved_at", "submitted_at", "started_at", "ended_at")
-"""Columns of which a job's wait is computed."""
+"""Columns from which a job's wait is computed."""
 MIN_ALIKE = 3
-"""Fewer jobs of the same machines and region than this are too few; then those of the strategy count."""
+"""Minimum number of jobs with the same machines and region. With fewer, all jobs of the strategy are used."""
 
 
 @dataclass(frozen=True, slots=True)
 class PastWaits:
-    """The waits of earlier jobs: the middle one, the shortest, the longest, and which jobs they were."""
+    """The waits of earlier jobs: median, shortest and longest, and which jobs they were."""
 
     count: int
     median: timedelta
@@ -33,7 +33,7 @@ class PastWaits:
 
 @dataclass(frozen=True, slots=True)
 class QueuePlace:
-    """A job's place among those of its team that wait to be sent, from 1, and how many wait in all."""
+    """A job's position among the jobs of its team that wait to be sent, from 1, and the numbers of waiting jobs."""
 
     place: int
     of_team: int
@@ -41,9 +41,9 @@ class QueuePlace:
 
 
 def get_past_waits(job: Job, now: datetime) -> PastWaits | None:
-    """Return how long the team's jobs of the same strategy, machines and region waited; None where none ran. One query.
+    """Return the waits of the team's earlier jobs with the same strategy, machines and region. One query.
 
-    Only the team's own jobs count, so nothing of other teams is shown.
+    Return None if none of them ran. Only the team's own jobs are used, so nothing about other teams is revealed.
     """
     jobs = Job.objects.filter(team=job.team_id, strategy=job.strategy, requested_at__gte=now - LOOK_BACK)
     ran = jobs.filter(started_at__isnull=False).exclude(pk=job.pk).only(*COLUMNS)
@@ -61,7 +61,7 @@ def _summarize(jobs: Sequence[Job], now: datetime, of: str) -> PastWaits:
 
 
 def get_queue_place(job: Job) -> QueuePlace | None:
-    """Return the place of a job that waits to be sent; None for any other. Three counts over jobs that are due."""
+    """Return the position of a job that waits to be sent, None for any other job. Three counts over due jobs."""
     if job.state != JobState.APPROVED:
         return None
     waiting = Job.objects.filter(due_at__isnull=False, state=JobState.APPROVED, cancel_requested_at=None)

@@ -1,1 +1,1 @@
-"""Machines, quotas, persistent resources: demand, inventory, lending and allocation to jobs, and how they change."""
+"""Machines, quotas and persistent resources: demand, inventory, lending, allocation to jobs, and capacity changes."""

@@ -1,7 +1,7 @@
-"""Allocates machines to jobs: what a script asks for, replicas of a persistent resource, or what the inventory has.
+"""Allocate machines to jobs: as a script specifies, from a persistent resource, or from the inventory.
 
-Standard and Spot jobs that find no machines get a stockout; Flex-start waits until all of its nodes are free at once;
-quota that others use up is waited for in QUEUED. Demand above a limit itself is refused when the job is created.
+Standard and Spot jobs that find no machines get a stockout. Flex-start jobs wait until all of their nodes are free at
+once. Jobs wait in QUEUED for quota in use by others. Demand above a limit itself is refused when the job is created.
 """
 
 import random
@@ -25,7 +25,7 @@ class Allocator:
         self._inventory, self._lending = inventory, lending
 
     def allocate(self, job: Job) -> Allocation:
-        """Allocate all machines of a job, if they are free."""
+        """Allocate all machines of a job if they are free."""
         match script_of(job).capacity:
             case "stockout":
                 return Allocation("stockout")
@@ -52,18 +52,21 @@ class Allocator:
             self._inventory.release(job.name)
 
     def restore(self, job: Job) -> None:
-        """Record what an earlier emulator had allocated to a job."""
+        """Record what an earlier emulator process had allocated to a job."""
         if job.holds_capacity:
             self._inventory.allocate(job.name, demand.of_job(job))
 
     def max_wait_seconds(self, job: Job) -> float | None:
-        """Return the Flex-start job's `maxWaitDuration`: a day if unset, 0 = without end. Real seconds."""
+        """Return a Flex-start job's `maxWaitDuration` in real seconds: a day if unset, None if it is 0 (no limit)."""
         if job.strategy != "FLEX_START":
             return None
         return parse_duration(job.scheduling.get("maxWaitDuration", DEFAULT_MAX_WAIT)) or None
 
     def reclaim_seconds(self, job: Job) -> float | None:
-        """Draw after how long a Spot job is reclaimed, if the plan has it so; repeatable by the plan's seed."""
+        """Return the random time after which a Spot job is reclaimed, None if the plan has no reclaims.
+
+        The plan's seed makes it repeatable.
+        """
         plan = self._inventory.plan.get("reclaim", {})
         if job.strategy != "SPOT" or not plan.get("mean_seconds"):
             return None

@@ -1,7 +1,7 @@
-"""What worker pools need: machines by accelerator type or vCPU, reservations, and quota metrics.
+"""The demand of worker pools: machines by accelerator type or vCPU, reservations, and quota metrics.
 
-A *unit* is an accelerator type (`NVIDIA_L4`), `cpu` for the vCPUs of machines without one, or a TPU machine type.
-Quota metrics: facts from public quota lists and issue threads; Spot and Flex-start draw on `preemptible` metrics.
+A *unit* is an accelerator type (`NVIDIA_L4`), `cpu` for the vCPUs of machines without one, or a TPU machine type. The
+quota metrics come from public quota lists and issue threads. Spot and Flex-start use `preemptible` metrics.
 """
 
 from collections import Counter
@@ -36,7 +36,10 @@ ACCELERATOR_METRICS = {
 
 @dataclass(frozen=True)
 class Demand:
-    """What is needed in one region. source: "machines" or "spot"; machines of reservations are no units."""
+    """The demand in one region. `source` is "machines" or "spot".
+
+    Machines of reservations are not counted in `units`.
+    """
 
     region: str
     source: str
@@ -44,20 +47,20 @@ class Demand:
     metrics: Counter[str] = field(default_factory=Counter)
     reserved: Counter[str] = field(default_factory=Counter)
     any_reserved: Counter[str] = field(default_factory=Counter)
-    """Machines by type that take any reservation and fall back to units: `{machine type: count}`."""
+    """Machines by type that take any reservation, or else use units: `{machine type: count}`."""
     any_units: Counter[str] = field(default_factory=Counter)
     """The units of those machines."""
 
 
 def of_job(job: Job) -> Demand:
-    """Return what a job needs."""
+    """Return the demand of a job."""
     return of_worker_pools(job.location, [pool for _, pool in job.worker_pools], job.strategy)
 
 
 def of_worker_pools(region: str, pools: list[Document], strategy: str = "STANDARD") -> Demand:
-    """Return what worker pools, or the resource pools of a persistent resource, need."""
+    """Return the demand of worker pools, or of the resource pools of a persistent resource."""
     demand = Demand(region, "spot" if strategy == "SPOT" else "machines")
-    for pool in filter(None, pools):  # a worker pool that is left out is an empty message
+    for pool in filter(None, pools):  # an omitted worker pool is an empty message
         machine = pool.get("machineSpec", {})
         count = int(pool.get("replicaCount", "1"))
         demand.metrics.update(metrics_of(machine, count, strategy))
@@ -65,7 +68,7 @@ def of_worker_pools(region: str, pools: list[Document], strategy: str = "STANDAR
         kind = affinity.get("reservationAffinityType", "")
         if kind == "SPECIFIC_RESERVATION":
             demand.reserved[affinity["values"][0]] += count
-            continue  # its machines are set aside, so it takes none of those that all jobs share
+            continue  # its machines are reserved, so it takes none of those shared by all jobs
         demand.units.update(units_of(machine, count))
         if kind == "ANY_RESERVATION":
             demand.any_reserved[machine["machineType"]] += count
@@ -74,7 +77,7 @@ def of_worker_pools(region: str, pools: list[Document], strategy: str = "STANDAR
 
 
 def units_of(machine: dict[str, Any], count: int) -> Counter[str]:
-    """Return the units of some machines of a kind."""
+    """Return the units of some machines with the same spec."""
     name = machine["machineType"]
     if machine.get("acceleratorType"):
         return Counter({machine["acceleratorType"]: count * machine.get("acceleratorCount", 1)})
@@ -84,7 +87,7 @@ def units_of(machine: dict[str, Any], count: int) -> Counter[str]:
 
 
 def metrics_of(machine: dict[str, Any], count: int, strategy: str) -> Counter[str]:
-    """Return the quota metrics that some machines of a kind count against."""
+    """Return the quota that some machines with the same spec use, by metric."""
     prefix = "custom_model_training_" + ("preemptible_" if strategy in PREEMPTIBLE else "")
     known = MACHINES[machine["machineType"]]
     series = "cpus" if known.series in SHARED_CPU_SERIES else f"{known.series}_cpus"

@@ -1,7 +1,7 @@
-"""Which machines and quota there are, and who has them. Whatever the plan does not name is unlimited.
+"""Available and allocated machines and quota. Everything that the plan does not name is unlimited.
 
-A plan: `{"machines": {region: {unit: count}}, "spot": {...}, "quotas": {region: {metric: limit}},
-"reservations": {name: {"machineType": type, "count": n}}, "reclaim": {"mean_seconds": s, "seed": n}}`.
+A plan: `{"machines": {region: {unit: count}}, "spot": {...}, "quotas": {region: {metric: limit}}, "reservations":
+{name: {"machineType": type, "count": n}}, "reclaim": {"mean_seconds": s, "seed": n}}`.
 """
 
 import copy
@@ -18,7 +18,7 @@ SECTIONS = frozenset({"machines", "spot", "quotas", "reservations", "reclaim"})
 
 @dataclass(frozen=True)
 class Holding:
-    """What a holder has. covered: units that come out of reservations; reserved: machines of them by name."""
+    """Allocations of a holder. `covered` are units from reservations, `reserved` are machines by reservation."""
 
     demand: Demand
     covered: Counter[str]
@@ -35,7 +35,7 @@ class Inventory:
         self._reserved: Counter[str] = Counter()
 
     def update_plan(self, changes: Document) -> None:
-        """Merge a plan into the present one; null removes a limit. ApiError 400 for a wrong plan."""
+        """Merge a plan into the current one. null removes a limit. Raise ApiError 400 for an invalid plan."""
         if set(changes) - SECTIONS:
             raise invalid(f"A capacity plan has {', '.join(sorted(SECTIONS))}; got {', '.join(sorted(changes))}.")
         merged = copy.deepcopy(self.plan)
@@ -54,18 +54,18 @@ class Inventory:
 
     # ------------------------------------------------------------ questions
     def over_quota(self, demand: Demand) -> list[str]:
-        """Return the metrics whose whole limit is less than the demand, with their service's prefix."""
+        """Return the metrics whose total limit is below the demand, with their service's prefix."""
         limits = self.plan.get("quotas", {}).get(demand.region, {})
         return [METRIC_PREFIX + name for name, count in demand.metrics.items() if count > limits.get(name, count)]
 
     def has_quota(self, demand: Demand) -> bool:
-        """Return whether the demand fits into what is left of every quota."""
+        """Return whether the demand fits into the unused part of every quota."""
         limits = self.plan.get("quotas", {}).get(demand.region, {})
         used = self._total(demand.region, "metrics")
         return all(used[name] + count <= limits.get(name, used[name] + count) for name, count in demand.metrics.items())
 
     def has_machines(self, demand: Demand) -> bool:
-        """Return whether all machines of the demand are free at this moment."""
+        """Return whether all machines of the demand are free now."""
         for name, count in demand.reserved.items():
             if count > self._free_reserved(name):
                 return False
@@ -80,13 +80,13 @@ class Inventory:
         return self.has_machines(demand) and self.has_quota(demand)
 
     def excess(self, region: str, source: str) -> Counter[str]:
-        """Return the units that are used beyond what there is, as after a change."""
+        """Return the units allocated beyond the limit, as after a change of the plan."""
         limits = self.plan.get(source, {}).get(region, {})
         used = self._total(region, source)
         return Counter({unit: used[unit] - limit for unit, limit in limits.items() if used[unit] > limit})
 
     def usage(self) -> Document:
-        """Return what is used, by region."""
+        """Return the allocated units and quota by region."""
         regions = {holding.demand.region for holding in self._holdings.values()}
         return {
             region: {section: dict(+self._total(region, section)) for section in ("machines", "spot", "metrics")}
@@ -114,7 +114,7 @@ class Inventory:
             self._reserved.subtract(holding.reserved)
 
     def holders(self, region: str, source: str) -> list[str]:
-        """Return the names of those that have machines of a source, oldest first."""
+        """Return the names of the holders of machines of a source, oldest first."""
         return [
             name
             for name, holding in self._holdings.items()
@@ -128,7 +128,10 @@ class Inventory:
         return int(self.plan.get("reservations", {}).get(name, {}).get("count", 0)) - self._reserved[name]
 
     def _reserved_machines(self, demand: Demand) -> Counter[str]:
-        """Return the machines by reservation that a demand would get: those it names, and any that cover it all."""
+        """Return the machines by reservation that a demand would get.
+
+        These are the reservations that it names, and any others if they cover all machines that take any reservation.
+        """
         named = Counter(demand.reserved)
         covering: Counter[str] = Counter()
         for machine_type, count in demand.any_reserved.items():

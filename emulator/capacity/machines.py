@@ -1,4 +1,4 @@
-"""Machine types that training accepts, from data/machines.csv: vCPUs and the accelerators that fit.
+"""Machine types for training, from data/machines.csv: vCPUs and supported accelerators.
 
 Source: "Configure compute resources for training" in Google's documentation, read 2026-08 to 2026-11.
 """
@@ -21,14 +21,14 @@ REGIONS = frozenset(
 
 @dataclass(frozen=True)
 class Machine:
-    """One machine type. accelerator_counts: `{type: (count, ...)}`, an empty tuple = any count."""
+    """One machine type. `accelerator_counts` is `{type: (count, ...)}`, where an empty tuple means any count."""
 
     series: str
     vcpus: int
     accelerator_counts: dict[str, tuple[int, ...]]
 
     def accepts(self, accelerator: str, count: int) -> bool:
-        """Return whether so many accelerators of this type fit the machine."""
+        """Return whether this number of accelerators of a type fits the machine."""
         allowed = self.accelerator_counts.get(accelerator)
         return allowed is not None and (not allowed or count in allowed)
 

@@ -1,7 +1,7 @@
 """The life of persistent resources: provision, reboot, change, delete. `resource_pools` lends their replicas to jobs.
 
-States: PROVISIONING -> RUNNING (or ERROR) -> REBOOTING, UPDATING -> RUNNING, STOPPING -> gone.
-Source: "Persistent resources" pages and PersistentResource in the v1 protos, read 2026-08.
+States: PROVISIONING -> RUNNING (or ERROR) -> REBOOTING, UPDATING -> RUNNING, STOPPING -> gone. Source: "Persistent
+resources" pages and PersistentResource in the v1 protos, read 2026-08.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ from emulator.state.records import Job, Operation, PersistentResource
 
 
 class PersistentResources:
-    """Takes every persistent resource through its life."""
+    """Manages the life of every persistent resource."""
 
     def __init__(self, engine: Engine, inventory: Inventory, lending: Lending) -> None:
         self._engine, self._inventory, self._lending = engine, inventory, lending
@@ -24,14 +24,14 @@ class PersistentResources:
 
     # ------------------------------------------------------------ what clients ask for
     def submit(self, resource: PersistentResource) -> None:
-        """Start a new persistent resource; it runs when its machines are there."""
+        """Start a new persistent resource. It runs once its machines are available."""
         self._runtime.set_state(resource, "PROVISIONING")
         resource.document["createTime"] = resource.document["updateTime"]
         self._runtime.store.add(resource)
         self._set_timer(resource, "ready", self._times.provisioning)
 
     def reboot(self, resource: PersistentResource) -> None:
-        """Restart all machines; autoscaled pools come back with their minimum."""
+        """Restart all machines. Autoscaled pools restart with their minimum."""
         self._check_state(resource, resource.state in ("RUNNING", "ERROR"), "rebooted")
         if self._jobs(resource):
             raise precondition(f"Jobs are running on the PersistentResource {resource.name}.")
@@ -42,14 +42,14 @@ class PersistentResources:
         self._set_timer(resource, "ready", self._times.teardown)
 
     def update(self, resource: PersistentResource, changed: Document) -> None:
-        """Change counts, name or labels; the machines follow."""
+        """Change counts, name or labels. The machines change after a while."""
         self._check_state(resource, resource.state == "RUNNING", "updated")
         resource.document |= changed
         self._runtime.set_state(resource, "UPDATING")
         self._set_timer(resource, "ready", self._times.starting)
 
     def delete(self, resource: PersistentResource) -> None:
-        """Cancel the jobs that run on a persistent resource, then delete it."""
+        """Cancel the jobs on a persistent resource, then delete it."""
         self._check_state(resource, resource.state not in ("REBOOTING", "STOPPING"), "deleted")
         for job in self._jobs(resource):
             if not job.is_finished:
@@ -64,13 +64,13 @@ class PersistentResources:
             raise precondition(text)
 
     def _jobs(self, resource: PersistentResource) -> list[Job]:
-        """Return the unfinished jobs that are to run on a persistent resource."""
+        """Return the unfinished jobs that name a persistent resource."""
         here = (job for job in self._runtime.store.all(Job) if job.parent == resource.parent and not job.is_finished)
         return [job for job in here if job.spec.get("persistentResourceId") == resource.id]
 
     # ------------------------------------------------------------ what happens by itself
     def fire(self, resource: PersistentResource, key: str) -> None:
-        """Handle a timer of a persistent resource that is due."""
+        """Handle a due timer of a persistent resource."""
         if key == "ready":
             self._finish_change(resource)
         elif key == "shrink":
@@ -83,13 +83,13 @@ class PersistentResources:
             self._engine.admit_waiting()
 
     def restore(self, resource: PersistentResource) -> None:
-        """Go on after the emulator was down."""
+        """Continue after a restart of the emulator."""
         self._runtime.timers.restore(resource)
         if resource.state not in ("PROVISIONING", "ERROR"):
             self._lending.allocate(resource)
 
     def _finish_change(self, resource: PersistentResource) -> None:
-        """End a creation, reboot or update: the persistent resource runs if there are machines for it."""
+        """Complete a creation, reboot or update. The persistent resource runs if there are machines for it."""
         self._inventory.release(resource.name)
         if not self._inventory.has_all(demand_of(resource)):
             resource.document["error"] = messages.stockout(resource.location)["error"]

@@ -1,7 +1,7 @@
-"""How capacity changes: by control call, by file at the start, and over time; Spot machines are reclaimed to fit.
+"""Changes of capacity: by control call, from a file at the start, and over time. Spot machines are reclaimed to fit.
 
-A plan may have `"changes": [{"after": seconds, or "at": RFC 3339, ...the sections of a plan}]`, which happen when
-they are due. They survive a restart.
+A plan may have `"changes": [{"after": seconds, or "at": RFC 3339, ...the sections of a plan}]`. Each is applied when it
+is due. They survive a restart.
 """
 
 from typing import Any
@@ -15,21 +15,24 @@ from emulator.state.records import CapacityPlan, Job
 
 
 class CapacityPlans:
-    """Keeps the record of the plan and applies its changes."""
+    """Stores the plan and applies its changes."""
 
     def __init__(self, engine: Engine, inventory: Inventory) -> None:
         self._engine, self._runtime, self._inventory = engine, engine.runtime, inventory
         self._record: CapacityPlan | None = None
 
     def restore(self, records: list[CapacityPlan]) -> None:
-        """Take over the plan of an earlier emulator."""
+        """Restore the plan of an earlier emulator process."""
         for record in records:
             self._record = record
             self._inventory.update_plan(record.document["plan"])
             self._runtime.timers.restore(record)
 
     def change(self, plan: Document) -> None:
-        """Merge a plan into the present one, its changes into those to come; ApiError 400 if it is none."""
+        """Merge a plan into the current one, and its changes into the pending ones.
+
+        Raise ApiError 400 if it is invalid.
+        """
         plan = dict(plan)
         changes = plan.pop("changes", [])
         due = [(self._due(change), {k: v for k, v in change.items() if k not in ("after", "at")}) for change in changes]
@@ -44,7 +47,7 @@ class CapacityPlans:
         self._apply(record)
 
     def clear(self) -> None:
-        """Remove all limits and all changes to come."""
+        """Remove all limits and all pending changes."""
         record = self._get_record()
         record.timers.clear()
         record.document["changes"] = []
@@ -52,12 +55,12 @@ class CapacityPlans:
         self._apply(record)
 
     def show(self) -> Document:
-        """Return plan, usage, and how many changes are to come."""
+        """Return the plan, its usage, and the number of pending changes."""
         to_come = len(self._record.timers) if self._record else 0
         return {"plan": self._inventory.plan, "used": self._inventory.usage(), "changesToCome": to_come}
 
     def fire(self, record: CapacityPlan, key: str) -> None:
-        """Apply a change that is due."""
+        """Apply a due change."""
         self._inventory.update_plan(record.document["changes"][int(key.partition(":")[2])])
         self._apply(record)
 
@@ -65,7 +68,7 @@ class CapacityPlans:
         record.document["plan"] = self._inventory.plan
         self._runtime.store.save(record)
         for region in self._inventory.plan.get("spot", {}):
-            # The youngest job first, until no more machines are taken than there are.
+            # Youngest jobs first, until no more machines are allocated than exist.
             for name in reversed(self._inventory.holders(region, "spot")):
                 job = self._runtime.store.get(Job, name)
                 if job is not None and job.has_started and self._inventory.excess(region, "spot"):

@@ -1,4 +1,4 @@
-"""Lends the replicas of persistent resources to jobs; autoscaled resource pools grow for it."""
+"""Lend the replicas of persistent resources to jobs. Autoscaled resource pools grow for them."""
 
 from emulator.capacity import demand
 from emulator.capacity.inventory import Inventory
@@ -17,12 +17,12 @@ class Lending:
         self._runtime, self._inventory = runtime, inventory
 
     def find(self, job: Job) -> PersistentResource | None:
-        """Return the persistent resource that a job is to run on."""
+        """Return the persistent resource that a job names."""
         name = f"{job.parent}/persistentResources/{job.spec.get('persistentResourceId', '')}"
         return self._runtime.store.get(PersistentResource, name)
 
     def lend(self, job: Job) -> Allocation:
-        """Lend replicas to a job; autoscaled resource pools grow for it, up to their maximum."""
+        """Lend replicas to a job. Autoscaled resource pools grow for it, up to their maximum."""
         resource = self.find(job)
         if resource is None or resource.state in ("ERROR", "STOPPING"):
             text = f"The PersistentResource {job.spec.get('persistentResourceId')} is not available."
@@ -31,7 +31,7 @@ class Lending:
             return Allocation("wait")
         try:
             needs = match_pools(job, resource)
-        except ApiError as problem:  # the resource has changed since the job was accepted, or it is a trial's
+        except ApiError as problem:  # the resource has changed since the job was accepted, or the job is a trial
             return Allocation("never", messages.failure(FAILED_PRECONDITION, problem.message))
         pools = {pool["id"]: pool for pool in resource.document["resourcePools"]}
         wanted = {identifier: count + used_replicas(resource, identifier) for identifier, count in needs.items()}
@@ -46,7 +46,7 @@ class Lending:
         return Allocation("yes", is_ready=is_ready)
 
     def take_back(self, job: Job) -> None:
-        """Take a job's replicas back; autoscaled pools shrink after a while."""
+        """Take a job's replicas back. Autoscaled pools shrink after a while."""
         resource = self.find(job)
         if resource is None:
             return
@@ -58,7 +58,7 @@ class Lending:
         self._update_used_counts(resource)
 
     def shrink(self, resource: PersistentResource) -> None:
-        """Reduce autoscaled pools to what is used."""
+        """Reduce autoscaled pools to the used replicas."""
         for pool in resource.document["resourcePools"]:
             if "autoscalingSpec" in pool:
                 used = used_replicas(resource, pool["id"])
@@ -71,7 +71,7 @@ class Lending:
         self._inventory.allocate(resource.name, demand_of(resource))
 
     def _grow(self, resource: PersistentResource, wanted: dict[str, int]) -> bool:
-        """Enlarge pools to what is wanted; False if there are not enough machines or quota."""
+        """Enlarge pools to the requested sizes. Return False if there are not enough machines or quota."""
         pools = resource.document["resourcePools"]
         before = [pool["replicaCount"] for pool in pools]
         for pool in pools:
@@ -93,24 +93,24 @@ class Lending:
 
 
 def demand_of(resource: PersistentResource) -> demand.Demand:
-    """Return what all resource pools of a persistent resource need."""
+    """Return the demand of all resource pools of a persistent resource."""
     return demand.of_worker_pools(resource.location, resource.document["resourcePools"])
 
 
 def used_replicas(resource: PersistentResource, pool_id: str) -> int:
-    """Return how many replicas of a resource pool jobs use."""
+    """Return the number of replicas of a resource pool used by jobs."""
     return sum(resource.used.get(pool_id, {}).values())
 
 
 def max_replicas(pool: Document) -> int:
-    """Return how many replicas a resource pool may have."""
+    """Return the maximum number of replicas of a resource pool."""
     return int(pool.get("autoscalingSpec", {}).get("maxReplicaCount") or pool["replicaCount"])
 
 
 def match_pools(job: Job, resource: PersistentResource) -> dict[str, int]:
-    """Return `{resource pool id: replicas}` for a job; ApiError 400 if a worker pool matches no resource pool.
+    """Return `{resource pool id: replicas}` for a job. Raise ApiError 400 if a worker pool matches no resource pool.
 
-    Machine and disk must be equal, and no more replicas may be asked for than the resource pool can have.
+    Machine and disk must be equal, and the resource pool must be able to have the requested replicas.
     """
     needs: dict[str, int] = {}
     for index, worker_pool in job.worker_pools:

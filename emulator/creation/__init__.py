@@ -1,1 +1,1 @@
-"""From a create call to a record: what is checked (checks), and the new record (factory)."""
+"""Turn a create call into a record: check the request (checks) and create the record (factory)."""

@@ -1,8 +1,8 @@
-"""What Vertex AI checks when a job is created, with its messages; nothing here is checked again later.
+"""The checks of Vertex AI when a job is created, with its messages. Nothing is checked again later.
 
-Sources: field comments of the v1 protos ("Required.", limits), "Configure compute resources for training" and
-"Create custom training jobs" in Google's documentation (read 2026-08), and error texts seen in public issue threads.
-A check yields (snake_case field path, message); `raise_findings` joins them tab-separated as the service does.
+Sources: field comments of the v1 protos ("Required.", limits), "Configure compute resources for training" and "Create
+custom training jobs" in Google's documentation (read 2026-08), and error texts seen in public issue threads. A check
+yields (snake_case field path, message). `raise_findings` joins them tab-separated as the service does.
 """
 
 import re
@@ -23,7 +23,7 @@ DISK_GB = range(100, 64_001)
 
 
 def raise_findings(findings: Findings) -> None:
-    """Raise ApiError 400 with every finding, numbered and tab-separated, if there are any."""
+    """Raise ApiError 400 with all findings, numbered and tab-separated, if there are any."""
     listed = list(findings)
     if listed:
         items = "".join(f"{number}.Field: {at}; Message: {text}\t" for number, (at, text) in enumerate(listed, 1))
@@ -37,7 +37,7 @@ def name_and_labels(resource: Document) -> Findings:
 
 
 def display_name(resource: Document, *, required: bool = True) -> Findings:
-    """Check for a name of 1 to 128 characters."""
+    """Check the display name: 1 to 128 characters."""
     name = resource.get("displayName", "")
     if not name and required:
         yield "display_name", REQUIRED
@@ -46,7 +46,7 @@ def display_name(resource: Document, *, required: bool = True) -> Findings:
 
 
 def labels(resource: Document) -> Findings:
-    """Check for at most 64 labels of lowercase letters, digits, underscores and dashes, up to 64 long."""
+    """Check the labels: at most 64, of lowercase letters, digits, underscores and dashes, up to 64 characters."""
     entries = resource.get("labels", {})
     if len(entries) > MAX_LABELS:
         yield "labels", f"At most {MAX_LABELS} labels are allowed."
@@ -164,7 +164,7 @@ def machine(spec: Document, *, at: str) -> Findings:
 
 
 def fill_job_spec(spec: Document) -> None:
-    """Fill in the defaults of a CustomJobSpec, in place: the boot disk of each pool, the output prefix's slash."""
+    """Set the defaults of a CustomJobSpec in place: the boot disk of each pool, and the slash of the output prefix."""
     for pool in spec.get("workerPoolSpecs", []):
         if pool:
             machine_type = pool.get("machineSpec", {}).get("machineType")

@@ -1,4 +1,4 @@
-"""New records: names and ids; what is refused because of quota, a persistent resource or a script."""
+"""Create records: names and ids, and refusals because of quota, a persistent resource or a script."""
 
 import copy
 from typing import Any
@@ -17,7 +17,7 @@ from emulator.state.store import Store
 
 
 class RecordFactory:
-    """Makes records of checked documents, without saving them."""
+    """Creates records from checked documents, without saving them."""
 
     def __init__(self, store: Store, inventory: Inventory, lending: Lending, rules: ScriptRules) -> None:
         self._store, self._inventory, self._lending, self._rules = store, inventory, lending, rules
@@ -27,7 +27,7 @@ class RecordFactory:
         return {"project": number, "project_id": project, "location": location, "id": new_id(), "seq": seq}
 
     def new_job(self, document: Document, *, project: str, location: str, **fields: Any) -> Job:
-        """Return a record for a CustomJob; ApiError 429 for quota, 400 for a persistent resource."""
+        """Return a record for a CustomJob. Raise ApiError 429 for quota, 400 for a persistent resource."""
         job = Job(**self._common(project, location), document=document, **fields)
         document["name"] = job.name
         self._rules.give_script(job)
@@ -51,7 +51,7 @@ class RecordFactory:
         return self.new_job(document, **place, owner=study.name, trial=trial_id)
 
     def new_study(self, document: Document, *, project: str, location: str) -> Study:
-        """Return a record for a HyperparameterTuningJob; refuses what its trials would be refused for."""
+        """Return a record for a HyperparameterTuningJob. Raise ApiError if its trials would be refused."""
         study = Study(**self._common(project, location), document=document)
         document["name"] = study.name
         self._check_capacity(Job(**self._common(project, location), document={"jobSpec": document["trialJobSpec"]}))
@@ -66,7 +66,7 @@ class RecordFactory:
     def new_persistent_resource(
         self, document: Document, *, project: str, location: str, identifier: str
     ) -> PersistentResource:
-        """Return a record for a PersistentResource; ApiError 429 for quota."""
+        """Return a record for a PersistentResource. Raise ApiError 429 for quota."""
         resource = PersistentResource(**self._common(project, location) | {"id": identifier}, document=document)
         document["name"] = resource.name
         self._check_quota(demand_of(resource))
@@ -76,7 +76,7 @@ class RecordFactory:
         if "persistentResourceId" not in job.spec:
             self._check_quota(demand.of_job(job))
             return
-        # What its persistent resource can never run: Vertex AI docs, "Run training jobs on a persistent resource".
+        # Jobs that the persistent resource can never run: Vertex AI docs, "Run training jobs on a persistent resource".
         identifier = job.spec["persistentResourceId"]
         resource = self._lending.find(job)
         if resource is None:

@@ -1,4 +1,4 @@
-"""What Vertex AI checks when a persistent resource is created or changed, and what it fills in.
+"""The checks of Vertex AI when a persistent resource is created or changed, and the defaults that it sets.
 
 Source: "Persistent resources" pages and PersistentResource in the v1 protos, read 2026-08.
 """
@@ -20,7 +20,7 @@ def persistent_resource(document: Document) -> Findings:
 
 
 def resource_pool(pool: Document, *, at: str) -> Findings:
-    """Check a resource pool: its machine, and how many replicas it has or may have."""
+    """Check a resource pool: its machine and its number of replicas or limits."""
     yield from checks.machine(pool.get("machineSpec", {}), at=f"{at}.machine_spec")
     scaling = pool.get("autoscalingSpec")
     if scaling is None:
@@ -36,7 +36,7 @@ def resource_pool(pool: Document, *, at: str) -> Findings:
 
 
 def fill(document: Document) -> None:
-    """Fill in the ids, disks and counts of resource pools, in place, as the service does."""
+    """Set the ids, disks and counts of resource pools in place, as the service does."""
     for index, pool in enumerate(document["resourcePools"], 1):
         machine = pool["machineSpec"]
         kind = str(machine.get("acceleratorType", "")).lower().replace("_", "-")

@@ -1,8 +1,8 @@
-"""What Vertex AI checks about a job's scheduling strategy; the wording of the refusals is ours (unconfirmed).
+"""The checks of Vertex AI on a job's scheduling strategy. The wording of the messages is ours (unconfirmed).
 
 Sources in Google's documentation, read 2026-08 to 2026-11: "Schedule training jobs based on resource availability"
 (Flex-start: its GPUs, one machine configuration, seven days), "Use Spot VMs with training" (no TPU Pods). Google's
-pipeline components leave a waiting time out unless the strategy is Flex-start.
+pipeline components omit a waiting time unless the strategy is Flex-start.
 """
 
 import math
@@ -25,9 +25,9 @@ CLOUD_TPU_CORES_OF_HOST = 8
 
 
 def scheduling(spec: Document, *, at: str) -> Iterator[tuple[str, str]]:
-    """Check that strategy, timeout, waiting time and machines of a CustomJobSpec go together.
+    """Check that strategy, timeout, waiting time and machines of a CustomJobSpec are compatible.
 
-    at: where the spec is, as a prefix of paths, e.g. `job_spec.`.
+    `at` is the prefix of paths in the spec, such as `job_spec.`.
     """
     settings: dict[str, Any] = spec.get("scheduling", {})
     strategy, where = settings.get("strategy", "STANDARD"), f"{at}scheduling"
@@ -48,7 +48,7 @@ def scheduling(spec: Document, *, at: str) -> Iterator[tuple[str, str]]:
 
 
 def _machines(spec: Document, at: str) -> Iterator[tuple[str, Document]]:
-    """Yield (path, MachineSpec) of each pool that is not empty."""
+    """Yield (path, MachineSpec) of each non-empty pool."""
     for index, pool in enumerate(spec.get("workerPoolSpecs", [])):
         if pool:
             yield f"{at}worker_pool_specs[{index}].machine_spec", pool.get("machineSpec", {})
@@ -70,7 +70,7 @@ def _flex_start(spec: Document, *, at: str) -> Iterator[tuple[str, str]]:
 
 
 def is_tpu_pod(machine: Document) -> bool:
-    """Return whether a machine is a slice of several TPU hosts: a TPU Pod."""
+    """Return whether a machine is a TPU Pod, a slice of several TPU hosts."""
     name = machine.get("machineType", "")
     if name == "cloud-tpu":
         return bool(machine.get("acceleratorCount", 0) > CLOUD_TPU_CORES_OF_HOST)

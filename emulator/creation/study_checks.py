@@ -1,4 +1,4 @@
-"""What Vertex AI checks when a hyperparameter tuning job is created.
+"""The checks of Vertex AI when a hyperparameter tuning job is created.
 
 Sources: StudySpec in the v1 protos; "Create a hyperparameter tuning job" in Google's documentation, read 2026-08.
 """
@@ -14,7 +14,7 @@ MAX_DISCRETE_VALUES, MIN_DISCRETE_DISTANCE = 1_000, 1e-10
 
 
 def study(job: Document, *, at: str = "") -> Findings:
-    """Check a HyperparameterTuningJob; `at` is its prefix in paths, e.g. `training_task_inputs.`"""
+    """Check a HyperparameterTuningJob. `at` is its prefix in paths, such as `training_task_inputs.`"""
     trials, parallel = job.get("maxTrialCount", 0), job.get("parallelTrialCount", 0)
     failed = job.get("maxFailedTrialCount", 0)
     for name, value in (("max_trial_count", trials), ("parallel_trial_count", parallel)):

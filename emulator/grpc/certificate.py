@@ -1,7 +1,7 @@
-"""A self-signed certificate for this emulator, kept over restarts so that clients that trust it stay connected.
+"""A self-signed certificate for this emulator. It is kept across restarts, so that clients continue to trust it.
 
-gRPC clients read the certificates that they trust once per process, so a new one at each start would force every open
-notebook to restart. The key is readable by its owner only, as everything in the state folder is.
+gRPC clients read their trusted certificates once per process, so a new certificate at each start would require a
+restart of every open notebook. Only its owner can read the key, as everything in the state folder.
 """
 
 import ipaddress
@@ -18,11 +18,11 @@ from emulator.state import private
 
 CERTIFICATE_FILE, KEY_FILE = "grpc-certificate.pem", "grpc-key.pem"
 VALID_DAYS, RENEWED_DAYS = 90, 30
-"""How long a certificate is valid, and how long before its end it is replaced."""
+"""Validity of a certificate, and how long before its end it is replaced."""
 
 
 class Certificate(NamedTuple):
-    """A certificate and its key in PEM, and the file of the certificate for clients."""
+    """A certificate and its key in PEM, and the certificate's file for clients."""
 
     pem: bytes
     key: bytes
@@ -30,9 +30,9 @@ class Certificate(NamedTuple):
 
 
 def load_or_create(state: Path, hosts: list[str], now: float) -> Certificate:
-    """Return the certificate in the state folder if it still fits, else make and keep a new one.
+    """Return the certificate in the state folder if it is still usable, else create and store a new one.
 
-    hosts: the names and IP addresses by which clients call. now: seconds since the epoch.
+    `hosts` are the names and IP addresses that clients use. `now` is in seconds since the epoch.
     """
     file, key_file = state / CERTIFICATE_FILE, state / KEY_FILE
     names = [_name(host) for host in hosts]
@@ -42,7 +42,7 @@ def load_or_create(state: Path, hosts: list[str], now: float) -> Certificate:
         if _is_usable(kept, names, moment):
             return kept
     except (FileNotFoundError, ValueError):
-        pass  # there is none, or half of one
+        pass  # there is none, or only a part
     made = _create(names, moment, file)
     private.write_file(key_file, made.key)
     private.write_file(file, made.pem)
@@ -57,7 +57,7 @@ def _name(host: str) -> x509.GeneralName:
 
 
 def _is_usable(kept: Certificate, names: list[x509.GeneralName], moment: datetime) -> bool:
-    """Return whether a kept certificate is ours, names every host and is valid for a while."""
+    """Return whether a stored certificate is ours, names every host and is valid for a while."""
     read = x509.load_pem_x509_certificate(kept.pem)
     key = serialization.load_pem_private_key(kept.key, password=None)
     named = read.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
@@ -78,7 +78,7 @@ def _create(names: list[x509.GeneralName], moment: datetime, file: Path) -> Cert
         .not_valid_before(moment - timedelta(days=1))
         .not_valid_after(moment + timedelta(days=VALID_DAYS))
         .add_extension(x509.SubjectAlternativeName(names), critical=False)
-        # Not an authority: who trusts it trusts this key for these names, and nothing signed with it.
+        # Not a CA: a client that trusts it trusts only this key for these names.
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .sign(key, hashes.SHA256())

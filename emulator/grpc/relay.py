@@ -1,8 +1,8 @@
-"""The TCP port of gRPC: it forwards our own user's connections to the gRPC server's private socket.
+"""The TCP port of gRPC. It forwards connections of our own user to the gRPC server's private socket.
 
-The gRPC library neither shows who connects before it reads nor breaks a connection; this port does both.
-It is an HTTP proxy too (`CONNECT`, RFC 9110 section 9.3.6): tools that call `us-central1-aiplatform.googleapis.com`
-in any case reach the emulator with `grpc_proxy=http://HOST:PORT`, which gRPC clients read.
+The gRPC library neither reveals who connects before it reads nor breaks connections; this port does both. It is also an
+HTTP proxy (`CONNECT`, RFC 9110 section 9.3.6): tools that always call `us-central1-aiplatform.googleapis.com` reach the
+emulator with `grpc_proxy=http://HOST:PORT`, which gRPC clients read.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from emulator.web import app, owner_check
 from emulator.web.access import Credential
 
 FOLDER_NOTE = "grpc-folder"
-"""File in the state folder that names the folder of the private sockets, for a start after a `kill -9`."""
+"""File in the state folder with the path of the private sockets' folder, to remove it after a `kill -9`."""
 CHUNK = 2**16
 HEAD_SECONDS = 10.0
 """How long a client of the proxy may take to send the head of its request."""
@@ -34,7 +34,7 @@ ACCESS_DENIED = bytes.fromhex("15 0303 0002 02 31")
 
 
 class Relay:
-    """The port and the connections through it. hosts: those that clients of the proxy may connect to."""
+    """The port and its connections. `hosts` are those to which clients of the proxy may connect."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class Relay:
         find: socket_owners.Lookup | None,
         credential: Credential | None,
     ) -> None:
-        """Prepare; without `find` every connection is accepted, and every request must have the credential."""
+        """Prepare. Without `find`, every connection is accepted, and every request must have the credential."""
         self._bound, self._hosts, self._find, self._credential = bound, set(hosts), find, credential
         self._note = state / FOLDER_NOTE
         self._open: dict[str, asyncio.StreamWriter] = {}
@@ -57,7 +57,7 @@ class Relay:
     def prepare(self) -> Path:
         """Return the path of the private socket, in a new folder that only this user can enter.
 
-        It lies outside the state folder, whose path may be longer than that of a socket can be (107 bytes).
+        It is outside the state folder, whose path may be longer than a socket's path may be (107 bytes).
         """
         self._remove_folder()
         self._folder = Path(tempfile.mkdtemp(prefix="trainboard-grpc-"))
@@ -65,7 +65,7 @@ class Relay:
         return self._folder / "server"
 
     async def start(self) -> None:
-        """Listen."""
+        """Start listening."""
         self._server = await asyncio.start_server(self._accept, sock=self._bound, limit=CHUNK)
 
     async def stop(self) -> None:
@@ -85,13 +85,13 @@ class Relay:
             self._note.unlink()
 
     def reset(self, peer: str) -> None:
-        """Break a connection by a TCP reset; `peer` is how the gRPC server names it."""
+        """Break a connection with a TCP reset. `peer` is its name in the gRPC server."""
         writer = self._open.get(peer)
         if writer is not None:
             app.reset(writer.transport)
 
     def is_trusted(self, peer: str) -> bool:
-        """Return whether a connection came through the proxy with the credential: its requests need not have it."""
+        """Return whether a connection came through the proxy with the credential. Its requests then need none."""
         return peer in self._trusted
 
     # ------------------------------------------------------------ one connection
@@ -102,7 +102,7 @@ class Relay:
         try:
             await self._serve(reader, writer)
         except (OSError, EOFError, TimeoutError, asyncio.LimitOverrunError):
-            pass  # the client has disconnected, or uses another protocol
+            pass  # the client has disconnected or uses another protocol
         finally:
             self._tasks.discard(task)
             writer.transport.abort()
@@ -113,7 +113,7 @@ class Relay:
             await _refuse(reader, writer, ACCESS_DENIED)
             return
         first, is_trusted = await reader.read(1), False
-        if first == b"C":  # TLS begins with 0x16
+        if first == b"C":  # TLS starts with 0x16
             async with asyncio.timeout(HEAD_SECONDS):
                 head = first + await reader.readuntil(b"\r\n\r\n")
             if refusal := self._proxy_refusal(head):
@@ -124,7 +124,7 @@ class Relay:
         await self._relay(first, reader, writer, is_trusted=is_trusted)
 
     def _proxy_refusal(self, head: bytes) -> bytes:
-        """Return the answer to the head of a proxy's request that is not served, b"" for one that is."""
+        """Return the response to the head of a proxy request that is refused, b"" if it is accepted."""
         match = CONNECT.match(head)
         if match is not None and match[1].decode(errors="replace").lower() in self._hosts:
             return b""
@@ -137,7 +137,7 @@ class Relay:
         )
 
     def _has_credential(self, head: bytes) -> bool:
-        """Return whether the head of a proxy's request has the credential as its password (RFC 7617)."""
+        """Return whether the head of a proxy request has the credential as its password (RFC 7617)."""
         match = AUTHORIZATION.search(head)
         if match is None or self._credential is None:
             return False
@@ -150,7 +150,7 @@ class Relay:
     async def _relay(
         self, first: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, is_trusted: bool
     ) -> None:
-        """Copy both ways until one side ends.
+        """Copy in both directions until one side ends.
 
         Our end of the private socket has a name, by which the gRPC server identifies the connection.
         """
@@ -161,11 +161,11 @@ class Relay:
             private.bind(name)
             await asyncio.get_running_loop().sock_connect(private, str(self._folder / "server"))
             inner_reader, inner = await asyncio.open_unix_connection(sock=private)
-        except BaseException:  # also where the task is cancelled
+        except BaseException:  # also if the task is cancelled
             private.close()
             raise
         finally:
-            Path(name).unlink(missing_ok=True)  # a connection keeps the name of its ends
+            Path(name).unlink(missing_ok=True)  # a connection keeps the names of its ends
         peer = f"unix:{name}"
         self._open[peer] = writer
         if is_trusted:
@@ -176,7 +176,7 @@ class Relay:
                 group.create_task(_copy(reader, inner))
                 group.create_task(_copy(inner_reader, writer))
         except* OSError:
-            pass  # one side has broken off
+            pass  # one side has broken the connection
         finally:
             del self._open[peer]
             self._trusted.discard(peer)
@@ -192,7 +192,7 @@ async def _copy(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> N
 
 
 async def _refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answer: bytes) -> None:
-    """Answer, and drop what comes for a moment, so that the answer is not lost to a reset."""
+    """Send the answer, and discard input for a moment, so that a reset does not destroy the answer."""
     writer.write(answer)
     writer.write_eof()
     with contextlib.suppress(TimeoutError):

@@ -1,6 +1,6 @@
-"""The gRPC server: every call becomes a request to the HTTP app in this process, with the same faults and errors.
+"""The gRPC server. It turns every call into a request to the HTTP app in this process, with the same faults and errors.
 
-A call that its client has cancelled is carried out all the same, as a request over HTTP is.
+A call that its client has cancelled is still carried out, as a request over HTTP is.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from emulator.web.server import Server
 CODES = {code.value[0]: code for code in grpc.StatusCode}
 DETAILS = "grpc-status-details-bin"
 FIELD_MASK = "x-goog-fieldmask"
-"""Metadata that selects parts of the answer, as `fields` does over HTTP (System parameters of Google's APIs)."""
+"""Metadata that selects parts of the response, as `fields` does over HTTP (System parameters of Google's APIs)."""
 STOP_SECONDS = 1.0
 OPTIONS = [("grpc.max_receive_message_length", app.MAX_BODY_BYTES), ("grpc.max_send_message_length", -1)]
 log = logging.getLogger("emulator")
@@ -45,10 +45,10 @@ def names(host: str) -> list[str]:
 
 
 class GrpcServer:
-    """A gRPC server on a bound socket, beside the HTTP server of a emulator. certificate: clients must trust it."""
+    """A gRPC server on a bound socket, next to the HTTP server of an emulator. Clients must trust `certificate`."""
 
     def __init__(self, emulator: Emulator, http: Server, bound: socket.socket) -> None:
-        """Load the methods and the certificate; OSError if the certificate cannot be kept."""
+        """Load the methods and the certificate. Raise OSError if the certificate cannot be stored."""
         state = emulator.options.state
         host, port = bound.getsockname()[:2]
         self.certificate = certificate.load_or_create(state, names(host), WallClock().now())
@@ -60,7 +60,7 @@ class GrpcServer:
         self._running: set[asyncio.Task[tuple[int, bytes]]] = set()
 
     async def start(self) -> None:
-        """Answer from now on."""
+        """Start serving."""
         self._server = grpc.aio.server(options=OPTIONS)
         self._server.add_generic_rpc_handlers((self,))
         pair = [(self.certificate.key, self.certificate.pem)]
@@ -69,7 +69,7 @@ class GrpcServer:
         await self._relay.start()
 
     async def stop(self) -> None:
-        """End: calls get a moment to finish, then every connection is closed."""
+        """Stop: calls get a moment to finish, then every connection is closed."""
         await self._server.stop(STOP_SECONDS)
         await self._relay.stop()
         for task in list(self._running):
@@ -78,7 +78,7 @@ class GrpcServer:
 
     # ------------------------------------------------------------ calls
     def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler:
-        """Return the handler of a method (grpc.GenericRpcHandler); of an unknown one it is an error that names it."""
+        """Return the handler of a method (grpc.GenericRpcHandler). An unknown method gets an error with its name."""
         method = self._services.methods.get(details.method)
         return grpc.unary_unary_rpc_method_handler(
             self._unserved(details.method) if method is None else self._served(method)
@@ -99,12 +99,12 @@ class GrpcServer:
                 return await self._answer(method, data, context)
             except Failure as problem:
                 failure = problem
-            except Exception:  # the edge: a bug here must not look like a broken connection
+            except Exception:  # a bug here must not look like a broken connection
                 log.exception("a call failed")
                 failure = Failure(INTERNAL, "Internal error encountered.")
             trailers = ((DETAILS, failure.details),) if failure.details else ()
             await context.abort(CODES[failure.code], failure.message, trailers)
-            raise failure  # not reached: abort raises
+            raise failure  # not reached, abort raises
 
         return answer
 
@@ -114,7 +114,7 @@ class GrpcServer:
         except ApiError as problem:
             raise self._transcoder.error(problem) from None
         metadata = {str(name): value for name, value in context.invocation_metadata() if isinstance(value, str)}
-        # gRPC percent-encodes the path of the socket that it names as the peer.
+        # gRPC percent-encodes the path of the peer's socket.
         task = asyncio.ensure_future(self._ask(request, metadata, peer=unquote(context.peer())))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
@@ -127,7 +127,7 @@ class GrpcServer:
         return self._transcoder.answer(method, body)
 
     async def _ask(self, request: Request, metadata: dict[str, str], *, peer: str) -> tuple[int, bytes]:
-        """Send a request to the HTTP app; return status and body, status 0 if the app broke the connection."""
+        """Send a request to the HTTP app. Return status and body, with status 0 if the app broke the connection."""
         credential, query = self._http.credential, request.query
         prefix = credential.prefix if credential is not None and self._relay.is_trusted(peer) else ""
         if FIELD_MASK in metadata:

@@ -1,9 +1,9 @@
-"""The gRPC methods and their messages, from descriptors that are made from Google's SDK and kept as data.
+"""The gRPC methods and their messages, from descriptors of Google's SDK that are stored as data.
 
-data/grpc.binpb.gz is a FileDescriptorSet: the methods of `google.cloud.aiplatform` v1 and v1beta1 that the HTTP routes
-serve, with their `google.api.http` rules and messages. tests/sdk/descriptors.py builds it, a test compares. It holds
-definitions of Google's API, Copyright Google LLC, Apache License 2.0. Built ahead, because the SDK that defines them
-takes 143 MB, and the discovery documents name neither field numbers nor gRPC methods.
+data/grpc.binpb.gz is a FileDescriptorSet with the methods of `google.cloud.aiplatform` v1 and v1beta1 that the HTTP
+routes serve, their `google.api.http` rules and messages. tests/sdk/descriptors.py builds it and a test compares it. It
+contains definitions of Google's API, Copyright Google LLC, Apache License 2.0. It is built in advance, because the SDK
+with these definitions takes 143 MB, and the discovery documents contain neither field numbers nor gRPC methods.
 """
 
 import gzip
@@ -34,12 +34,12 @@ SHARED = (
     *(duration_pb2, empty_pb2, field_mask_pb2, struct_pb2, timestamp_pb2, wrappers_pb2),
     *(annotations_pb2, operations_proto_pb2, locations_pb2, error_details_pb2, status_pb2),
 )
-"""What the data file imports, and the messages of errors: from protobuf and googleapis-common-protos."""
+"""Imports of the data file, and the messages of errors, from protobuf and googleapis-common-protos."""
 VARIABLE = re.compile(r"\{([\w.]+)=([^}]*)\}")
 OPERATIONS, LOCATIONS = "google.longrunning.Operations", "google.cloud.location.Locations"
 ANY_OPERATION = "{name=projects/*/locations/**/operations/*}"
 MIXINS = {
-    # `/ui/` answers in the types of the version in which the operation was begun; these services have no version.
+    # `/ui/` answers with the types of the version in which the operation was started. These services have no version.
     f"/{OPERATIONS}/GetOperation": http_pb2.HttpRule(get=f"/ui/{ANY_OPERATION}"),
     f"/{OPERATIONS}/ListOperations": http_pb2.HttpRule(get="/ui/{name=projects/*/locations/**}/operations"),
     f"/{OPERATIONS}/WaitOperation": http_pb2.HttpRule(post=f"/ui/{ANY_OPERATION}:wait", body="*"),
@@ -48,11 +48,11 @@ MIXINS = {
     f"/{LOCATIONS}/GetLocation": http_pb2.HttpRule(get="/ui/{name=projects/*/locations/*}"),
     f"/{LOCATIONS}/ListLocations": http_pb2.HttpRule(get="/ui/{name=projects/*}/locations"),
 }
-"""The rules of the services that every API of Google has besides its own (those of `aiplatform_v1.yaml`)."""
+"""The rules of the services that every Google API has besides its own (those of `aiplatform_v1.yaml`)."""
 
 
 class Rule(NamedTuple):
-    """One way in which a method is called over HTTP. template: its path with `{field}` for the request's fields."""
+    """One HTTP mapping of a method. `template` is the path, with `{field}` for the request's fields."""
 
     verb: str
     template: str
@@ -77,13 +77,13 @@ def _rule(http_rule: http_pb2.HttpRule) -> Rule:
 
 
 def _pattern(path: str) -> re.Pattern[str]:
-    """Return the pattern for `projects/*/locations/**`; no segment holds a slash or the colon of a custom verb."""
+    """Return the pattern for `projects/*/locations/**`. No segment contains a slash or the colon of a custom verb."""
     parts = {"*": "[^/:]+", "**": "[^:]+"}
     return re.compile("/".join(parts.get(part) or re.escape(part) for part in path.split("/")))
 
 
 class Services:
-    """Every method by its path (`/package.Service/Method`), in a descriptor pool of its own."""
+    """All methods by path (`/package.Service/Method`), in a separate descriptor pool."""
 
     def __init__(self) -> None:
         """Load the descriptors."""
@@ -92,7 +92,7 @@ class Services:
         self._added: set[str] = set()
         for module in SHARED:
             self._add_file(module.DESCRIPTOR)
-        # Parsed here, where the extension that holds the rules is known.
+        # Parse them here, where the extension with the rules is known.
         files = descriptor_pb2.FileDescriptorSet.FromString(gzip.decompress(FILE.read_bytes()))
         for file in files.file:
             self.pool.Add(file)
@@ -106,7 +106,7 @@ class Services:
         self.status = self.message("google.rpc.Status")
 
     def _add_file(self, file: FileDescriptor) -> None:
-        """Add a file of googleapis-common-protos or protobuf with those that it needs."""
+        """Add a file of googleapis-common-protos or protobuf with its dependencies."""
         if file.name not in self._added:
             self._added.add(file.name)
             for needed in file.dependencies:

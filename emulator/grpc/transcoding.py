@@ -1,4 +1,4 @@
-"""gRPC to HTTP and back by the `google.api.http` rules of the methods (google/api/http.proto, AIP-127, AIP-193)."""
+"""Convert gRPC to HTTP and back by the methods' `google.api.http` rules (google/api/http.proto, AIP-127, AIP-193)."""
 
 import json
 from typing import Any, NamedTuple
@@ -13,11 +13,12 @@ from emulator.protocol.errors import STATUS_OF_HTTP, ApiError, invalid
 
 FIELD_MASK = "google.protobuf.FieldMask"
 MAX_MESSAGE_CHARACTERS, MAX_DETAILS_BYTES = 1_500, 3_000
-"""Clients refuse trailers of more than 8 KiB; a message is sent twice, with up to three bytes for a character."""
+"""Limits because clients refuse trailers of more than 8 KiB. A message is sent twice, with up to three bytes per
+character."""
 
 
 class Request(NamedTuple):
-    """An HTTP request. query: as after the question mark."""
+    """An HTTP request. `query` is the part after the question mark."""
 
     verb: str
     path: str
@@ -26,7 +27,7 @@ class Request(NamedTuple):
 
 
 class Failure(Exception):
-    """A call that is answered with a status. details: a serialized google.rpc.Status, b"" if there are none."""
+    """A call that is answered with a status. `details` is a serialized google.rpc.Status, b"" if there are none."""
 
     def __init__(self, code: int, message: str, details: bytes = b"") -> None:
         super().__init__(message)
@@ -34,15 +35,16 @@ class Failure(Exception):
 
 
 class Transcoder:
-    """Turns the messages of all methods into HTTP requests, and answers into messages."""
+    """Converts messages of all methods into HTTP requests, and responses into messages."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
 
     def request(self, method: Method, data: bytes) -> Request:
-        """Return the HTTP request that corresponds to a serialized request message.
+        """Return the HTTP request for a serialized request message.
 
-        ApiError 400 if the message cannot be read, or a name in it has not the form that the method requires.
+        Raise ApiError 400 if the message cannot be parsed, or if a name in it has another format than the method
+        requires.
         """
         try:
             message = method.request.FromString(data)
@@ -59,7 +61,7 @@ class Transcoder:
     def _request(self, rule: Rule, message: Any, names: dict[str, str]) -> Request:
         rest = request_fields(message, self._services.pool)
         for name in names:
-            if "." not in name:  # a name inside of a message is part of the body too
+            if "." not in name:  # a name inside a message is also part of the body
                 rest.pop(message.DESCRIPTOR.fields_by_name[name].json_name)
         body: Any = None
         if rule.body == "*":
@@ -73,9 +75,10 @@ class Transcoder:
         return Request(rule.verb, path, query, b"" if body is None else json.dumps(body).encode())
 
     def answer(self, method: Method, body: bytes) -> bytes:
-        """Return a method's JSON answer as a serialized message.
+        """Return a method's JSON response as a serialized message.
 
-        Failure INTERNAL if it is no whole JSON. Raises json_format.ParseError if it has not the method's form.
+        Raise Failure INTERNAL if it is incomplete JSON. Raise json_format.ParseError if it does not match the method's
+        message.
         """
         try:
             document = json.loads(body)
@@ -85,11 +88,11 @@ class Transcoder:
         return bytes(message.SerializeToString())
 
     def failure(self, http: int, body: bytes) -> Failure:
-        """Return the gRPC status that corresponds to an HTTP error."""
+        """Return the gRPC status for an HTTP error."""
         try:
             error = json.loads(body)["error"]
             name, message, details = error["status"], error["message"], error.get("details", [])
-        except (ValueError, KeyError, TypeError):  # not of Google's services, but of a proxy before them
+        except (ValueError, KeyError, TypeError):  # from a proxy instead of Google's services
             name, message, details = STATUS_OF_HTTP.get(http, "UNKNOWN"), f"Received HTTP status code {http}.", []
         code = code_pb2.Code.Value(name)
         message = message if len(message) <= MAX_MESSAGE_CHARACTERS else message[: MAX_MESSAGE_CHARACTERS - 1] + "…"
@@ -107,7 +110,7 @@ class Transcoder:
 
 
 def request_fields(message: Any, pool: Any) -> dict[str, Any]:
-    """Return the fields of a request message as JSON; the paths of a field mask stay as they are."""
+    """Return the fields of a request message as JSON. The paths of a field mask are not converted."""
     masks = {}
     plain = type(message)()
     plain.CopyFrom(message)
@@ -117,13 +120,13 @@ def request_fields(message: Any, pool: Any) -> dict[str, Any]:
             plain.ClearField(field.name)
     try:
         fields: dict[str, Any] = json_format.MessageToDict(plain, descriptor_pool=pool)
-    except (ValueError, json_format.Error) as problem:  # JSON cannot hold it: an infinite number in a Struct
+    except (ValueError, json_format.Error) as problem:  # JSON cannot represent it: an infinite number in a Struct
         raise invalid(f"Request contains an invalid argument. {problem}") from None
     return fields | masks
 
 
 def _value(message: Any, field: str) -> str:
-    """Return the text in a field; `a.b` is a field of a field."""
+    """Return the text in a field. `a.b` is a nested field."""
     for name in field.split("."):
         message = getattr(message, name)
     return str(message)

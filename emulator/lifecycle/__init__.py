@@ -1,5 +1,5 @@
-"""The life of a custom job: what happens when, and how the public state changes. No processes, no HTTP.
+"""The life of a custom job: its events and its public state. No processes, no HTTP.
 
-Everything that happens is a timer that is due, a replica that has ended, or a request (submit, cancel, preempt, move);
-after each the record is saved, so a life goes on after the emulator was killed.
+Every event is a due timer, the exit of a replica, or a request (submit, cancel, preempt, move). The record is saved
+after each event, so that the job continues after the emulator was killed.
 """

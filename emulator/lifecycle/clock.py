@@ -1,4 +1,4 @@
-"""The two clocks of an emulator: the wall's and one that tests set."""
+"""The two clocks of an emulator: the wall clock and a clock that tests set."""
 
 import time
 
@@ -7,22 +7,22 @@ class WallClock:
     """The computer's clock."""
 
     def now(self) -> float:
-        """Return the present moment in seconds since 1970 (UTC)."""
+        """Return the current time in seconds since 1970 (UTC)."""
         return time.time()
 
 
 class SetClock:
-    """A clock that moves only when it is set, and never back."""
+    """A clock that moves only when it is set, and never backwards."""
 
     def __init__(self, start: float) -> None:
         self._now = start
 
     def now(self) -> float:
-        """Return the moment it was last set to."""
+        """Return the time to which it was last set."""
         return self._now
 
     def set(self, moment: float) -> None:
-        """Move to `moment`; an earlier one than now is ignored."""
+        """Set the clock to `moment`. An earlier time than the current one is ignored."""
         self._now = max(self._now, moment)
 
 

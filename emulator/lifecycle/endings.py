@@ -1,4 +1,4 @@
-"""How a custom job ends."""
+"""The end of a custom job."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,10 @@ from emulator.state.records import Job, Phase
 
 
 class Endings:
-    """Ends jobs, without saving the record: `Engine` does. machines_freed: called when a job has released machines."""
+    """Ends jobs, without saving the record: `Engine` saves it.
+
+    `machines_freed` is called after machines were released.
+    """
 
     def __init__(
         self, runtime: Runtime, capacity: Capacity, observer: Observer, machines_freed: Callable[[], None]
@@ -25,7 +28,7 @@ class Endings:
         self._runtime.log(job, text, severity="ERROR")
 
     def finish(self, job: Job, outcome: Document) -> None:
-        """End a job that has no replicas."""
+        """End a job without replicas."""
         if "error" in outcome:
             self.log_error(job, outcome)
         job.outcome = outcome
@@ -39,7 +42,7 @@ class Endings:
             self._machines_freed()
 
     def publish(self, job: Job) -> None:
-        """Make the outcome public, the error with it; only a script may let the error come later."""
+        """Publish the outcome, with its error. Only a script can delay the error."""
         assert job.outcome is not None
         if job.phase == Phase.TEARDOWN:
             self._runtime.log(job, messages.TORN_DOWN)
@@ -62,7 +65,7 @@ class Endings:
         self._observer.job_ended(job)
 
     def publish_error(self, job: Job) -> None:
-        """Make the error public, if there is one."""
+        """Publish the error, if there is one."""
         assert job.outcome is not None
         job.phase = Phase.DONE
         if "error" in job.outcome:

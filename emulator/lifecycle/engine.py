@@ -17,7 +17,7 @@ ON_PERSISTENT_RESOURCE_QUEUE_SECONDS = 1.0
 
 
 class Engine:
-    """Takes every custom job through its life. Its public methods save the record before they return."""
+    """Manages the life of every custom job. Its public methods save the record before they return."""
 
     def __init__(self, phases: Phases) -> None:
         self.runtime = runtime = phases.runtime
@@ -34,7 +34,7 @@ class Engine:
         self.runtime.log(job, messages.WAITING)
         script = script_of(job)
         seconds = self._times.queue if script.queue_seconds is None else script.queue_seconds
-        if "persistentResourceId" in job.spec:  # it has no queue before the resource's own
+        if "persistentResourceId" in job.spec:  # the resource has its own queue, and there is none before it
             seconds = min(seconds, ON_PERSISTENT_RESOURCE_QUEUE_SECONDS)
         self._timers.set(job, "phase", self._times.scaled(seconds))
         max_wait = self._phases.capacity.max_wait_seconds(job)
@@ -43,7 +43,7 @@ class Engine:
         self._store.add(job)
 
     def cancel(self, job: Job) -> None:
-        """Start to cancel a job, which may still end otherwise. Raises ApiError 400 if it has ended."""
+        """Start to cancel a job, which may still end otherwise. Raise ApiError 400 if it has ended."""
         check_can_cancel(job)
         if job.state == "JOB_STATE_CANCELLING":
             return
@@ -60,9 +60,9 @@ class Engine:
         self._store.save(job)
 
     def preempt(self, job: Job, replica: str = "") -> None:
-        """Reclaim the machine of a replica, or of all: SIGTERM, grace, and the job starts again on others.
+        """Reclaim the machine of one replica, or of all: SIGTERM, a grace period, and a restart of the job on others.
 
-        Raises ApiError 400 if it does not run.
+        Raise ApiError 400 if the job is not running.
         """
         running = job.running_replicas
         self._check_runs(job, replica or PRIMARY)
@@ -76,19 +76,22 @@ class Engine:
         self._store.save(job)
 
     def move(self, job: Job, replica: str = PRIMARY) -> None:
-        """Move a replica to another machine under its host name, as maintenance does; this counts as no restart."""
+        """Move a replica to another machine with the same host name, as maintenance does.
+
+        This does not count as a restart.
+        """
         self._interrupt(job, replica, "moving")
         job.hosts += 1
         job.machines[replica] = job.hosts
         self._store.save(job)
 
     def evict(self, job: Job, replica: str = PRIMARY) -> None:
-        """End a replica and start it again on its machine, at most five times; see `exits.decide_eviction`."""
+        """End a replica and restart it on its machine, at most five times; see `exits.decide_eviction`."""
         self._interrupt(job, replica, "evicted")
         self._store.save(job)
 
     def fail_internally(self, job: Job) -> None:
-        """End an attempt with an internal error of the service; the job is tried three times in all."""
+        """End an attempt with an internal error of the service. The job is tried three times in total."""
         job.breakdowns += 1
         may_retry = job.breakdowns <= MAX_INTERNAL_RETRIES and not job.scheduling.get("disableRetries")
         self._phases.fail(job, messages.internal(), may_retry=may_retry)
@@ -111,7 +114,7 @@ class Engine:
             self._timers.set(job, f"kill:{replica}", self._times.stop_grace)
 
     def _after_interruption(self, job: Job, replica: str) -> None:
-        """Go on with a replica that was moved or evicted and has ended."""
+        """Continue with a replica that was moved or evicted and has ended."""
         was, job.replicas[replica] = job.replicas[replica], "exited"
         if was == "moving" or job.is_ending:
             self._phases.restart_later(job, replica)
@@ -138,7 +141,10 @@ class Engine:
         self._store.save(job)
 
     def resume(self, jobs: list[Job]) -> None:
-        """Go on after the emulator was down: timers as they were, lost replicas start again as after maintenance."""
+        """Continue after a restart of the emulator.
+
+        Timers are restored. Lost replicas restart as after maintenance.
+        """
         for job in jobs:
             self._timers.restore(job)
             if job.phase == Phase.QUEUED and "phase" not in job.timers:
@@ -148,7 +154,8 @@ class Engine:
                 if job.phase == Phase.STOPPING and (lost or "phase" not in job.timers):
                     self._phases.after_stop(job)
                 elif job.has_started:
-                    # Its processes ended with the emulator, so the replicas start on another host as after maintenance.
+                    # Its processes ended with the emulator, so the replicas restart on another host, as after
+                    # maintenance.
                     job.hosts += 1
                     for replica in lost:
                         self.runtime.log(job, messages.TERMINATED, task=replica)
@@ -157,7 +164,7 @@ class Engine:
                 self._store.save(job)
 
     def fire(self, job: Job, key: str) -> None:
-        """Handle a timer of a job that is due."""
+        """Handle a due timer of a job."""
         kind, _, replica = key.partition(":")
         if kind == "phase":
             self._phases.next(job)

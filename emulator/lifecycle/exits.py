@@ -1,4 +1,4 @@
-"""What the end of a replica means for its job. Pure: reads the record, changes nothing."""
+"""Decide what the end of a replica means for its job. Pure: it only reads the record."""
 
 from emulator.lifecycle import messages
 from emulator.lifecycle.interfaces import Exit
@@ -18,15 +18,16 @@ Decision = tuple[str, Document | None]
 
 
 def decide_exit(job: Job, replica: str, how: Exit) -> Decision:
-    """Decide what follows from an exit.
+    """Decide what follows an exit.
 
-    1. Status 0: the primary's ends the job as "success"; any other replica is just done ("nothing").
-    2. Out of memory and a container that cannot start are "end".
-    3. SIGABRT and SIGSEGV are worth a "retry" of the whole job, three times, then "end".
+    1. Status 0: the primary's ends the job as "success"; any other replica is done ("nothing").
+    2. Out of memory, and a container that cannot start, are "end".
+    3. SIGABRT and SIGSEGV lead to a "retry" of the whole job, three times, then "end".
     4. Any other status is an error of the user's code: "permanent". The container may start once more before the
        service ends the job (not with `disableRetries`, which is unconfirmed).
-    The error comes with every decision on a failed replica: the service logs it each time (unconfirmed for ends that
-    Vertex AI repairs by itself), and the job takes it over when nothing is left to try.
+
+    Every decision about a failed replica contains the error. The service logs it each time (unconfirmed for ends that
+    Vertex AI repairs by itself), and it becomes the job's error when no retry is left.
     """
     if how.code == 0:
         return ("success", messages.SUCCESS) if replica == PRIMARY else ("nothing", None)
@@ -41,10 +42,10 @@ def decide_exit(job: Job, replica: str, how: Exit) -> Decision:
 
 
 def decide_eviction(job: Job, replica: str) -> Decision:
-    """Decide what follows from an eviction, a lost node or a failed health check: errors that are not permanent.
+    """Decide what follows an eviction, a lost node or a failed health check, which are not permanent errors.
 
-    The "worker" starts again, five times, then follows a "retry" of the job, three times, then "end". With
-    `restartJobOnWorkerRestart` a worker restart is a "restart" of all replicas.
+    The "worker" restarts five times. Then the job is retried three times ("retry"), then "end". With
+    `restartJobOnWorkerRestart`, a worker restart is a "restart" of all replicas.
     """
     error = messages.evicted(replica)
     if job.scheduling.get("disableRetries"):
@@ -55,7 +56,7 @@ def decide_eviction(job: Job, replica: str) -> Decision:
 
 
 def may_restart(job: Job) -> bool:
-    """Return whether the job still has a restart after it lost its machines or found none: under Spot both count."""
+    """Return whether a job that lost its machines or found none may restart. Under Spot both share one limit."""
     if job.strategy == "SPOT":
         return job.preemptions + job.stockouts <= MAX_SPOT_RESTARTS
     return job.stockouts <= MAX_STOCKOUT_RETRIES

@@ -1,4 +1,4 @@
-"""What a job's life needs from elsewhere: machines, a runner for its replicas, and an observer of its progress."""
+"""Dependencies of a job's life: machines, a runner for its replicas, and an observer of its progress."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -11,8 +11,8 @@ from emulator.state.records import Job
 class Allocation:
     """The answer to a request for machines.
 
-    "yes", "wait" (stays QUEUED), "wait-pending" (waits in PENDING), "stockout", or "never" with an outcome.
-    is_ready: the machines are there already and need no provisioning.
+    It is "yes", "wait" (stays QUEUED), "wait-pending" (waits in PENDING), "stockout", or "never" with an outcome. With
+    `is_ready` the machines exist already and need no provisioning.
     """
 
     answer: str
@@ -24,21 +24,21 @@ class Capacity(Protocol):
     """Allocates machines to jobs."""
 
     def allocate(self, job: Job) -> Allocation:
-        """Allocate all machines of a job, if they are free."""
+        """Allocate all machines of a job if they are free."""
 
     def release(self, job: Job) -> None:
         """Release a job's machines."""
 
     def max_wait_seconds(self, job: Job) -> float | None:
-        """Return after how many seconds of waiting the job fails; None = never."""
+        """Return after how many seconds of waiting the job fails, None for never."""
 
     def reclaim_seconds(self, job: Job) -> float | None:
-        """Return after how many seconds of running a Spot job's machines are reclaimed; None = not at all."""
+        """Return after how many seconds of running a Spot job's machines are reclaimed, None for never."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """How a replica ended. code: exit status, 128+n for signals; tail: the end of its output."""
+    """How a replica ended. `code` is the exit status, 128+n for signals. `tail` is the end of its output."""
 
     code: int
     reason: str = "Error"
@@ -62,7 +62,7 @@ class ReplicaRunner(Protocol):
 
 
 class Observer(Protocol):
-    """Gets a call when something happens to a job, for the tuning job or pipeline that made it."""
+    """Receives events of jobs, for the tuning jobs or pipelines that created them."""
 
     def job_started(self, job: Job) -> None:
         """Handle a job that has entered RUNNING."""
@@ -71,4 +71,4 @@ class Observer(Protocol):
         """Handle a job whose public state has become final."""
 
     def check_trial(self, job: Job) -> bool:
-        """Read the metrics of a running trial; return whether to check it again."""
+        """Read the metrics of a running trial. Return whether to check it again."""

@@ -1,8 +1,8 @@
 """The service's messages: log lines in their recorded order, and the outcomes of jobs.
 
 Sources: log lines captured in public repositories 2020-2026; "Understand the custom training service" in Google's
-documentation (read 2026-08) for the error templates; issue threads for their google.rpc codes. Lines that no source
-confirms are marked (unconfirmed).
+documentation (read 2026-08) for the error templates; issue threads for their google.rpc codes. Lines without a
+confirming source are marked (unconfirmed).
 """
 
 from emulator.protocol import errors
@@ -44,18 +44,18 @@ def cancelled(message: str = "CANCELED") -> Document:
 
 
 def exited(replica: str, code: int, reason: str, tail: str) -> Document:
-    """Return the outcome of an exit with a non-zero status; tail: the end of the output, e.g. a traceback."""
+    """Return the outcome of an exit with a non-zero status. `tail` is the end of the output, such as a traceback."""
     text = f"The replica {replica} exited with a non-zero status of {code}. Termination reason: {reason}. "
     return failure(errors.INVALID_ARGUMENT, text + (f"\n{tail}" if tail else ""))
 
 
 def evicted(replica: str) -> Document:
-    """Return the outcome of a replica that was evicted too often; its wording is ours (unconfirmed)."""
+    """Return the outcome of a replica that was evicted too often. The wording is ours (unconfirmed)."""
     return exited(replica, EXIT_ON_KILL, "Evicted", "")
 
 
 def log_text(outcome: Document, *, project: str, job_id: str) -> str:
-    """Return the service's log line for a failure: its message, followed by an address if a replica has ended."""
+    """Return the service's log line for a failure: its message, followed by a URL if a replica has ended."""
     message = str(outcome["error"]["message"])
     if not message.startswith("The replica "):
         return message
@@ -66,7 +66,7 @@ def log_text(outcome: Document, *, project: str, job_id: str) -> str:
 
 
 def out_of_memory(replica: str) -> Document:
-    """Return the outcome of a replica that ran out of memory; the text is that of jobs of 2025-26."""
+    """Return the outcome of a replica that ran out of memory. The text is from jobs of 2025-26."""
     pool = replica.partition("-")[0]
     text = f"Replicas low on memory: {pool}. Specify a machine with larger memory and try again."
     return failure(errors.RESOURCE_EXHAUSTED, text)
@@ -94,7 +94,7 @@ def internal() -> Document:
 
 
 def image_denied(image: str, project_number: str) -> Document:
-    """Return the outcome if an image cannot be pulled; the text is confirmed for Artifact Registry only."""
+    """Return the outcome if an image cannot be pulled. The text is confirmed for Artifact Registry only."""
     agent = f"service-{project_number}@gcp-sa-aiplatform-cc.iam.gserviceaccount.com"
     host, _, path = image.partition("/")
     repository = path.split("/")
@@ -110,5 +110,5 @@ def image_denied(image: str, project_number: str) -> Document:
 
 
 def timed_out(timeout: str) -> Document:
-    """Return the outcome of a timeout: the service cancels the job, as observed; the wording is ours (unconfirmed)."""
+    """Return the outcome of a timeout. The service cancels the job, as observed; the wording is ours (unconfirmed)."""
     return cancelled(f"CANCELED: the job ran longer than its timeout of {timeout}.")

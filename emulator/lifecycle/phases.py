@@ -1,4 +1,4 @@
-"""The phases of a custom job's life and how one leads to the next."""
+"""The phases of a custom job's life and their transitions."""
 
 from collections.abc import Callable
 
@@ -16,10 +16,10 @@ CHECK_TRIAL_SECONDS = 1.0
 
 
 class Phases:
-    """Moves jobs from phase to phase, without saving the record: `Engine` does.
+    """Moves jobs between phases, without saving the record: `Engine` saves it.
 
-    runner_of: returns what runs a job's replicas. reclaim_after: seconds of running after which the first, second, ...
-    attempt of every Spot job is reclaimed; 0 = not.
+    `runner_of` returns the runner of a job's replicas. `reclaim_after` are seconds of running after which the first,
+    second, ... attempt of every Spot job is reclaimed; 0 = not.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class Phases:
         """Jobs that wait for machines or quota, in order."""
 
     def next(self, job: Job) -> None:
-        """Go on when the time of a phase is over."""
+        """Continue when the time of a phase is over."""
         match job.phase:
             case Phase.QUEUED:
                 self.admit(job)
@@ -57,7 +57,7 @@ class Phases:
                 self.endings.publish_error(job)
 
     def _enter(self, job: Job, phase: Phase, service_seconds: float) -> None:
-        """Enter a phase that takes so long at speed 1."""
+        """Enter a phase that takes `service_seconds` at speed 1."""
         job.phase = phase
         self._timers.set(job, "phase", self._times.scaled(service_seconds))
 
@@ -67,7 +67,7 @@ class Phases:
 
     # ------------------------------------------------------------ up to RUNNING
     def admit(self, job: Job) -> None:
-        """Ask for machines; without any the job waits, is tried again later or fails."""
+        """Request machines. Without any, the job waits, is retried later or fails."""
         allocation = self.capacity.allocate(job)
         match allocation.answer:
             case "wait" | "wait-pending":
@@ -87,14 +87,14 @@ class Phases:
                 self._enter(job, Phase.PROVISIONING, 0 if allocation.is_ready else self._times.provisioning)
 
     def admit_waiting(self) -> None:
-        """Let the waiting jobs ask again, in order: machines may have become free."""
+        """Let the waiting jobs request machines again, in order, because some may be free."""
         waiting, self.waiting = list(self.waiting.values()), {}
         for job in waiting:
             self.admit(job)
             self.runtime.store.save(job)
 
     def _handle_stockout(self, job: Job) -> None:
-        """Try a job without machines again later, as a new attempt, or let it fail."""
+        """Retry a job without machines later as a new attempt, or let it fail."""
         job.stockouts += 1
         self._set_pending(job)
         outcome = messages.stockout(job.location)
@@ -107,7 +107,7 @@ class Phases:
         self._enter(job, Phase.QUEUED, self._times.stockout_retry)
 
     def _launch(self, job: Job) -> None:
-        """Start every replica; user code may run from here on."""
+        """Start every replica. User code may run from here on."""
         self.runtime.log(job, messages.SETTING_UP)
         error = self.runner_of(job).start_error(job)
         if error is not None:
@@ -129,7 +129,7 @@ class Phases:
         self.runner_of(job).start(job, replica)
 
     def run(self, job: Job) -> None:
-        """Enter RUNNING: all replicas are there."""
+        """Enter RUNNING, because all replicas have started."""
         job.phase = Phase.RUNNING
         self._timers.cancel(job, "phase")
         if "startTime" not in job.document:
@@ -149,7 +149,7 @@ class Phases:
 
     # ------------------------------------------------------------ down from RUNNING
     def apply(self, job: Job, replica: str, decision: exits.Decision) -> None:
-        """Do what was decided about a replica that has ended."""
+        """Apply the decision about a replica that has ended."""
         action, outcome = decision
         if action == "nothing":
             return
@@ -175,7 +175,7 @@ class Phases:
             self.stop(job, "teardown", outcome)
 
     def fail(self, job: Job, outcome: Document, *, may_retry: bool = False) -> None:
-        """Stop a job after a failure, to queue it again if it may be retried; log the failure."""
+        """Stop a job after a failure and log it. Queue the job again if it may be retried."""
         self.endings.log_error(job, outcome)
         if may_retry:
             self.stop(job, "requeue")
@@ -183,12 +183,12 @@ class Phases:
             self.stop(job, "teardown", outcome)
 
     def restart_later(self, job: Job, replica: str) -> None:
-        """Start a replica again on its host name after a short while."""
+        """Restart a replica with the same host name after a short while."""
         job.replicas[replica] = "waiting"
         self._timers.set(job, f"restart:{replica}", self._times.scaled(self._times.worker_restart))
 
     def stop(self, job: Job, then: str, outcome: Document | None = None) -> None:
-        """End all replicas, with grace; `then` follows."""
+        """End all replicas with a grace period, and then do `then`."""
         job.phase, job.then, job.outcome = Phase.STOPPING, then, outcome
         self._timers.cancel(job, "reclaim", "phase", "watch", "end", *(f"restart:{name}" for name in job.replicas))
         if then not in ("requeue", "restart"):
@@ -201,7 +201,7 @@ class Phases:
             self.after_stop(job)
 
     def after_stop(self, job: Job) -> None:
-        """Go on with `then` when no replica is left."""
+        """Do `then` when no replica is left."""
         self._timers.cancel(job, "phase")
         job.replicas = dict.fromkeys(job.replicas, "exited")
         if job.then == "cancelled" and script_of(job).wins_over_cancel:

@@ -1,4 +1,4 @@
-"""What all parts of an emulator use: records, logs and time, and changes that concern records of every kind."""
+"""Shared parts of an emulator: records, logs and time, and changes to records of every kind."""
 
 import hashlib
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Runtime:
     timers: Timers
 
     def timestamp(self) -> str:
-        """Return the present moment (RFC 3339)."""
+        """Return the current time (RFC 3339)."""
         return format_time(self.clock.now())
 
     def set_state(self, record: WithHistory | PersistentResource, state: str) -> None:
@@ -42,11 +42,11 @@ class Runtime:
             record.add_to_history(now, state)
 
     def log(self, job: Job, text: str, *, severity: str = "INFO", task: str = "service") -> None:
-        """Write a log line of the service, or of a replica."""
+        """Write a log line of the service or of a replica."""
         self.logs.write(job, [Line(self.clock.now(), task, severity, {"textPayload": text})])
 
     def finish_operation(self, operation: Operation, **result: Any) -> None:
-        """End a long-running operation with `response=` or `error=`."""
+        """Complete a long-running operation with `response=` or `error=`."""
         operation.document["metadata"]["genericMetadata"]["updateTime"] = self.timestamp()
         operation.document |= {"done": True, **result}
         self.store.save(operation)
@@ -60,11 +60,11 @@ def check_can_cancel(record: WithHistory) -> None:
 
 
 def web_access_uris(job: Job) -> dict[str, str]:
-    """Return `{"workerpool0-0": URI}`, {} for a job that did not ask for access. Other machines, other addresses.
+    """Return `{"workerpool0-0": URI}`, {} for a job that did not request access. Other machines have other URIs.
 
-    One address for each replica if `enableWebAccess` is set; the chief's alone for `enableDashboardAccess` (field
-    comments of CustomJob and CustomJobSpec in the v1 protos). They have the form of Vertex AI's and lead nowhere:
-    there is no shell, and no host can have a name under `.invalid` (RFC 2606).
+    There is one URI per replica if `enableWebAccess` is set, and only the chief's for `enableDashboardAccess` (field
+    comments of CustomJob and CustomJobSpec in the v1 protos). They have the format of Vertex AI's but cannot be
+    reached: there is no shell, and no host can have a name under `.invalid` (RFC 2606).
     """
     names = job.replica_names if job.spec.get("enableWebAccess") else []
     if not names and job.spec.get("enableDashboardAccess"):

@@ -1,4 +1,4 @@
-"""Scripts: what happens to a job that has no processes, for tests with a settable clock.
+"""Scripts: the events of a job without processes, for tests with a settable clock.
 
 The state of such a job follows from its script and the clock. `scenarios.script_rules` chooses the script of a job and
 `scenarios.script_runner` runs its replicas.
@@ -14,13 +14,13 @@ from emulator.state.records import Job
 
 @dataclass(frozen=True, kw_only=True)
 class Script:
-    """What happens to a job. Times are seconds of the clock."""
+    """The events of a job. Times are seconds of the clock."""
 
     summary: str = ""
     run_seconds: float = 600.0
     exit_code: int = 0
     failures: int = 1_000
-    """How many attempts end with `exit_code`, before one succeeds."""
+    """How many attempts end with `exit_code` before one succeeds."""
     exit_seconds: float = 30.0
     """How long a replica runs before it ends with `exit_code`."""
     queue_seconds: float | None = None
@@ -28,9 +28,9 @@ class Script:
     evictions: int = 0
     """How often the primary replica is evicted, each time after `exit_seconds`."""
     events: tuple[tuple[float, str], ...] = ()
-    """What happens while the first attempt runs: (seconds, "move", "break", "strange" or "usual")."""
+    """Events while the first attempt runs: (seconds, "move", "break", "strange" or "usual")."""
     capacity: str = "real"
-    """What it gets: "real" capacity, a "stockout", or "refused" by quota at the create call, or later ("quota")."""
+    """"real" capacity, a "stockout", or insufficient quota: "refused" at the create call or failing later ("quota")."""
     image_is_missing: bool = False
     error_seconds: float = 0.0
     """How long after the end of the job its error becomes public."""
@@ -77,12 +77,12 @@ MAX_PREEMPTIONS = 100
 
 
 def script_of(job: Job) -> Script:
-    """Return the script of a job with its own times; one without anything special for a job that runs as processes."""
+    """Return the script of a job with the job's times, or one without events for a job that runs as processes."""
     return replace(SCRIPTS[job.script], **job.script_times) if job.script else NO_SCRIPT
 
 
 def check_times(times: Mapping[str, Any]) -> None:
-    """Raise ValueError for times that are no fields of a `Script`, and for what is no number of seconds."""
+    """Raise ValueError for names that are not times of a `Script`, and for values that are not numbers of seconds."""
     if unknown := set(times) - set(TIMES):
         raise ValueError(f"A script has no {', '.join(sorted(unknown))} to replace; there are {', '.join(TIMES)}.")
     for name, value in times.items():

@@ -1,4 +1,4 @@
-"""Timers of records: kept in the record (`timers`), found in order through one heap."""
+"""Timers of records. They are stored in the record (`timers`) and ordered in one heap."""
 
 import heapq
 from collections.abc import Callable
@@ -17,19 +17,19 @@ class Timers:
         self._heap: list[tuple[float, int, str, str]] = []
         self._count = 0
         self.changed: Callable[[], None] = lambda: None
-        """Called when a timer was set; `next_due` may have changed."""
+        """Called when a timer was set, so that `next_due` may have changed."""
 
     def set(self, record: Record, key: str, seconds: float) -> None:
-        """Let `key` be due in so many seconds, in place of an earlier time."""
+        """Make `key` due in `seconds`, replacing an earlier time."""
         self.set_at(record, key, self._clock.now() + seconds)
 
     def restore(self, record: Record) -> None:
-        """Take over the timers of a record that was read from disk."""
+        """Restore the timers of a record that was read from disk."""
         for key, due in list(record.timers.items()):
             self.set_at(record, key, due)
 
     def set_at(self, record: Record, key: str, due: float) -> None:
-        """Let `key` be due at a moment."""
+        """Make `key` due at a time."""
         record.timers[key] = due
         self._count += 1
         heapq.heappush(self._heap, (due, self._count, record.name, key))
@@ -45,7 +45,7 @@ class Timers:
         return self._heap[0][0] if self._heap else None
 
     def run(self, until: float, *, limit: int | None = None) -> None:
-        """Fire the timers that are due until a moment, in order, at most `limit`; a settable clock moves along."""
+        """Fire the timers due by a time, in order, at most `limit`. A settable clock moves with them."""
         fired = 0
         while self._heap and self._heap[0][0] <= until and fired != limit:
             fired += 1

@@ -1,1 +1,1 @@
-"""The API's methods, one module per service; each is a function of the emulator and a call."""
+"""The API's methods, one module per service. Each method is a function of the emulator and a call."""

@@ -1,8 +1,8 @@
-"""As much of Artifact Registry as asking about a container image needs: a repository, a tag, a Docker image.
+"""The part of Artifact Registry that is needed to look up a container image: a repository, a tag, a Docker image.
 
-Every image exists, and its size follows from its name, until the control plane sets another (`/_emulator/images`).
-Sources: the discovery document of artifactregistry v1 in google-api-python-client 2.202.0, read 2026-11-23; that a
-caller without the permission gets 403 for what does not exist too is how Google's services answer.
+Every image exists, with a size derived from its name, until the control plane sets another (`/_emulator/images`).
+Sources: the discovery document of artifactregistry v1 in google-api-python-client 2.202.0, read 2026-11-23. As with
+Google's services, a caller without the permission gets 403 even if the object does not exist.
 """
 
 import re
@@ -22,7 +22,7 @@ KNOWN = {"missing", "remote", "sizes"}
 
 
 def get_repository(emulator: Emulator, call: Call) -> Document:
-    """Return a repository; it is a remote one where the control plane has made it one."""
+    """Return a repository. It is a remote one if the control plane has set this."""
     name, path = _repository(emulator, call, "repositories")
     mode = "REMOTE_REPOSITORY" if path in emulator.images["remote"] else "STANDARD_REPOSITORY"
     return {"name": name, "format": "DOCKER", "mode": mode}
@@ -39,7 +39,7 @@ def get_tag(emulator: Emulator, call: Call) -> Document:
 
 
 def get_image(emulator: Emulator, call: Call) -> Document:
-    """Return a Docker image by its digest; without one it is refused, as a name needs one."""
+    """Return a Docker image by its digest. Raise ApiError 400 for a name without a digest."""
     name, path = _repository(emulator, call, "dockerimages")
     match = DIGEST.fullmatch(call.params["image"])
     if match is None:
@@ -52,12 +52,12 @@ def get_image(emulator: Emulator, call: Call) -> Document:
 
 
 def show_images(emulator: Emulator, call: Call) -> Document:  # noqa: ARG001
-    """Return which images are missing, which repositories are remote, and which sizes were set."""
+    """Return the missing images, the remote repositories, and the sizes that were set."""
     return emulator.images
 
 
 def change_images(emulator: Emulator, call: Call) -> Document:
-    """Take `{"missing": [pattern], "remote": [repository], "sizes": {image: bytes or null}}` in place of the last."""
+    """Replace the settings by `{"missing": [pattern], "remote": [repository], "sizes": {image: bytes or null}}`."""
     body = call.json()
     if not isinstance(body, dict) or set(body) - KNOWN or not _is_well_formed(body):
         raise invalid("The body must be a JSON object with missing and remote, lists of text, and sizes, an object.")
@@ -67,7 +67,7 @@ def change_images(emulator: Emulator, call: Call) -> Document:
 
 
 def _repository(emulator: Emulator, call: Call, kind: str) -> tuple[str, str]:
-    """Return a repository's resource name and its address; ApiError 403 or 404 where there is nothing to see."""
+    """Return a repository's resource name and its address. Raise ApiError 403 or 404 if it cannot be seen."""
     project, location, repository = (call.params[key] for key in ("project", "location", "repository"))
     name = f"projects/{project}/locations/{location}/repositories/{repository}"
     if (permission := f"artifactregistry.{kind}.get") in emulator.denied:
@@ -87,7 +87,7 @@ def _digest(image: str) -> str:
 
 
 def _size(emulator: Emulator, image: str, digest: str) -> int | None:
-    """Return the size that was set for the image, by its digest or its tag, else one that follows from its digest."""
+    """Return the size set for the image by digest or tag, else one derived from its digest."""
     for name, size in emulator.images["sizes"].items():
         if name == image or _digest(name) == digest:
             return None if size is None else int(size)

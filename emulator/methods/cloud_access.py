@@ -1,6 +1,6 @@
-"""What an account may do and which services are on: testIamPermissions of projects, buckets and accounts, batchGet.
+"""Permissions of an account and enabled services: testIamPermissions of projects, buckets and accounts, batchGet.
 
-Everything is allowed and on, until the control plane denies permissions or disables services (`/_emulator/access`).
+Everything is allowed and enabled until the control plane denies permissions or disables services (`/_emulator/access`).
 Sources: the discovery documents of cloudresourcemanager v3, storage v1, iam v1 and serviceusage v1 in
 google-api-python-client 2.202.0, read 2026-11-23.
 """
@@ -14,11 +14,11 @@ from emulator.protocol.errors import invalid
 from emulator.protocol.names import project_number
 
 MAX_SERVICES = 30
-"""That one batchGet may name (serviceusage v1, BatchGetServicesRequest)."""
+"""Maximum services in one batchGet (serviceusage v1, BatchGetServicesRequest)."""
 
 
 def test_permissions(emulator: Emulator, call: Call) -> Document:
-    """Return those of the named permissions that the caller has in a project or on a service account."""
+    """Return the named permissions that the caller has in a project or on a service account."""
     body = call.json()
     named = body.get("permissions") if isinstance(body, dict) else None
     if not _is_texts(named) or not named or any("*" in each for each in named):
@@ -27,7 +27,7 @@ def test_permissions(emulator: Emulator, call: Call) -> Document:
 
 
 def test_bucket_permissions(emulator: Emulator, call: Call) -> Document:
-    """Return those of the named permissions that the caller has on a bucket; the query names them."""
+    """Return the permissions named in the query that the caller has on a bucket."""
     emulator.buckets.bucket(call.params["bucket"])
     return {"kind": "storage#testIamPermissionsResponse", **_granted(emulator, call.all("permissions"))}
 
@@ -47,12 +47,12 @@ def get_services(emulator: Emulator, call: Call) -> Document:
 
 
 def show_access(emulator: Emulator, call: Call) -> Document:  # noqa: ARG001
-    """Return what is denied and disabled."""
+    """Return the denied permissions and disabled services."""
     return {"deny": sorted(emulator.denied), "disable": sorted(emulator.disabled)}
 
 
 def change_access(emulator: Emulator, call: Call) -> Document:
-    """Take `{"deny": [permission], "disable": [service]}` in place of what was denied and disabled before."""
+    """Replace denied permissions and disabled services by `{"deny": [permission], "disable": [service]}`."""
     body = call.json()
     known = {"deny", "disable"}
     if not isinstance(body, dict) or set(body) - known or not all(_is_texts(value) for value in body.values()):

@@ -1,7 +1,7 @@
-"""projects.locations: create customJobs, hyperparameterTuningJobs and trainingPipelines (JobService, PipelineService).
+"""Create customJobs, hyperparameterTuningJobs and trainingPipelines (JobService, PipelineService).
 
-Also get and delete of the models that pipelines upload (ModelService). `trainingTaskInputs` of a pipeline is a Value
-that holds a CustomJobSpec, or the fields of a tuning job, with names in either spelling.
+Also get and delete the models that pipelines upload (ModelService). `trainingTaskInputs` of a pipeline is a Value that
+contains a CustomJobSpec, or the fields of a tuning job, with names in either spelling.
 """
 
 from dataclasses import replace
@@ -20,7 +20,7 @@ INPUTS = "training_task_inputs"
 
 
 def create_custom_job(emulator: Emulator, call: Call) -> Document:
-    """Create a job; it is queued at once."""
+    """Create a job. It is queued at once."""
     document = _read(call, "CustomJob", at="custom_job")
     checks.raise_findings(checks.custom_job(document))
     checks.fill_job_spec(document["jobSpec"])
@@ -30,7 +30,7 @@ def create_custom_job(emulator: Emulator, call: Call) -> Document:
 
 
 def create_study(emulator: Emulator, call: Call) -> Document:
-    """Create a study; its first trials start at once."""
+    """Create a study. Its first trials start at once."""
     document = _read(call, "HyperparameterTuningJob", at="hyperparameter_tuning_job")
     checks.raise_findings([*checks.name_and_labels(document), *study_checks.study(document)])
     checks.fill_job_spec(document["trialJobSpec"])
@@ -40,7 +40,7 @@ def create_study(emulator: Emulator, call: Call) -> Document:
 
 
 def create_pipeline(emulator: Emulator, call: Call) -> Document:
-    """Create a pipeline; its job starts at once."""
+    """Create a pipeline. Its job starts at once."""
     document = _read(call, "TrainingPipeline", at="training_pipeline")
     fields = {"trainingTaskDefinition": "training_task_definition", "trainingTaskInputs": INPUTS}
     missing = [(field, checks.REQUIRED) for name, field in fields.items() if not document.get(name)]
@@ -77,7 +77,7 @@ def _child(emulator: Emulator, call: Call, pipeline: Document) -> Job | Study:
 
 
 def get_study(emulator: Emulator, call: Call) -> Document:
-    """Return a study with its trials; those that run have the `webAccessUris` of their jobs."""
+    """Return a study with its trials. Running trials have the `webAccessUris` of their jobs."""
     shown = resources.get(emulator, call, kind=Study)
     trials = [trial | _web_access_uris(emulator, trial) for trial in shown.get("trials", [])]
     return shown | {"trials": trials} if trials else shown
@@ -100,7 +100,7 @@ def delete_model(emulator: Emulator, call: Call) -> Document:
 
 
 def _without_version(call: Call) -> Call:
-    """Return a call with the plain id of a model; `ID@1` and `ID@default` name its only version."""
+    """Return a call with the plain id of a model. `ID@1` and `ID@default` name its only version."""
     name, _, version = call.params["id"].partition("@")
     if version not in ("", "1", "default"):
         raise not_found(f"The Model {call.params['id']} does not exist.")

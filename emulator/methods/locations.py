@@ -1,4 +1,4 @@
-"""projects.locations: get, list (the Locations mixin of both versions): the regions with custom training."""
+"""Get and list locations (the Locations mixin of both versions): the regions with custom training."""
 
 from emulator.capacity.machines import REGIONS
 from emulator.methods.resources import PAGE_ARGUMENTS
@@ -14,7 +14,7 @@ def _location(project: str, region: str) -> Document:
 
 
 def get(emulator: object, call: Call) -> Document:  # noqa: ARG001
-    """Return a region; ApiError 404 for one without custom training."""
+    """Return a region. Raise ApiError 404 for one without custom training."""
     call.check_arguments()
     region = call.params["location"]
     if region not in REGIONS:
@@ -23,7 +23,7 @@ def get(emulator: object, call: Call) -> Document:  # noqa: ARG001
 
 
 def list_(emulator: object, call: Call) -> Document:  # noqa: ARG001
-    """Return a page of the regions, in the order of their names."""
+    """Return a page of the regions, ordered by name."""
     call.check_arguments("filter", *PAGE_ARGUMENTS)
     if call.query.get("filter"):
         raise invalid("Invalid filter: the emulator lists locations without a filter only.")

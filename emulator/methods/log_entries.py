@@ -1,7 +1,7 @@
 """Cloud Logging's entries:list over the log table.
 
-Supported in a query: = != < <= > >= : =~ !~ over any field of an entry, bare words, AND OR NOT,
-parentheses. Text compares without regard to case, severity by rank, timestamp as time, numbers as numbers.
+Supported in a query: = != < <= > >= : =~ !~ over any field of an entry, bare words, AND OR NOT, parentheses. Text is
+compared case-insensitively, severity by rank, timestamp as time, numbers as numbers.
 """
 
 import re
@@ -32,7 +32,7 @@ PATH_STEP = re.compile(r'"((?:[^"\\]|\\.)*)"|([^."]+)')
 
 
 def list_(emulator: Emulator, call: Call) -> Document:
-    """Return a page of entries; `{}` when nothing fits."""
+    """Return a page of entries, `{}` if none matches."""
     body = _body(call.json())
     names = body.get("resourceNames", []) + [f"projects/{one}" for one in body.get("projectIds", [])]
     text, order = body.get("filter", ""), body.get("orderBy", "")
@@ -89,7 +89,7 @@ def _projects(names: list[str]) -> set[str]:
 
 
 def _jobs(tree: Tree) -> set[str] | None:
-    """Return the job ids of which the filter requires one; None = any."""
+    """Return the job ids to which the filter is restricted, None for any."""
     match tree:
         case Comparison("resource.labels.job_id", "=", value):
             return {value}
@@ -103,7 +103,7 @@ def _jobs(tree: Tree) -> set[str] | None:
 
 
 def _since(tree: Tree) -> float | None:
-    """Return the earliest time that the filter allows; None = any."""
+    """Return the earliest time that the filter allows, None for any."""
     match tree:
         case Comparison("timestamp", ">=" | ">", value):
             return _moment(value)
@@ -168,13 +168,13 @@ def _matching(one: Comparison, steps: list[str]) -> Test:
 
 
 def _ranked(one: Comparison, name: str) -> Test:
-    """Compare severity by rank, or a time."""
+    """Return a test that compares severity by rank, or a time."""
     compare = filters.ORDER_TESTS.get(one.operator)
     if compare is None:
         raise invalid(f"Invalid filter: {name} does not support {one.operator}")
     if name != "severity":
         _moment(one.value)
-        # With nine fractional digits, as entries have it, times compare as text; a float would lose the last ones.
+        # With nine fractional digits, as in entries, times can be compared as text. A float would lose the last digits.
         fraction = re.search(r"\.(\d+)", one.value)
         digits = (fraction[1] if fraction else "").ljust(9, "0")[:9]
         moment = f"{timestamps.format_time(timestamps.parse_time(one.value))[:19]}.{digits}"

@@ -61,7 +61,7 @@ async def wait(emulator: Emulator, call: Call) -> Document:
 
 
 def cancel(emulator: Emulator, call: Call) -> Document:
-    """Accept the request, without effect: operations here cannot be cancelled."""
+    """Accept the request without effect, because operations here cannot be cancelled."""
     _find(emulator, call)
     return {}
 

@@ -1,4 +1,4 @@
-"""projects.locations.persistentResources: create, patch, delete, reboot (PersistentResourceService v1).
+"""Create, patch, delete and reboot persistent resources (PersistentResourceService v1).
 
 All writes are long-running operations.
 """
@@ -20,7 +20,7 @@ CHANGEABLE = {"displayName", "labels", "resourcePools"}
 
 
 def create(emulator: Emulator, call: Call) -> Document:
-    """Create a persistent resource; the operation ends when its machines are there."""
+    """Create a persistent resource. The operation is done when its machines are available."""
     call.check_arguments("persistentResourceId", "persistent_resource_id")
     where, identifier = parent_name(call), call.argument("persistent_resource_id", "persistentResourceId")
     if not ID.fullmatch(identifier):
@@ -38,7 +38,7 @@ def create(emulator: Emulator, call: Call) -> Document:
 def _start_operation(
     emulator: Emulator, call: Call, resource: PersistentResource, metadata: str, *, is_nested: bool = True
 ) -> Document:
-    """Start an operation; is_nested: its name is below the resource's."""
+    """Start an operation. With `is_nested`, its name is below the resource's."""
     holder = f"persistentResources/{resource.id}" if is_nested else ""
     operation = new_operation(emulator, call, resource, metadata, holder=holder)
     if metadata != "DeleteOperationMetadata":
@@ -51,7 +51,7 @@ def _start_operation(
 
 
 def patch(emulator: Emulator, call: Call) -> Document:
-    """Change what `updateMask` names: display name, labels, replica counts and limits."""
+    """Change the fields in `updateMask`: display name, labels, replica counts and limits."""
     call.check_arguments("updateMask", "update_mask")
     resource = get_record(emulator, call, PersistentResource)
     mask = call.argument("update_mask", "updateMask")
@@ -70,7 +70,7 @@ def patch(emulator: Emulator, call: Call) -> Document:
 
 
 def _changed_pools(resource: PersistentResource, changed: list[Document]) -> list[Document]:
-    """Return the resource pools with their new counts; their machines cannot change."""
+    """Return the resource pools with their new counts. Their machines cannot be changed."""
     present = resource.document["resourcePools"]
     if len(changed) != len(present):
         raise invalid("Resource pools can be neither added nor removed.")
@@ -87,7 +87,7 @@ def _changed_pools(resource: PersistentResource, changed: list[Document]) -> lis
 
 
 def delete(emulator: Emulator, call: Call) -> Document:
-    """Delete a persistent resource; its jobs are cancelled."""
+    """Delete a persistent resource. Its jobs are cancelled."""
     resource = get_record(emulator, call, PersistentResource)
     emulator.persistent_resources.delete(resource)
     return _start_operation(emulator, call, resource, "DeleteOperationMetadata", is_nested=False)

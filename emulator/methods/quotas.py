@@ -1,8 +1,8 @@
-"""Quota limits and their use, from the capacity plan: Cloud Quotas' quotaInfos and Monitoring's allocation usage.
+"""Quota limits and usage from the capacity plan: Cloud Quotas' quotaInfos and Monitoring's allocation usage.
 
 A metric that the plan does not name has no limit here and is not listed. Sources: "REST Resource:
 projects.locations.services.quotaInfos" (docs.cloud.google.com/docs/quotas, read 2026-11-23), and the metric
-serviceruntime.googleapis.com/quota/allocation/usage on consumer_quota ("Chart and monitor quota metrics", read then).
+serviceruntime.googleapis.com/quota/allocation/usage on consumer_quota ("Chart and monitor quota metrics", same date).
 """
 
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ USAGE, RESOURCE = "serviceruntime.googleapis.com/quota/allocation/usage", "consu
 
 
 def list_infos(emulator: Emulator, call: Call) -> Document:
-    """Return a page of the quotas that the plan limits, in the order of their metrics."""
+    """Return a page of the quotas that the plan limits, ordered by metric."""
     call.check_arguments("pageSize", "pageToken")
     project, service = call.params["project"], call.params["service"]
     limits: dict[str, dict[str, int]] = {}
@@ -37,7 +37,7 @@ def list_infos(emulator: Emulator, call: Call) -> Document:
 
 
 def usage_series(emulator: Emulator, project: str, test: Callable[[dict[str, str]], bool]) -> Iterator[Document]:
-    """Yield a series with one point of now for each quota that is used and that `test` selects."""
+    """Yield a series with one current point for each quota that is in use and that `test` selects."""
     at = timestamps.format_time(emulator.clock.now())
     for region, used in emulator.capacity_plans.show()["used"].items():
         for metric, amount in used["metrics"].items():

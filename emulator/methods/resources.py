@@ -1,4 +1,4 @@
-"""The methods that all kinds of resources have: get, list, cancel, delete; and what the others are made of."""
+"""Methods shared by all kinds of resources: get, list, cancel, delete; and helpers for other methods."""
 
 import itertools
 from collections.abc import Callable, Iterable
@@ -23,7 +23,7 @@ EMPTY = {"@type": "type.googleapis.com/google.protobuf.Empty"}
 
 
 def parent_name(call: Call) -> str:
-    """Return `projects/NUMBER/locations/REGION` of a call; ApiError 400 for a region without training."""
+    """Return `projects/NUMBER/locations/REGION` of a call. Raise ApiError 400 for a region without training."""
     location = call.params["location"]
     if location not in REGIONS:
         raise invalid(f"Location '{location}' is not supported for custom training.")
@@ -36,7 +36,7 @@ def project_and_location(call: Call) -> dict[str, str]:
 
 
 def get_record(emulator: Emulator, call: Call, kind: type[R]) -> R:
-    """Return the record that the path names; ApiError 404 if there is none."""
+    """Return the record that the path names. Raise ApiError 404 if there is none."""
     name = f"{parent_name(call)}/{kind.kind}/{call.params['id']}"
     record = emulator.store.get(kind, name)
     if record is None:
@@ -45,7 +45,7 @@ def get_record(emulator: Emulator, call: Call, kind: type[R]) -> R:
 
 
 def render(call: Call, record: Record, *, without: Iterable[str] = (), shows_state: bool = True) -> Document:
-    """Return a record's document in the form that the client asks for, and count that an answer shows its state."""
+    """Return a record's document in the format that the client requested. Count the response if it shows the state."""
     document = record.document
     if call.is_answered and shows_state and isinstance(record, WithHistory):
         record.answers[-1] += 1
@@ -61,7 +61,7 @@ def get(emulator: Emulator, call: Call, *, kind: type[Record]) -> Document:
 
 
 def list_(emulator: Emulator, call: Call, *, kind: type[Record]) -> Document:
-    """Return a page of resources, newest first, `{}` if none matches; tuning jobs without their trials."""
+    """Return a page of resources, newest first, `{}` if none matches. Tuning jobs are listed without their trials."""
     call.check_arguments(*PAGE_ARGUMENTS, *(() if kind is PersistentResource else FILTER_ARGUMENTS))
     text, mask = call.query.get("filter", ""), call.argument("read_mask", "readMask")
     test = listing.compile_filter(kind, text)
@@ -89,7 +89,8 @@ def take_page(
 ) -> tuple[list[R], Document]:
     """Return the records of a page, newest first, and `{"nextPageToken": TOKEN}` if more follow.
 
-    bound: what else a token belongs to; label: one that all records have, if the filter requires it.
+    `bound` are further values to which a token belongs. `label` is one that all records have, if the filter requires
+    it.
     """
     where = parent_name(call)
     position = paging.read_token(call.argument("page_token", "pageToken"), kind.kind, where, *bound)
@@ -104,9 +105,9 @@ def take_page(
 
 
 def new_operation(emulator: Emulator, call: Call, record: Record, metadata: str, *, holder: str = "") -> Operation:
-    """Add a new long-running operation about a record; `metadata` is its metadata's message. Not done yet.
+    """Add a new, unfinished long-running operation about a record. `metadata` is the message type of its metadata.
 
-    It keeps the version of the call: at `/ui/` clients of both versions ask for it, each in its own types.
+    It stores the version of the call, because clients of both versions request `/ui/` and expect their own types.
     """
     now = emulator.runtime.timestamp()
     operation = Operation(
@@ -139,7 +140,7 @@ def cancel(emulator: Emulator, call: Call, *, kind: type[Record]) -> Document:
 
 
 def delete(emulator: Emulator, call: Call, *, kind: type[Record]) -> Document:
-    """Delete a resource that has ended, and return the finished operation; the log and the jobs of others stay."""
+    """Delete a resource that has ended, and return the finished operation. Its log and the jobs of others are kept."""
     record = get_record(emulator, call, kind)
     if isinstance(record, WithHistory) and not record.is_finished:
         text = f"The {record.message} {record.name} is in state {record.state}; cancel it before it is deleted."

@@ -1,7 +1,7 @@
-"""As much of Cloud Storage's JSON API as uploading a script and reading results needs.
+"""The part of Cloud Storage's JSON API that is needed to upload a script and read results.
 
-Buckets: insert, list, get. Objects: list (prefix, delimiter, pages), get and download, delete, and the three kinds
-of upload: media, multipart, resumable.
+Buckets: insert, list, get. Objects: list (prefix, delimiter, pages), get and download, delete, and the three kinds of
+upload: media, multipart, resumable.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ def _bucket(name: str) -> Document:
 
 
 def insert_bucket(emulator: Emulator, call: Call) -> Document:
-    """Make a bucket's folder."""
+    """Create a bucket's folder."""
     name = str(call.json().get("name", ""))
     emulator.buckets.bucket(name).mkdir(parents=True, exist_ok=True)
     return _bucket(name)
@@ -51,7 +51,7 @@ def list_buckets(emulator: Emulator, call: Call) -> Document:
 
 
 def get_bucket(emulator: Emulator, call: Call) -> Document:
-    """Return a bucket; every valid name is one."""
+    """Return a bucket. Every valid name is a bucket."""
     emulator.buckets.bucket(call.params["bucket"])
     return _bucket(call.params["bucket"])
 
@@ -83,7 +83,7 @@ def list_objects(emulator: Emulator, call: Call) -> Document:
 
 
 def get_object(emulator: Emulator, call: Call) -> Any:
-    """Return an object's metadata, or with `alt=media` its content (a range of it if asked)."""
+    """Return an object's metadata, or with `alt=media` its content, or a range of it if requested."""
     bucket, name = call.params["bucket"], call.params["object"]
     if call.query.get("alt") != "media":
         return _linked(call, emulator.buckets.metadata(bucket, name))
@@ -109,7 +109,7 @@ def delete_object(emulator: Emulator, call: Call) -> Reply:
 
 
 async def upload(emulator: Emulator, call: Call) -> Any:
-    """Store an object: `uploadType` media, multipart or resumable (which answers with an address to send to)."""
+    """Store an object: `uploadType` media, multipart or resumable, which answers with a URL for the content."""
     kind = call.query.get("uploadType", "media")
     bucket, name = call.params["bucket"], call.query.get("name", "")
     if kind == "resumable":
@@ -128,7 +128,7 @@ async def upload(emulator: Emulator, call: Call) -> Any:
 
 
 async def resume(emulator: Emulator, call: Call) -> Any:
-    """Store a piece of a resumable upload; 308 with the range so far until it is complete."""
+    """Store a part of a resumable upload. Answer 308 with the range so far until it is complete."""
     session = call.query.get("upload_id", "")
     if session not in emulator.uploads:
         raise not_found("Unknown upload_id.")
@@ -154,11 +154,11 @@ async def resume(emulator: Emulator, call: Call) -> Any:
 def _parts(call: Call) -> tuple[Document, bytes]:
     """Split a multipart/related body into its metadata and its content.
 
-    gcloud's library sends the boundary in single quotes, which are none to RFC 2045, and ends lines with LF alone
-    (apitools, `transfer.py`: `'multipart/related; boundary=%r'`); Cloud Storage takes both.
+    gcloud's library sends the boundary in single quotes, which are not quotes in RFC 2045, and ends lines with LF only
+    (apitools, `transfer.py`: `'multipart/related; boundary=%r'`). Cloud Storage accepts both.
     """
     kind = call.headers.get("content-type", "")
-    message = email.message.Message()  # its older policy reads a bare boundary that holds "=", as apitools writes it
+    message = email.message.Message()  # this older policy accepts a bare boundary with "=", as apitools sends
     message["Content-Type"] = kind
     boundary = message.get_boundary()
     if not boundary:
@@ -177,7 +177,7 @@ def _parts(call: Call) -> tuple[Document, bytes]:
 
 
 def _pieces(body: bytes, boundary: str) -> tuple[list[bytes], bytes]:
-    """Split a body at its boundary; also return what ends its lines, CRLF or LF."""
+    """Split a body at its boundary. Also return its line ending, CRLF or LF."""
     mark = b"--" + boundary.encode()
     is_bare = re.search(re.escape(mark) + rb"[ \t]*\n", body[: 10 * len(mark)])
     line_end = b"\n" if is_bare else b"\r\n"

@@ -1,7 +1,7 @@
-"""Cloud Monitoring's timeSeries.list over what the replicas' processes use, without accelerators, and quota usage.
+"""Cloud Monitoring's timeSeries.list over CPU utilization of replica processes, without accelerators, and quota usage.
 
 Supported in a filter: = and != of metric.type, metric.labels.*, resource.type and resource.labels.*, AND OR NOT,
-parentheses. Aggregation and pages are not served: all points of the kept samples fit into one answer.
+parentheses. Aggregation and pages are not supported: all points of the stored samples fit into one response.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ Fields = dict[str, str]
 
 
 def list_(emulator: Emulator, call: Call) -> Document:
-    """Return the series of the replicas that the filter selects, the newest point first; `{}` when nothing fits."""
+    """Return the series of the replicas that the filter selects, newest point first, `{}` if none matches."""
     call.check_arguments(*KNOWN)
     tree = filters.parse(call.query.get("filter", ""))
     if tree is None:

@@ -1,6 +1,6 @@
-"""A token endpoint for throwaway service accounts: gives a token to any well-formed JWT grant, and checks none later.
+"""A token endpoint for throwaway service accounts. It accepts any well-formed JWT grant, and tokens are never checked.
 
-`token_uri` of a service-account file: `http://127.0.0.1:PORT/token`. Nothing is secret here.
+`token_uri` of a service-account file: `http://127.0.0.1:PORT/token`. Nothing here is secret.
 """
 
 import base64

@@ -1,1 +1,1 @@
-"""Google's data types: requests, resources, names, filters, errors and answers."""
+"""Google's data types: requests, resources, names, filters, errors and responses."""

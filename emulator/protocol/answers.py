@@ -1,4 +1,4 @@
-"""Changes to documents before they are sent: the types' version, enum numbers for clients that ask, read masks."""
+"""Changes to documents before they are sent: the version of types, enum numbers if requested, read masks."""
 
 import re
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ TYPES = re.compile(r"type\.googleapis\.com/google\.cloud\.aiplatform\.v1(?:beta1
 
 
 def in_version(document: Any, version: str) -> Any:
-    """Return an operation with the types that it names (`@type`) in a version; anything else is returned as it is."""
+    """Return an operation with its types (`@type`) in a version. Return anything else unchanged."""
     if not isinstance(document, dict):
         return document
     if "operations" in document:
@@ -28,7 +28,7 @@ def _typed(message: Any, version: str) -> Any:
 
 
 def with_numbers(message: str, document: Document) -> Document:
-    """Return the document with enums as numbers, as `$alt=json;enum-encoding=int` asks."""
+    """Return the document with enums as numbers, as `$alt=json;enum-encoding=int` requests."""
     known = schema.fields(message)
     return {name: _numbered(known[name], value) for name, value in document.items()}
 
@@ -50,9 +50,9 @@ def _number(field: schema.Field, value: Any) -> Any:
 
 
 def mask_paths(message: str, text: str, *, collection: str = "") -> list[list[str]]:
-    """Read a field mask (`name,jobSpec.scheduling`, either spelling) into paths; ApiError 400 for an unknown one.
+    """Parse a field mask (`name,jobSpec.scheduling`, either spelling) into paths. Raise ApiError 400 if one is unknown.
 
-    Paths rooted at the list's field (`customJobs.name`) mean the same. `*` or nothing = everything ([]).
+    Paths starting at the list's field (`customJobs.name`) are equivalent. `*` or an empty mask means everything ([]).
     """
     paths = []
     for entry in (part.strip() for part in text.split(",")):
@@ -84,7 +84,7 @@ def _path(message: str, steps: Sequence[str], entry: str) -> list[str]:
 
 
 def apply_mask(document: Document, paths: list[list[str]]) -> Document:
-    """Return only what the paths name; no paths = all of it."""
+    """Return only the fields in the paths, or everything without paths."""
     if not paths:
         return document
     kept: Document = {path[0]: document[path[0]] for path in paths if len(path) == 1 and path[0] in document}

@@ -1,4 +1,4 @@
-"""A request as methods see it, and their answer."""
+"""A request as passed to methods, and their response."""
 
 import json
 from collections.abc import Mapping
@@ -15,7 +15,10 @@ SYSTEM_PARAMETERS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request. params: the variables of the path (project, location, id); query: the last value of each name."""
+    """One request.
+
+    `params` are the variables of the path (project, location, id), `query` has the last value of each name.
+    """
 
     method: str
     params: Mapping[str, str]
@@ -24,34 +27,34 @@ class Call:
     body: bytes
     address: str = ""
     is_answered: bool = True
-    """Whether the client gets the whole answer."""
+    """Whether the client receives the whole response."""
     lag_seconds: float = 0.0
-    """A list leaves out what was created in these last seconds."""
+    """A list omits resources created in the last `lag_seconds`."""
 
     pairs: tuple[tuple[str, str], ...] = ()
-    """Every parameter of the query, for those that may come several times."""
+    """All query parameters, for those that may occur several times."""
 
     def all(self, name: str) -> list[str]:
-        """Return every value of a parameter of the query."""
+        """Return all values of a query parameter."""
         return [value for key, value in self.pairs if key == name]
 
     @property
     def version(self) -> str:
-        """Return the version that the path names, "v1" or "v1beta1"; "" if it names none (`/ui/`, our own paths)."""
+        """The version in the path, "v1" or "v1beta1"; "" if there is none (`/ui/`, our own paths)."""
         return version if (version := self.params.get("version", "")) != "ui" else ""
 
     @property
     def fields(self) -> str:
-        """Return the selector of a partial response, "" = everything."""
+        """The selector of a partial response, "" for everything."""
         return self.argument("$fields", "fields")
 
     @property
     def wants_numbers(self) -> bool:
-        """Return whether enums are to be answered as numbers."""
+        """Whether enums are requested as numbers."""
         return "enum-encoding=int" in (self.query.get("$alt") or self.query.get("alt") or "")
 
     def json(self) -> Any:
-        """Return the body as JSON; ApiError 400 if it is none. No body = {}."""
+        """Return the body as JSON, {} for an empty body. Raise ApiError 400 if it is invalid."""
         if not self.body.strip():
             return {}
         try:
@@ -73,7 +76,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer that is not just 200 with JSON."""
+    """A response other than status 200 with JSON."""
 
     body: bytes
     status: int = 200

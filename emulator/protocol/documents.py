@@ -1,8 +1,8 @@
-"""Resources as JSON: what a client sends becomes the document that is kept, or is refused with Google's error texts.
+"""Parse resources from a client's JSON into the stored document, or refuse them with Google's error texts.
 
-A *document* is the resource as it is kept: lowerCamelCase names, enum names, int64 as text, no default values,
-no output-only fields from a client. Reading accepts what Google's JSON transcoding accepts (both spellings of a
-name, enum names or numbers, int64 as text or number, integral floats) and refuses the rest with its error texts.
+A *document* is the stored form of a resource: lowerCamelCase names, enum names, int64 as text, no default values, no
+output-only fields from a client. The parser accepts what Google's JSON transcoding accepts (both spellings of a name,
+enum names or numbers, int64 as text or number, integral floats) and refuses the rest with its error texts.
 """
 
 import base64
@@ -20,7 +20,7 @@ UNKNOWN = 'Invalid JSON payload received. Unknown name "{name}"{where}: Cannot f
 
 
 def _of(kind: type) -> Callable[[Any], Any]:
-    """Return a reader of values of a type of JSON."""
+    """Return a reader for values of a JSON type."""
 
     def read(value: Any) -> Any:
         if not isinstance(value, kind):
@@ -77,7 +77,7 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "Struct": _of(dict),
     "ListValue": _of(list),
 }
-"""Returns a value of a scalar type as it is kept; ValueError if it does not fit."""
+"""Readers by scalar type. Each returns the stored form of a value, or raises ValueError if it does not fit."""
 DEFAULTS: dict[str, tuple[Any, ...]] = {
     "string": ("",),
     "bytes": ("",),
@@ -92,13 +92,13 @@ TYPE_NAMES |= {"float": "TYPE_FLOAT", "int32": "TYPE_INT32", "int64": "TYPE_INT6
 
 
 class Reader:
-    """Reads one JSON body and collects everything that is wrong with it."""
+    """Reads one JSON body and collects all errors in it."""
 
     def __init__(self) -> None:
         self.violations: list[Violation] = []
 
     def message(self, name: str, data: Any, at: str) -> Document:
-        """Return the document of a message; `at` is its path in error texts."""
+        """Return the document of a message. `at` is its path in error texts."""
         if not isinstance(data, dict):
             self._add_violation(at, f"type.googleapis.com/google.cloud.aiplatform.v1.{name}", data)
             return {}
@@ -153,7 +153,7 @@ class Reader:
 
 
 def _enum(name: str, value: Any) -> str | int:
-    """Return the enum's name; a number that has none stays a number, as open enums do."""
+    """Return the enum's name. A number without a name is kept as a number, as in open enums."""
     if isinstance(value, str) and value in schema.ENUMS[name]:
         return value
     number = _whole_number(value, 32)
@@ -177,9 +177,9 @@ def _is_default(field: Field, value: Any) -> bool:
 
 
 def parse(message: str, data: Any, *, at: str) -> Document:
-    """Read a client's JSON as a message's document; ApiError 400 with every violation if it does not fit.
+    """Parse a client's JSON as a message's document. Raise ApiError 400 with every violation if it does not fit.
 
-    `at` is the name of the body in error texts, e.g. `custom_job`.
+    `at` is the name of the body in error texts, such as `custom_job`.
     """
     reader = Reader()
     document = reader.message(message, data, at)

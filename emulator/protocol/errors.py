@@ -48,7 +48,7 @@ class ApiError(Exception):
 
 
 def invalid(message: str, *, violations: list[tuple[str, str]] | None = None) -> ApiError:
-    """Return a 400 INVALID_ARGUMENT; violations: (field path, description) each."""
+    """Return a 400 INVALID_ARGUMENT. `violations` are (field path, description) pairs."""
     details = []
     if violations:
         fields = [{"field": field, "description": text} for field, text in violations]
@@ -57,7 +57,7 @@ def invalid(message: str, *, violations: list[tuple[str, str]] | None = None) ->
 
 
 def precondition(message: str) -> ApiError:
-    """Return a 400 FAILED_PRECONDITION: the request is right, the state of the resource is not."""
+    """Return a 400 FAILED_PRECONDITION: the request is valid, but not in the current state of the resource."""
     return ApiError(400, message, status="FAILED_PRECONDITION")
 
 
@@ -77,7 +77,7 @@ def exhausted(message: str) -> ApiError:
 
 
 def unimplemented(method: str) -> ApiError:
-    """Return a 501 that names a method which exists at Google and not here."""
+    """Return a 501 with the name of a method that exists at Google and not here."""
     return ApiError(501, f"The emulator does not implement {method}.")
 
 

@@ -1,7 +1,7 @@
-"""The filter language that Vertex AI's lists and Cloud Logging share (AIP-160): text to a tree, tree to a test.
+"""The filter language of Vertex AI's lists and Cloud Logging (AIP-160): parse text to a tree, compile it to a test.
 
 Grammar: comparisons `field OP value` with = != < <= > >= : (and =~ !~ for logs), NOT or -, AND (or nothing), OR,
-parentheses. NOT binds closest, then OR, then AND, as AIP-160 and the Logging query language both define.
+parentheses. NOT binds most tightly, then OR, then AND, as both AIP-160 and the Logging query language define.
 """
 
 import re
@@ -29,14 +29,14 @@ ORDER_TESTS: dict[str, Callable[[str, str], bool]] = {
     ">": lambda mine, theirs: mine > theirs,
     ">=": lambda mine, theirs: mine >= theirs,
 }
-"""Operators of what has an order; moments are stamps of one length, which compare as text."""
+"""Operators for ordered values. Times are timestamps of equal length, which can be compared as text."""
 MAX_DEPTH = 50
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`field OP value`; field "" = a bare word that is searched for everywhere. is_quoted: the value was in quotes."""
+    """`field OP value`. `field` "" is a bare word that is searched everywhere. `is_quoted`: the value was in quotes."""
 
     field: str
     operator: str
@@ -69,7 +69,7 @@ Tree = Comparison | Not | Both | Either
 
 
 class _Parser:
-    """Recursive descent over the tokens of one filter."""
+    """A recursive descent parser for the tokens of one filter."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -150,7 +150,7 @@ class _Parser:
         return Comparison(field, operator, text)
 
     def _several(self, field: str, operator: str) -> Tree:
-        """Read `field OP (a OR b)`: the comparison with each value."""
+        """Parse `field OP (a OR b)` into a comparison with each value."""
         inside = self.simple()
 
         def spread(tree: Tree) -> Tree:
@@ -174,7 +174,7 @@ def unquoted(text: str) -> str:
 
 
 def parse(text: str) -> Tree | None:
-    """Read a filter; None if it is empty, ApiError 400 if it is wrong."""
+    """Parse a filter. Return None if it is empty. Raise ApiError 400 if it is invalid."""
     parser = _Parser(text)
     if not parser.tokens:
         return None
@@ -185,7 +185,7 @@ def parse(text: str) -> Tree | None:
 
 
 def compile_tree(tree: Tree, test: Callable[[Comparison], Callable[[T], bool]]) -> Callable[[T], bool]:
-    """Turn a tree into one function; `test` turns a comparison into a function and refuses unknown fields."""
+    """Compile a tree to one function. `test` compiles a comparison and raises an error for unknown fields."""
     match tree:
         case Comparison():
             return test(tree)

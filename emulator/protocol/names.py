@@ -5,13 +5,13 @@ import re
 import secrets
 
 BUCKET = re.compile(r"(?=.{3,222}\Z)(?=[a-z0-9])(?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}(?<=[a-z0-9])")
-"""3 to 63 characters, up to 222 where dots part them (Cloud Storage, bucket name requirements, 2026-11-22)."""
+"""3 to 63 characters, or up to 222 in parts separated by dots (Cloud Storage, bucket name requirements, 2026-11-22)."""
 
 
 def project_number(project: str) -> str:
-    """Return the number of a project: itself if it is one already, else one that is always the same for the id.
+    """Return the number of a project: the argument if it is a number, else a number derived from the id.
 
-    Vertex AI answers with the project number whatever the request used.
+    Vertex AI answers with the project number, whichever the request used.
     """
     if project.isdigit():
         return project
@@ -25,7 +25,7 @@ def new_id() -> str:
 
 
 def is_bucket(name: str) -> bool:
-    """Return whether this can be a Cloud Storage bucket's name; such a name is one plain folder name too."""
+    """Return whether this is a valid Cloud Storage bucket name. Such a name is also a plain folder name."""
     return BUCKET.fullmatch(name) is not None
 
 

@@ -1,4 +1,4 @@
-"""Pages of lists: their size, and opaque tokens that belong to one request."""
+"""Pages of lists: their size, and opaque tokens that are bound to one request."""
 
 import base64
 import binascii
@@ -15,12 +15,15 @@ def _digest(bound: tuple[str, ...]) -> str:
 
 
 def make_token(position: list[object], *bound: str) -> str:
-    """Return an opaque token for a position in a list; `bound`: the request's other parameters."""
+    """Return an opaque token for a position in a list. `bound` are the request's other parameters."""
     return base64.urlsafe_b64encode(json.dumps([_digest(bound), *position]).encode()).decode().rstrip("=")
 
 
 def read_token(text: str, *bound: str) -> list[object] | None:
-    """Read a token back; None if empty, ApiError 400 if it is none or belongs to another request."""
+    """Return the position in a token, None if it is empty.
+
+    Raise ApiError 400 if it is invalid or belongs to another request.
+    """
     if not text:
         return None
     try:
@@ -33,7 +36,10 @@ def read_token(text: str, *bound: str) -> list[object] | None:
 
 
 def page_size(text: str, *, default: int = MAX_PAGE_SIZE, maximum: int = MAX_PAGE_SIZE) -> int:
-    """Read a page size: nothing or 0 = default, at most maximum; ApiError 400 for what is no number."""
+    """Parse a page size. Return `default` for nothing or 0, and at most `maximum`.
+
+    Raise ApiError 400 if it is invalid.
+    """
     try:
         size = int(text or 0)
     except ValueError:

@@ -1,8 +1,8 @@
-"""Partial responses: `fields=name,customJobs(name,jobSpec/scheduling)` keeps of an answer only what it names.
+"""Partial responses: `fields=name,customJobs(name,jobSpec/scheduling)` selects the fields of a response.
 
 Syntax ("Partial response" in the documentation of Google's APIs, read 2026-11): selectors are separated by commas;
-`a/b` (or `a.b`) is a field of a field, `a(b,c)` several of them, `*` every field of one. A path applies to
-all elements of a list. A name may be written in either spelling.
+`a/b` (or `a.b`) is a nested field, `a(b,c)` several of them, `*` every field of a message. A path applies to all
+elements of a list. A name may be written in either spelling.
 """
 
 import re
@@ -19,7 +19,7 @@ PAGE_FIELDS = ("nextPageToken",)
 
 
 def parse(text: str) -> list[Path]:
-    """Read a selector into the paths of what it keeps; ApiError 400 if it is none. Nothing = everything ([])."""
+    """Parse a selector into paths, [] for everything if it is empty. Raise ApiError 400 if it is invalid."""
     if len(text) > MAX_LENGTH:
         raise _error(f"The selector is longer than {MAX_LENGTH} characters.")
     tokens = TOKEN.findall(text)
@@ -30,7 +30,7 @@ def parse(text: str) -> list[Path]:
 
 
 def _selectors(tokens: list[str], above: Path, text: str) -> Iterator[Path]:
-    """Take selectors from the front of the tokens, up to a closing parenthesis or the end."""
+    """Consume selectors from the front of the tokens, up to a closing parenthesis or the end."""
     yield from _selector(tokens, above, text)
     while tokens and tokens[0] != ")":
         if tokens.pop(0) != ",":
@@ -39,7 +39,7 @@ def _selectors(tokens: list[str], above: Path, text: str) -> Iterator[Path]:
 
 
 def _selector(tokens: list[str], above: Path, text: str) -> Iterator[Path]:
-    """Take one selector from the front of the tokens."""
+    """Consume one selector from the front of the tokens."""
     path = above
     while True:
         if not tokens or tokens[0] in ",()/.":
@@ -59,9 +59,9 @@ def _selector(tokens: list[str], above: Path, text: str) -> Iterator[Path]:
 
 
 def check(paths: Sequence[Path], message: str, *, collection: str = "") -> None:
-    """Raise ApiError 400 for a path that names no field of the answer's message.
+    """Raise ApiError 400 for a path that is not a field of the response's message.
 
-    collection: the answer is a page of such messages under this name. What lies below `*` is not checked.
+    If `collection` is given, the response is a page of such messages in this field. Paths below `*` are not checked.
     """
     for path in paths:
         inside = path
@@ -85,7 +85,7 @@ def _exists(path: Path, message: str) -> bool:
             return False
         field = schema.fields(message)[spelled]
         if field.shape == "map" or field.of in ("Struct", "Value", "Any"):
-            return True  # whatever its keys are
+            return True  # any keys
         if field.kind != "message":
             return position + 1 == len(path)
         message = field.of
@@ -93,7 +93,7 @@ def _exists(path: Path, message: str) -> bool:
 
 
 def select(answer: Any, paths: Sequence[Path]) -> Any:
-    """Return what the paths keep of an answer; no paths = all of it."""
+    """Return the parts of a response in the paths, or all of it without paths."""
     if not paths:
         return answer
     if isinstance(answer, list):

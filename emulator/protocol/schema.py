@@ -1,6 +1,6 @@
-"""The messages of Vertex AI training as data: fields, types, enum numbers, and what only the service sets.
+"""The messages of Vertex AI training as data: fields, types, enum numbers, and output-only fields.
 
-The tables in data/messages.json are taken from the generated types and the discovery document that Google publishes
+The tables in data/messages.json come from the generated types and the discovery document that Google publishes
 (tests/sdk/vocabulary.py builds them, a test compares). Types: scalar names, `Duration`, `Timestamp`, `Value`, `Struct`,
 wrapper names, `enum NAME`, message names, each optionally behind `list ` or `map `.
 """
@@ -29,7 +29,7 @@ class Field(NamedTuple):
 
     @property
     def snake(self) -> str:
-        """Return the proto name, as error texts write it."""
+        """The proto name, as in error texts."""
         return snake(self.name)
 
 

@@ -1,1 +1,1 @@
-"""Replicas as local processes: commands (launch, images), variables (cluster), their run (process_runner, guard)."""
+"""Replicas as local processes: commands (launch, images), variables (cluster), execution (process_runner, guard)."""

@@ -1,7 +1,7 @@
-"""The environment variables of a replica, as "Training code requirements" and "Distributed training" describe them.
+"""The environment variables of a replica, as described in "Training code requirements" and "Distributed training".
 
-Differences, on purpose: hosts are `127.0.0.1:PORT` so that replicas reach each other; AIP_ folders are local paths
-of the bucket's folder so that plain file code works; STORAGE_EMULATOR_HOST is for Google's storage client.
+Intended differences: hosts are `127.0.0.1:PORT`, so that replicas reach each other. AIP_ folders are local paths in the
+bucket's folder, so that plain file code works. STORAGE_EMULATOR_HOST is for Google's storage client.
 """
 
 import json
@@ -18,7 +18,7 @@ REFERENCE = re.compile(r"\$\$|\$\(([A-Za-z_][A-Za-z0-9_]*)\)")
 
 
 def host_name(job: Job, replica: str) -> str:
-    """Return the host name that a replica keeps over restarts."""
+    """Return the host name of a replica, which does not change over restarts."""
     pool, _, index = replica.partition("-")
     return f"cmle-training-{pool}-{job.id[-10:]}-{index}"
 
@@ -52,7 +52,7 @@ def cluster_spec(job: Job, replica: str) -> Document:
 
 
 def tf_config(job: Job, replica: str) -> Document:
-    """Return the content of TF_CONFIG: roles instead of pools, no evaluator among the hosts."""
+    """Return the content of TF_CONFIG, with roles instead of pools and without the evaluator among the hosts."""
     pool, index = parse_replica(replica)
     hosts = {TF_TYPES[number]: addresses for number, addresses in _addresses(job).items() if number in TF_TYPES}
     hosts.pop("evaluator", None)
@@ -99,12 +99,15 @@ def service_variables(job: Job, replica: str, folders: Folders) -> dict[str, str
 
 
 def metric_file(job: Job, folders: Folders) -> Path:
-    """Return where a trial's primary reports its metric (cloudml-hypertune reads CLOUD_ML_HP_METRIC_FILE)."""
+    """Return the file in which a trial's primary reports its metric.
+
+    cloudml-hypertune reads its path from CLOUD_ML_HP_METRIC_FILE.
+    """
     return folders.scratch(job, "workerpool0-0") / "hypertune" / "output.metrics"
 
 
 def expand(value: str, known: dict[str, str]) -> str:
-    """Expand `$(NAME)`; an unknown name stays as it is, `$$` stands for one dollar."""
+    """Expand `$(NAME)`. An unknown name is kept as it is, and `$$` is one dollar."""
 
     def replace(match: re.Match[str]) -> str:
         return "$" if match[0] == "$$" else known.get(match[1], match[0])
@@ -123,7 +126,7 @@ def build_environment(
 
 
 def inherited_variables(programs: Path, scratch: Path, *, storage: str) -> dict[str, str]:
-    """Return the variables that a replica gets from this machine. programs: a folder that is searched first."""
+    """Return the variables that a replica inherits from this machine. The folder `programs` is first in its PATH."""
     path = os.pathsep.join([str(programs), os.environ.get("PATH", os.defpath)])
     variables = {
         "PATH": path,

@@ -1,10 +1,10 @@
-"""Starts one replica for the emulator, passes signals on, and kills whatever is left at the end.
+"""Start one replica for the emulator, pass signals on, and kill all remaining processes at the end.
 
-Run as a script (`python -I -S guard.py [--memory-mib N] [--cpu-seconds N] [--seconds N] -- PROGRAM ARG...`) with a
-pipe from the emulator as standard input: `T` asks the replica to end (SIGTERM), `K` kills it, and the end of the pipe
-means that the emulator has ended in whatever way: then everything is killed. The replica is the leader of its own
-process group; on Linux it also dies with the guard, and what it left behind becomes the guard's child and is killed.
-Exit status: the replica's, 128+n if signal n ended it. Standard library only; imports nothing of the emulator.
+Run as a script (`python -I -S guard.py [--memory-mib N] [--cpu-seconds N] [--seconds N] -- PROGRAM ARG...`) with a pipe
+from the emulator as standard input: `T` ends the replica (SIGTERM), `K` kills it. When the pipe is closed, the emulator
+has ended, and everything is killed. The replica is the leader of its own process group. On Linux it also dies with the
+guard, and processes that it leaves behind become the guard's children and are killed. The exit status is that of the
+replica, 128+n if signal n ended it. This module uses the standard library only and imports nothing of the emulator.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from pathlib import Path
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 START_ERROR = 128
 NICENESS = 10
-"""Of a replica: its training leaves the site and the emulator the processor time that they need."""
+"""Niceness of a replica, so that training leaves processor time to the site and the emulator."""
 CHECK_SECONDS = 0.5
 MAX_KILL_SECONDS = 5.0
 PROC = Path("/proc")
@@ -33,7 +33,7 @@ def _prctl(option: int, value: int) -> None:
 
 
 def _start(arguments: list[str], cpu_seconds: int) -> int:
-    """Fork and execute the replica; return its process id."""
+    """Fork and execute the replica. Return its process id."""
     guard = os.getpid()
     child = os.fork()
     if child:
@@ -41,12 +41,12 @@ def _start(arguments: list[str], cpu_seconds: int) -> int:
     try:
         os.setsid()
         _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        # The signal comes for a death from now on; the guard may have died before (prctl(2)).
+        # The signal is only sent for a later death; the guard may have died before (prctl(2)).
         if os.getppid() != guard:
             os._exit(1)
         # Standard input is the pipe with the guard's commands.
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        # What is ignored stays so over exec (execve(2)): Python ignores SIGPIPE, the guard SIGINT.
+        # Ignored signals remain ignored over exec (execve(2)): Python ignores SIGPIPE, the guard SIGINT.
         for number in (signal.SIGPIPE, signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
         os.nice(NICENESS)
@@ -59,17 +59,17 @@ def _start(arguments: list[str], cpu_seconds: int) -> int:
 
 
 def _descendants(ancestor: int) -> list[int]:
-    """Return all living descendants of a process (Linux; elsewhere none)."""
+    """Return all living descendants of a process on Linux, [] on other systems."""
     parents: dict[int, int] = {}
     for folder in PROC.glob("[0-9]*"):
         try:
-            # The command's name stands in brackets, and may hold blanks and brackets (proc(5)).
+            # The command's name is in parentheses and may contain blanks and parentheses (proc(5)).
             _, _, rest = (folder / "stat").read_text().rpartition(")")
         except OSError:
             continue
         parents[int(folder.name)] = int(rest.split()[1])
     descendants = [pid for pid, parent in parents.items() if parent == ancestor]
-    for pid in descendants:  # the list grows while it is walked
+    for pid in descendants:  # the list grows during the loop
         descendants.extend(child for child, parent in parents.items() if parent == pid)
     return descendants
 
@@ -86,7 +86,7 @@ def _memory_bytes(processes: list[int]) -> int:
 
 
 def _kill(group: int) -> None:
-    """Kill the replica's group and its descendants outside of it."""
+    """Kill the replica's group and its descendants in other groups."""
     for pid in _descendants(os.getpid()):
         _signal(os.kill, pid)
     _signal(os.killpg, group)
@@ -100,7 +100,7 @@ def _signal(send: Callable[[int, int], None], target: int) -> None:
 
 
 def _kill_all(group: int) -> None:
-    """Kill and collect everything that is left, for at most MAX_KILL_SECONDS."""
+    """Kill and reap all remaining processes, for at most MAX_KILL_SECONDS."""
     deadline = time.monotonic() + MAX_KILL_SECONDS
     while time.monotonic() < deadline:
         _kill(group)
@@ -113,10 +113,10 @@ def _kill_all(group: int) -> None:
 
 
 def _reap(child: int) -> int | None:
-    """Collect the processes that have ended; return the replica's status if it is one of them."""
+    """Reap the processes that have ended. Return the replica's status if it is one of them."""
     status = None
     while True:
-        # Of any child: the guard is the subreaper of what the replica leaves behind (prctl(2)).
+        # Wait for any child: the guard is the subreaper of processes that the replica leaves behind (prctl(2)).
         try:
             pid, raw = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
@@ -128,7 +128,7 @@ def _reap(child: int) -> int | None:
 
 
 def _read_commands(child: int) -> None:
-    """Do what the emulator asks for."""
+    """Execute the emulator's commands."""
     commands = os.read(0, 16)
     if not commands or b"K" in commands:
         _kill(child)
@@ -140,7 +140,7 @@ def _read_commands(child: int) -> None:
 
 
 def _watch(child: int, wake: int, memory_bytes: int, deadline: float) -> int:
-    """Wait for the replica's end; return its status."""
+    """Wait for the replica's end and return its status."""
     pause = CHECK_SECONDS if memory_bytes or deadline else None
     while True:
         readable, _, _ = select.select([0, wake], [], [], pause)
@@ -158,7 +158,7 @@ def _watch(child: int, wake: int, memory_bytes: int, deadline: float) -> int:
 
 
 def main() -> int:
-    """Run one replica; return its exit status."""
+    """Run one replica and return its exit status."""
     parser = argparse.ArgumentParser()
     for name in ("--memory-mib", "--cpu-seconds", "--seconds"):
         parser.add_argument(name, type=int, default=0)
@@ -167,13 +167,13 @@ def main() -> int:
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
     wake, waker = os.pipe()
     os.set_blocking(waker, False)
-    # Only a signal that has a handler is written into the wake-up descriptor, which must not block.
+    # Only signals with a handler are written to the wake-up descriptor, which must not block.
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     child = _start(args.arguments, args.cpu_seconds)
     nothing = os.open(os.devnull, os.O_WRONLY)
-    for output in (1, 2):  # the pipes belong to the replica alone: their end is the end of its output
+    for output in (1, 2):  # only the replica holds the pipes, so that they end with its output
         os.dup2(nothing, output)
     deadline = time.monotonic() + args.seconds if args.seconds else 0.0
     status = _watch(child, wake, args.memory_mib * 2**20, deadline)

@@ -1,7 +1,7 @@
-"""Images that need no command: what runs for a container without one.
+"""Images that need no command: the commands for containers without one.
 
-There are no containers here, so an image's entry point is known only for the samples of this project, for the Reduction
-Server, and for those that the user names in a file (`--images FILE`), as JSON or in lines of the same form:
+There are no containers here. The entry point of an image is known only for the samples of this project, for the
+Reduction Server, and for images in a file of the user (`--images FILE`), as JSON or in lines of the same form:
 
     # pattern: command; * matches anything, the first pattern that matches is used
     us-docker.pkg.dev/my-project/train/*: python /opt/project/task.py
@@ -20,32 +20,32 @@ from emulator.protocol.schema import DATA
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 SAMPLES: dict[str, dict[str, Any]] = json.loads((DATA / "images.json").read_text())
-"""Images that this emulator has: `{image: {"folder": WORKDIR in the checkout, "command": [ENTRYPOINT ...]}}`."""
+"""Images of this emulator: `{image: {"folder": WORKDIR in the checkout, "command": [ENTRYPOINT ...]}}`."""
 REDUCTION_SERVER = re.compile(
     r"(us|europe|asia)-docker\.pkg\.dev/vertex-ai-restricted/training/reductionserver(:[\w.-]+|@sha256:[0-9a-f]{64})?"
 )
 """The image of a reduction server's pool ("Distributed training" in Google's documentation, read 2026-08)."""
 IDLE = ["python", "-c", "import threading; threading.Event().wait()"]
-"""What the Reduction Server does here: nothing, until the job ends."""
+"""The command of the Reduction Server here: it does nothing until the job ends."""
 LINE = re.compile(r"""(?P<quote>["']?)(?P<pattern>\S+?)(?P=quote)\s*:(?:\s+(?P<command>.+))?""")
 ImageTable = tuple[tuple[str, list[str]], ...]
 
 
 class Image(NamedTuple):
-    """What an image holds. folder: what its working directory is copied from, None = it is empty."""
+    """Content of an image. The working directory is copied from `folder`, and empty if it is None."""
 
     command: list[str]
     folder: Path | None = None
 
 
 class Images:
-    """The images that are known. table: patterns and their commands, see `load`."""
+    """The known images. `table` has patterns and their commands; see `load`."""
 
     def __init__(self, table: ImageTable = ()) -> None:
         self._table = table
 
     def find(self, uri: str) -> Image | None:
-        """Return what an image holds; None if it is unknown here."""
+        """Return the content of an image, None if it is unknown here."""
         for pattern, command in self._table:
             if fnmatch.fnmatchcase(uri, pattern):
                 return Image(command)
@@ -55,7 +55,7 @@ class Images:
 
 
 def load(file: Path) -> ImageTable:
-    """Read a file of patterns and commands; ValueError that names what is wrong, OSError if it cannot be read."""
+    """Read a file of patterns and commands. Raise ValueError that describes an error, OSError if it cannot be read."""
     text = file.read_text()
     if text.lstrip().startswith("{"):
         try:
@@ -69,7 +69,7 @@ def load(file: Path) -> ImageTable:
 
 
 def _lines(text: str, file: Path) -> list[tuple[str, Any]]:
-    """Read `pattern: command` lines; the words of a command may also stand below it, each behind a dash."""
+    """Parse `pattern: command` lines. The words of a command may also be on the lines below, each after a dash."""
     pairs: list[tuple[str, Any]] = []
     for number, line in enumerate(text.splitlines(), 1):
         shown = line.strip()

@@ -1,4 +1,4 @@
-"""From a worker pool to a command line: images, entry points, Python."""
+"""Turn a worker pool into a command line: images, entry points, Python."""
 
 import os
 import re
@@ -16,13 +16,13 @@ from emulator.state.folders import Folders
 from emulator.state.records import Job
 
 PREBUILT = re.compile(r"(us|europe|asia)-docker\.pkg\.dev/vertex-ai/training/[\w.-]+(:[\w.-]+)?")
-"""Pre-built training images: what a Python package may run in."""
+"""Pre-built training images, in which Python packages may run."""
 RUNNER = Path(__file__).with_name("package_runner.py")
 START_FAILURE = "failed to create containerd task: "
 
 
 class CannotStart(Exception):
-    """The container cannot be created; the text goes into the termination log."""
+    """The container cannot be created. The text is part of the termination log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,10 @@ class Launch:
 
 
 def image_error(job: Job, images: Images) -> Document | None:
-    """Return the outcome of a job with an image that cannot be pulled: unknown here and without a command."""
+    """Return the outcome of a job with an image that cannot be pulled, or None.
+
+    This is an image that is unknown here and has no command.
+    """
     for _, pool in job.worker_pools:
         container, package = pool.get("containerSpec", {}), pool.get("pythonPackageSpec", {})
         image = container.get("imageUri", "")
@@ -47,7 +50,7 @@ def image_error(job: Job, images: Images) -> Document | None:
 
 
 def make_programs_folder(state: Path) -> Path:
-    """Make a folder in which `python` and `python3` are the interpreter that runs the emulator; return it."""
+    """Create and return a folder in which `python` and `python3` are the interpreter that runs the emulator."""
     folder = state / "programs"
     folder.mkdir(parents=True, exist_ok=True)
     content = f'#!/bin/sh\nexec "{sys.executable}" "$@"\n'
@@ -59,7 +62,7 @@ def make_programs_folder(state: Path) -> Path:
 
 
 def prepare(job: Job, replica: str, folders: Folders, images: Images, *, storage: str = "") -> Launch:
-    """Make a replica's folders; return what to run. Raises CannotStart if the command does not exist."""
+    """Create a replica's folders and return the process to run. Raise CannotStart if the command does not exist."""
     scratch = folders.scratch(job, replica)
     (scratch / "tmp").mkdir(parents=True, exist_ok=True)
     pool: Document = job.spec["workerPoolSpecs"][cluster.parse_replica(replica)[0]]
@@ -71,7 +74,7 @@ def prepare(job: Job, replica: str, folders: Folders, images: Images, *, storage
     if job.trial:
         cluster.metric_file(job, folders).parent.mkdir(parents=True, exist_ok=True)
     if "pythonPackageSpec" in pool:
-        # The runner installs the package into a throwaway environment and then becomes its module.
+        # The runner installs the package into a temporary environment and then executes its module.
         options = ["--environment", str(scratch / "environment"), "--module", task["pythonModule"]]
         for uri in task["packageUris"]:
             options += ["--package", folders.local(uri)]
@@ -86,7 +89,7 @@ def prepare(job: Job, replica: str, folders: Folders, images: Images, *, storage
 
 
 def _work_folder(scratch: Path, image: Image | None) -> Path:
-    """Return the working directory: a new copy of a sample's files for each start, as in a container."""
+    """Return the working directory. A sample's files are copied anew for each start, as in a container."""
     if image is None or image.folder is None:
         return scratch
     folder = scratch / "app"

@@ -1,4 +1,4 @@
-"""From a replica's output to log lines: JSON objects become structured entries, the rest is text."""
+"""Turn a replica's output into log lines. JSON objects become structured entries, everything else is text."""
 
 import json
 from collections import deque
@@ -14,13 +14,13 @@ SEVERITY_OF_STREAM = {"stdout": "INFO", "stderr": "ERROR"}
 
 
 class LineSplitter:
-    """Cuts a byte stream into lines; one longer than an entry may be is cut in pieces."""
+    """Splits a byte stream into lines. A line longer than the maximum of an entry is split into pieces."""
 
     def __init__(self) -> None:
         self._rest = b""
 
     def feed(self, data: bytes) -> Iterator[str]:
-        """Add bytes; yield the lines that are complete."""
+        """Add bytes. Yield the complete lines."""
         *lines, self._rest = (self._rest + data).split(b"\n")
         while len(self._rest) > MAX_ENTRY_BYTES:
             lines.append(self._rest[:MAX_ENTRY_BYTES])
@@ -30,14 +30,14 @@ class LineSplitter:
                 yield line[start : start + MAX_ENTRY_BYTES].decode(errors="replace").rstrip("\r")
 
     def end(self) -> Iterator[str]:
-        """Yield the rest, which has no end of line."""
+        """Yield the rest, which has no line end."""
         if self._rest:
             yield self._rest.decode(errors="replace")
         self._rest = b""
 
 
 class Tail:
-    """Keeps the last lines that a replica wrote to stderr, for the error message."""
+    """Keeps the last lines of a replica's stderr for the error message."""
 
     def __init__(self) -> None:
         self._lines: deque[str] = deque(maxlen=MAX_TAIL_LINES)
@@ -55,7 +55,10 @@ class Tail:
 
 
 def log_line(text: str, *, stream: str, task: str, now: float) -> Line:
-    """Return the log line for one line of output. severity, time and timestamp of a JSON object become the line's."""
+    """Return the log line for a line of output.
+
+    The fields severity, time and timestamp of a JSON object become those of the line.
+    """
     severity = SEVERITY_OF_STREAM[stream]
     structured = _parse_object(text)
     if structured is None:

@@ -1,9 +1,9 @@
-"""What a pre-built training image does with a Python package: install it, run its module.
+"""Run a Python package as a pre-built training image does: install it and run its module.
 
-Run as a script inside a replica: `package_runner.py --environment DIR --package FILE... --module NAME -- ARG...`.
-A new environment is made for every start; what the emulator's own Python has installed can be imported too, in
-place of the libraries of the image. Packages are installed with pip, without its index when everything needed is
-there; where setuptools is missing, a source archive is unpacked and put on the path instead.
+Run as a script inside a replica: `package_runner.py --environment DIR --package FILE... --module NAME -- ARG...`. A new
+environment is created for every start. Packages of the emulator's own Python can be imported too, in place of the
+libraries of the image. Packages are installed with pip, without its index if everything needed is installed. Without
+setuptools, a source archive is unpacked and added to the path instead.
 """
 
 import argparse
@@ -25,9 +25,9 @@ def _print(text: str) -> None:
 
 
 def _environment(folder: Path) -> tuple[Path, Path]:
-    """Make an empty environment; return its interpreter and its site-packages.
+    """Create an empty environment. Return its interpreter and its site-packages.
 
-    It also sees the packages of the interpreter that runs the emulator, as a container has those of its image.
+    It also has access to the packages of the emulator's interpreter, as a container has those of its image.
     """
     shutil.rmtree(folder, ignore_errors=True)
     venv.create(folder, with_pip=False, symlinks=True)
@@ -44,10 +44,10 @@ def _has(python: Path, module: str) -> bool:
 
 
 def _unpack(package: Path, site: Path) -> None:
-    """Put a source archive's code on the path without building it."""
+    """Add a source archive's code to the path without building it."""
     target = site / f"unpacked-{package.name}"
     with tarfile.open(package) as archive:
-        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python has it from 3.11.4 on
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # available from Python 3.11.4
         archive.extractall(target)  # noqa: S202  # the person's own package, whose code runs next
     roots = [file.parent for name in ("setup.py", "pyproject.toml") for file in target.rglob(name)] or [target]
     paths = [path for root in roots for path in (root, root / "src") if path.is_dir()]
@@ -55,7 +55,7 @@ def _unpack(package: Path, site: Path) -> None:
 
 
 def _install(package: Path, python: Path, site: Path) -> int:
-    """Install one package; return pip's exit status."""
+    """Install one package. Return pip's exit status."""
     can_build = package.suffix == ".whl" or _has(python, "setuptools")
     if not _has(python, "pip") or not can_build:
         _print(f"Running command: unpack {package.name}")
@@ -68,7 +68,7 @@ def _install(package: Path, python: Path, site: Path) -> int:
 
 
 def main() -> None:
-    """Install, then become the module; exit only if that fails."""
+    """Install the packages, then replace this process by the module. Exit only if that fails."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--environment", type=Path, required=True)
     parser.add_argument("--package", type=Path, action="append", default=[])

@@ -1,4 +1,4 @@
-"""Runs replicas as processes, each behind a guard; their output becomes log entries."""
+"""Run replicas as processes, each with a guard. Their output becomes log entries."""
 
 import asyncio
 import contextlib
@@ -26,7 +26,7 @@ MAX_LINES_PER_SECOND = 2_000
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What one replica may use; 0 = no limit."""
+    """Limits of one replica, 0 for no limit."""
 
     memory_mib: int = 0
     cpu_seconds: int = 0
@@ -47,14 +47,14 @@ class RunningReplica:
         self.task: asyncio.Task[None] | None = None
 
     def send(self, command: bytes) -> None:
-        """Send a command to the guard, at once or as soon as it has started."""
+        """Send a command to the guard, at once or when it has started."""
         self.commands += command
         if self.process is not None and self.process.stdin is not None and not self.process.stdin.is_closing():
             self.process.stdin.write(command)
 
 
 class ProcessRunner:
-    """Implements `lifecycle.interfaces.ReplicaRunner`. storage: the emulator's address, for clients in a replica."""
+    """Implements `lifecycle.interfaces.ReplicaRunner`. `storage` is the emulator's address for clients in a replica."""
 
     def __init__(self, engine: Engine, folders: Folders, limits: Limits, images: Images) -> None:
         self._engine, self._folders, self._limits, self._images = engine, folders, limits, images
@@ -65,11 +65,14 @@ class ProcessRunner:
         self.usage = Usage()
 
     def start_error(self, job: Job) -> Document | None:
-        """Return the outcome if an image of the job cannot be pulled."""
+        """Return the outcome if an image of the job cannot be pulled, else None."""
         return image_error(job, self._images)
 
     def start(self, job: Job, replica: str) -> None:
-        """Start a replica's process soon; an emulator that is closing starts none: nothing would wait for its end."""
+        """Start a replica's process soon.
+
+        An emulator that is closing starts none, because nothing would wait for its end.
+        """
         if self._is_closing:
             return
         assign_ports(job)
@@ -82,12 +85,12 @@ class ProcessRunner:
             running.send(b"T")
 
     def kill(self, job: Job, replica: str) -> None:
-        """Send SIGKILL to everything the replica has started."""
+        """Send SIGKILL to all processes that the replica has started."""
         if running := self._running.get((job.name, replica)):
             running.send(b"K")
 
     async def close(self) -> None:
-        """Kill every replica and wait for its end; their jobs go on when the emulator is started again."""
+        """Kill every replica and wait for its end. Their jobs continue when the emulator is started again."""
         self._is_closing = True
         tasks = [running.task for running in self._running.values() if running.task is not None]
         for running in self._running.values():
@@ -102,14 +105,14 @@ class ProcessRunner:
             how = Exit(START_ERROR_EXIT, "StartError", f" Termination log message: {problem}")
         except OSError as problem:
             how = Exit(START_ERROR_EXIT, "StartError", f" Termination log message: {START_FAILURE}{problem}")
-        # The engine may have started the replica again meanwhile: then another process has its place.
+        # The engine may have restarted the replica in the meantime, so another process may be registered.
         if self._running.get((job.name, replica)) is running:
             del self._running[job.name, replica]
         if not self._is_closing:
             self._engine.exited(job, replica, how)
 
     async def _execute(self, job: Job, replica: str, running: RunningReplica, launch: Launch) -> Exit:
-        # -I: the replica's PYTHON* variables and its folder are not for the guard.
+        # -I: the guard ignores the replica's PYTHON* variables and its folder.
         command = [sys.executable, "-I", "-S", str(GUARD), *self._limits.arguments(), "--", *launch.arguments]
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(
@@ -119,7 +122,7 @@ class ProcessRunner:
             stderr=pipe,
             cwd=launch.folder,
             env=launch.environment,
-            start_new_session=True,  # Ctrl-C in a terminal reaches the emulator only, which ends its replicas
+            start_new_session=True,  # Ctrl-C in a terminal reaches only the emulator, which ends its replicas
         )
         assert process.stdin is not None
         assert process.stdout is not None
@@ -142,7 +145,7 @@ class ProcessRunner:
         return Exit(code if code >= 0 else 128 - code, "Error", tail.text())
 
     async def _sample(self, job: Job, replica: str, pid: int) -> None:
-        """Note every SAMPLE_SECONDS what the replica's processes use, where the system reports it."""
+        """Record the processor usage of the replica's processes every SAMPLE_SECONDS, if the system reports it."""
         since, before = self._clock.now(), await asyncio.to_thread(cpu_seconds, pid)
         while before is not None:
             await asyncio.sleep(SAMPLE_SECONDS)
@@ -154,7 +157,7 @@ class ProcessRunner:
     async def _log_stream(
         self, job: Job, replica: str, stream: asyncio.StreamReader, name: str, tail: output.Tail | None
     ) -> None:
-        """Turn a stream into log lines; a replica that writes too fast has to wait, as for a full pipe."""
+        """Turn a stream into log lines. A replica that writes too fast has to wait, as for a full pipe."""
         splitter = output.LineSplitter()
         while data := await stream.read(CHUNK):
             texts = list(splitter.feed(data))
@@ -175,9 +178,9 @@ class ProcessRunner:
 
 
 def assign_ports(job: Job) -> None:
-    """Give every replica of a job a port that is free now, kept over restarts, so that they reach each other."""
+    """Assign every replica of a job a free port, which is kept over restarts, so that they reach each other."""
     missing = [replica for replica in job.replica_names if replica not in job.ports]
-    # Every probe stays open until all have a port, or the system could give one port twice.
+    # Every probe stays open until all ports are assigned, or the system could return a port twice.
     with contextlib.ExitStack() as stack:
         for replica in missing:
             probe = stack.enter_context(socket.socket())

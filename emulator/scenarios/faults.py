@@ -1,10 +1,10 @@
 """Faults on demand: which requests fail, and how.
 
-A fault has a kind and, each optional, a method (`customJobs.create`, `customJobs.*`, default all), how many times,
-how many calls to let pass first, and a probability with a seed. Kinds: an HTTP status (those in STATUSES),
-`html` (503 with a proxy's page), `truncated` (200 with half the JSON), `slow`, `reset` (connection broken before
-anything happens), `lost` (everything happens, then the connection breaks: accepted, but the answer lost), `stale` (a
-list leaves out what was created in the last `seconds`, as lists that lag behind do; other methods answer as ever).
+A fault has a kind. Optional are a method (`customJobs.create`, `customJobs.*`, default all), a number of times, a
+number of calls to let pass first, and a probability with a seed. Kinds: an HTTP status (those in STATUSES), `html` (503
+with a proxy's page), `truncated` (200 with half the JSON), `slow`, `reset` (the connection breaks before anything is
+done), `lost` (the request is carried out, then the connection breaks, so the response is lost), `stale` (a list omits
+resources created in the last `seconds`, as an inconsistent list does; other methods are not affected).
 """
 
 import fnmatch
@@ -32,7 +32,10 @@ PAGE = b"<!DOCTYPE html><html><head><title>Error 503</title></head><body><h1>Ser
 
 @dataclass(kw_only=True)
 class Fault:
-    """One fault. times: how often it happens, None = always; struck: how often it has; retry_after: for 429 and 503."""
+    """One fault.
+
+    `times` is how often it occurs, None for always; `struck` how often it has; `retry_after` is for 429 and 503.
+    """
 
     kind: str
     method: str = "*"
@@ -47,7 +50,7 @@ class Fault:
     generator: random.Random = field(default_factory=random.Random, repr=False)
 
     def happens(self, method: str) -> bool:
-        """Decide whether one call fails, and count it."""
+        """Return whether a call fails, and count it."""
         if not fnmatch.fnmatchcase(method, self.method) or (self.times is not None and self.struck >= self.times):
             return False
         if self.after > 0:
@@ -59,7 +62,7 @@ class Fault:
         return True
 
     def error(self) -> ApiError:
-        """Return the error of a kind that is an HTTP status."""
+        """Return the error for a kind that is an HTTP status."""
         status = int(self.kind)
         details = []
         if self.retry_after is not None:
@@ -77,13 +80,13 @@ NO_FAULT = Fault(kind="")
 
 
 class Faults:
-    """All faults, in order; the first that happens wins."""
+    """All faults, in order. The first that occurs is used."""
 
     def __init__(self) -> None:
         self.planned: list[Fault] = []
 
     def add(self, body: dict[str, Any]) -> Fault:
-        """Add a fault from JSON; ApiError 400 if it is wrong."""
+        """Add a fault from JSON. Raise ApiError 400 if it is invalid."""
         known = {"kind", "method", "times", "after", "probability", "seed", "seconds", "retry_after", "message"}
         unknown = set(body) - known
         kind = str(body.get("kind", ""))

@@ -1,4 +1,4 @@
-"""Which script a new job has: the one that its label names, else that of the latest rule that matches the job."""
+"""Choose the script of a new job: the one in its label, else that of the latest matching rule."""
 
 import fnmatch
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ SETTING = "scripts"
 
 
 class Rule(NamedTuple):
-    """A script for jobs that match; `times` are used in place of the script's own."""
+    """A script for matching jobs. `times` replace the script's own."""
 
     match: str
     script: str
@@ -22,16 +22,20 @@ class Rule(NamedTuple):
 
 
 class ScriptRules:
-    """The rules. is_scripted: a job that no rule matches has the script `happy`; otherwise it runs as processes."""
+    """The rules.
+
+    With `is_scripted`, a job without a matching rule has the script `happy`; else it runs as processes.
+    """
 
     def __init__(self, store: Store, *, is_scripted: bool) -> None:
         self._store, self._is_scripted = store, is_scripted
         self.rules = [Rule(match, script, *(times or [{}])) for match, script, *times in store.get_setting(SETTING, [])]
 
     def add(self, match: str, script: str, times: dict[str, Any]) -> None:
-        """Give every new job that matches a script; ApiError 400 for an unknown script, a wrong match or wrong times.
+        """Assign a script to every matching new job. Raise ApiError 400 for an unknown script, invalid match or times.
 
-        match: a list filter (`labels.team=blue`), or a display name that may hold `*`. The latest rule wins.
+        `match` is a list filter (`labels.team=blue`), or a display name that may contain `*`. The latest rule takes
+        precedence.
         """
         if script not in SCRIPTS:
             raise invalid(f"Unknown script {script!r}; there are {', '.join(SCRIPTS)}.")
@@ -45,7 +49,7 @@ class ScriptRules:
         self._store.set_setting(SETTING, self.rules)
 
     def give_script(self, job: Job) -> None:
-        """Write the script of a new job into it, "" for processes; ApiError 400 if its label names an unknown one."""
+        """Set the script of a new job, "" for processes. Raise ApiError 400 if its label names an unknown one."""
         label = str(job.document.get("labels", {}).get(LABEL, ""))
         if label and label not in SCRIPTS:
             raise invalid(f"Unknown script {label!r} in label {LABEL}; there are {', '.join(SCRIPTS)}.")

@@ -1,4 +1,4 @@
-"""Runs the replicas of jobs with a script: timers instead of processes."""
+"""Run the replicas of jobs with a script, with timers instead of processes."""
 
 from emulator.lifecycle import messages
 from emulator.lifecycle.engine import Engine
@@ -13,7 +13,7 @@ ERROR = "RuntimeError: the script says so"
 
 
 class ScriptRunner:
-    """Implements `lifecycle.interfaces.ReplicaRunner`. Its timers are `script:...` of the job's record."""
+    """Implements `lifecycle.interfaces.ReplicaRunner`. Its timers are `script:...` in the job's record."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine, self._runtime, self._timers = engine, engine.runtime, engine.runtime.timers
@@ -24,7 +24,7 @@ class ScriptRunner:
         return messages.image_denied(image, job.project) if script_of(job).image_is_missing else None
 
     def start(self, job: Job, replica: str) -> None:
-        """Let the replica run as long as the script asks."""
+        """Let the replica run as long as the script defines."""
         script = script_of(job)
         self._runtime.log(job, "Training has started.", task=replica)
         if replica != PRIMARY:
@@ -53,7 +53,7 @@ class ScriptRunner:
         self._engine.exited(job, replica, Exit(messages.EXIT_ON_KILL))
 
     def fire(self, job: Job, key: str) -> None:
-        """Handle a timer `script:KEY` that is due: an event, or the end of a replica."""
+        """Handle a due timer `script:KEY`: an event, or the end of a replica."""
         event = {
             "preempt": self._engine.preempt,
             "move": self._engine.move,

@@ -1,1 +1,1 @@
-"""What is kept in the folder --state: records, log entries, buckets, scratch folders."""
+"""The content of the folder --state: records, log entries, buckets, scratch folders."""

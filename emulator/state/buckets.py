@@ -1,6 +1,6 @@
-"""Buckets as folders: objects are files, their metadata is computed. Every valid bucket name exists.
+"""Buckets as folders. Objects are files, and their metadata is computed. Every valid bucket name exists.
 
-Left out on purpose: generations beyond the present one, access control, storage classes, notifications.
+Not implemented on purpose: generations other than the current one, access control, storage classes, notifications.
 """
 
 import base64
@@ -28,23 +28,23 @@ class Buckets:
         self._folder = folder
 
     def bucket(self, name: str) -> Path:
-        """Return a bucket's folder; ApiError 400 for a name that is none."""
+        """Return a bucket's folder. Raise ApiError 400 for an invalid name."""
         if not is_bucket(name):
             raise invalid(f"Invalid bucket name: '{name}'")
         return self._folder / name
 
     def names(self) -> list[str]:
-        """Return the buckets that hold something, or were made."""
+        """Return the buckets that contain objects or were created."""
         return sorted(path.name for path in self._folder.glob("*") if path.is_dir())
 
     def path(self, bucket: str, name: str) -> Path:
-        """Return an object's file; ApiError 400 for a name that would leave the bucket."""
+        """Return an object's file. Raise ApiError 400 for a name that would leave the bucket."""
         if not name or not is_object(name):
             raise invalid(f"Invalid object name: '{name}'")
         return self.bucket(bucket) / name
 
     def write(self, bucket: str, name: str, data: bytes) -> Document:
-        """Store an object as a whole; return its metadata."""
+        """Store an object as a whole. Return its metadata."""
         path = self.path(bucket, name)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -56,11 +56,11 @@ class Buckets:
         return self.metadata(bucket, name)
 
     def read(self, bucket: str, name: str) -> bytes:
-        """Return an object's content; ApiError 404 if there is none."""
+        """Return an object's content. Raise ApiError 404 if there is none."""
         return self._existing(bucket, name).read_bytes()
 
     def delete(self, bucket: str, name: str) -> None:
-        """Delete an object; ApiError 404 if there is none."""
+        """Delete an object. Raise ApiError 404 if there is none."""
         self._existing(bucket, name).unlink()
 
     def _existing(self, bucket: str, name: str) -> Path:

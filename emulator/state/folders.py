@@ -1,4 +1,4 @@
-"""Folders under --state: buckets, and a scratch folder per replica; Cloud Storage paths as local ones."""
+"""Folders under --state: buckets, and a scratch folder per replica. Convert Cloud Storage paths to local ones."""
 
 import re
 from pathlib import Path
@@ -18,13 +18,13 @@ class Folders:
         self.work = self.state / "work"
 
     def scratch(self, job: Job, replica: str) -> Path:
-        """Return the replica's own folder, its HOME; it stays over restarts on the same machine."""
+        """Return the replica's own folder, which is its HOME. It is kept over restarts on the same machine."""
         return self.work / job.id / replica
 
     def local(self, text: str) -> str:
         """Return the text with `gs://bucket/x` and `/gcs/bucket/x` as paths of this machine.
 
-        What is no bucket name or would leave the bucket's folder stays as it is.
+        Paths with an invalid bucket name, or that would leave the bucket's folder, are not changed.
         """
 
         def path(match: re.Match[str]) -> str:

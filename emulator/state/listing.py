@@ -1,7 +1,7 @@
 """Filters of lists of resources.
 
-Filterable, as the list methods of v1 document it: displayName (= != : with `*`), state (= !=), createTime (= != < <=
-> >=), labels.KEY (= != and :* for existence), trainingTaskDefinition for pipelines. Both spellings of a name.
+Filterable, as the list methods of v1 document: displayName (= != : with `*`), state (= !=), createTime (= != < <= >
+>=), labels.KEY (= != and :* for existence), trainingTaskDefinition for pipelines. Names may have either spelling.
 """
 
 import fnmatch
@@ -67,7 +67,10 @@ def _time(name: str, one: Comparison) -> Test:
 
 
 def compile_filter(kind: type[Record], text: str) -> Test:
-    """Compile a list filter for a kind of resource; ApiError 400 if it is wrong. Empty = everything."""
+    """Compile a list filter for a kind of resource. An empty one matches everything.
+
+    Raise ApiError 400 if it is invalid.
+    """
     tree = filters.parse(text)
     if tree is None:
         return lambda record: True  # noqa: ARG005
@@ -90,7 +93,7 @@ def compile_filter(kind: type[Record], text: str) -> Test:
 
 
 def required_label(text: str) -> tuple[str, str] | None:
-    """Return a (key, value) label that a filter requires of every record; None if it requires none."""
+    """Return a (key, value) label that a filter requires of every record, None if it requires none."""
 
     def find(tree: filters.Tree | None) -> tuple[str, str] | None:
         match tree:

@@ -1,7 +1,7 @@
-"""Log entries as Cloud Logging keeps them for `ml_job` resources: written by replicas and the service, read by filter.
+"""Log entries as Cloud Logging stores them for `ml_job` resources, written by replicas and the service.
 
-Entries live in SQLite, never in memory; a job keeps at most MAX_ENTRIES_PER_JOB of them, then one line states it.
-Shape of an entry: resource.labels job_id, project_id, task_name; textPayload or jsonPayload; severity; insertId.
+Entries are stored in SQLite and not kept in memory. A job has at most MAX_ENTRIES_PER_JOB of them, then one line states
+this. Format of an entry: resource.labels job_id, project_id, task_name; textPayload or jsonPayload; severity; insertId.
 """
 
 import json
@@ -34,7 +34,7 @@ Entry = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One log line. payload: `{"textPayload": ...}` or `{"jsonPayload": {...}}`."""
+    """One log line. `payload` is `{"textPayload": ...}` or `{"jsonPayload": {...}}`."""
 
     moment: float
     task: str
@@ -51,7 +51,7 @@ class Logs:
         self._counts: dict[str, int] = {}
 
     def count(self, job_id: str) -> int:
-        """Return how many entries a job has."""
+        """Return the number of entries of a job."""
         if job_id not in self._counts:
             (count,) = self._db.execute("select count(*) from logs where job = ?", (job_id,)).fetchone()
             self._counts[job_id] = int(count)
@@ -62,7 +62,7 @@ class Logs:
         self._counts[job_id] = 0
 
     def write(self, job: Job, lines: Iterable[Line]) -> None:
-        """Write log lines; beyond the limit only those of the service itself."""
+        """Write log lines. Beyond the limit, write only those of the service itself."""
         rows = []
         count = self.count(job.id)
         for line in lines:
@@ -75,12 +75,12 @@ class Logs:
             self._last += 1
             number = self._last
             machine = "" if line.task == "service" else job.machine_name(line.task)
-            # What the labels of an entry need; `_entry` takes it out of the payload again.
+            # Data for the labels of an entry. `_entry` removes it from the payload again.
             data = json.dumps(line.payload | {"_": [job.project_id, job.trial, machine]})
-            # The float of a moment is exact to microseconds only.
+            # A time as float is exact to microseconds only.
             nanoseconds = round(line.moment * 1e6) * 1000
             severity = SEVERITIES.get(line.severity, 0)
-            # The insertId has the same length for every number, so that it orders as text.
+            # The insertId has the same length for every number, so that it sorts as text.
             row = (number, job.project, job.id, line.task, nanoseconds, f"{number:014x}", severity, data)
             rows.append(row)
         self._counts[job.id] = count
@@ -99,7 +99,7 @@ class Logs:
         after: tuple[int, str] | None,
         descending: bool,
     ) -> Iterator[tuple[int, str, Entry]]:
-        """Yield entries in order as (nanoseconds, insertId, entry), starting behind `after`. jobs None = all."""
+        """Yield (nanoseconds, insertId, entry) in order, starting after `after`. `jobs` None means all."""
         where, values = [f"project in ({_placeholders(projects)})"], [*projects]
         if jobs is not None:
             where.append(f"job in ({_placeholders(jobs)})")
@@ -107,7 +107,7 @@ class Logs:
         terms: list[Any] = list(values)
         if since is not None:
             where.append("moment >= ?")
-            # A little earlier, for a float is not exact; the caller's filter decides about each entry.
+            # Slightly earlier, because a float is not exact. The caller's filter checks each entry.
             terms.append(int(since * 1e9) - 1000)
         if after is not None:
             where.append("(moment, insert_id) " + ("<" if descending else ">") + " (?, ?)")

@@ -1,4 +1,4 @@
-"""The records of all resources: the document that clients see, and what they do not see."""
+"""The records of all resources: the document that clients see, and internal data."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -12,28 +12,28 @@ PRIMARY = "workerpool0-0"
 
 
 class Phase(StrEnum):
-    """The phase of a custom job's life; finer than the state that clients see."""
+    """The phase of a custom job's life. It is finer than the state that clients see."""
 
     QUEUED = "queued"
     """Waits for quota, capacity or a persistent resource (QUEUED or PENDING)."""
     PROVISIONING = "provisioning"
     """Machines are being prepared (PENDING)."""
     STARTING = "starting"
-    """Replicas are starting; some may already run user code (PENDING)."""
+    """Replicas are starting. Some may already run user code (PENDING)."""
     RUNNING = "running"
-    """All replicas are there (RUNNING)."""
+    """All replicas have started (RUNNING)."""
     STOPPING = "stopping"
-    """Replicas were asked to end; `then` is what follows."""
+    """Replicas are being ended. `then` is the next step."""
     TEARDOWN = "teardown"
-    """The program has ended, the service cleans up; the outcome is not public yet."""
+    """The program has ended and the service cleans up. The outcome is not public yet."""
     REPORTING = "reporting"
-    """The end is public, its error is not yet: only in scripts."""
+    """The end is public, but not its error. Only in scripts."""
     DONE = "done"
 
 
 @dataclass(kw_only=True)
 class Record:
-    """One resource of one project and location. seq: order of creation, never reused; timers: when what is due."""
+    """One resource of a project and location. `seq` is the order of creation, never reused; `timers` are due times."""
 
     kind: ClassVar[str] = ""
     message: ClassVar[str] = ""
@@ -48,37 +48,37 @@ class Record:
 
     @property
     def parent(self) -> str:
-        """Return `projects/NUMBER/locations/REGION`."""
+        """The name of the location: `projects/NUMBER/locations/REGION`."""
         return f"projects/{self.project}/locations/{self.location}"
 
     @property
     def name(self) -> str:
-        """Return the full resource name."""
+        """The full resource name."""
         return f"{self.parent}/{self.kind}/{self.id}"
 
     @property
     def state(self) -> str:
-        """Return the public state, of a resource that has one."""
+        """The public state of a resource that has one."""
         return str(self.document["state"])
 
 
 @dataclass(kw_only=True)
 class WithHistory(Record):
-    """A resource whose states are kept. history: [moment, state]; answers: how many have shown each of them."""
+    """A resource with its `history` of [time, state]. `answers`: how many responses have shown each state."""
 
     history: list[list[Any]] = field(default_factory=list)
     answers: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.answers += [0] * (len(self.history) - len(self.answers))  # a record from before answers were counted
+        self.answers += [0] * (len(self.history) - len(self.answers))  # a record from before responses were counted
 
     @property
     def is_finished(self) -> bool:
-        """Return whether the public state is final."""
+        """Whether the public state is final."""
         return self.state.replace("PIPELINE", "JOB") in FINAL_STATES
 
     def add_to_history(self, moment: float, state: str) -> None:
-        """Add a public state, which no answer has shown yet."""
+        """Add a public state, which no response has shown yet."""
         self.history.append([moment, state])
         self.answers.append(0)
 
@@ -87,7 +87,8 @@ class WithHistory(Record):
 class Operation(Record):
     """A long-running operation.
 
-    holder: `persistentResources/ID` when its name is nested there, else ""; version: of the call that began it.
+    `holder` is `persistentResources/ID` if its name is nested there, else "". `version` is that of the call that
+    started it.
     """
 
     kind: ClassVar[str] = "operations"
@@ -97,7 +98,7 @@ class Operation(Record):
 
     @property
     def name(self) -> str:
-        """Return the full name, nested or not."""
+        """The full name, nested or not."""
         return f"{self.parent}/{self.holder + '/' if self.holder else ''}operations/{self.id}"
 
 
@@ -109,13 +110,13 @@ class Job(WithHistory):
     message: ClassVar[str] = "CustomJob"
 
     script: str = ""  # "" = processes
-    script_times: dict[str, Any] = field(default_factory=dict)  # in place of those of the script
+    script_times: dict[str, Any] = field(default_factory=dict)  # replace those of the script
     phase: Phase = Phase.QUEUED
     then: str = ""  # what follows STOPPING: "teardown", "requeue", "restart", "cancelled"
     outcome: Document | None = None  # {"state", "error"?, "line"?}: decided, not yet public
     replicas: dict[str, str] = field(default_factory=dict)  # "running", "moving", "evicted", "waiting" or "exited"
-    hosts: int = 1  # changes when the job gets other machines; the host names of its replicas do not
-    machines: dict[str, int] = field(default_factory=dict)  # replica -> `hosts` when it got the machine that it is on
+    hosts: int = 1  # incremented when the job gets other machines; host names do not change
+    machines: dict[str, int] = field(default_factory=dict)  # replica -> `hosts` when it got its current machine
     attempt: int = 1
     retries: int = 0
     preemptions: int = 0
@@ -124,42 +125,42 @@ class Job(WithHistory):
     worker_restarts: dict[str, int] = field(default_factory=dict)
     ports: dict[str, int] = field(default_factory=dict)  # replica -> its port on 127.0.0.1, the same in every attempt
     holds_capacity: bool = False
-    owner: str = ""  # the tuning job or pipeline that made it
+    owner: str = ""  # the tuning job or pipeline that created it
     trial: str = ""
 
     @property
     def is_ending(self) -> bool:
-        """Return whether a replica has failed permanently and the service has not ended the job yet."""
+        """Whether a replica has failed permanently and the service has not ended the job yet."""
         return "end" in self.timers
 
     @property
     def has_started(self) -> bool:
-        """Return whether its replicas may run, and were not asked to end."""
+        """Whether its replicas may be running and are not being ended."""
         return self.phase in (Phase.STARTING, Phase.RUNNING)
 
     @property
     def running_replicas(self) -> list[str]:
-        """Return the replicas that run."""
+        """The replicas that are running."""
         return [name for name, state in self.replicas.items() if state in ("running", "moving", "evicted")]
 
     def machine_name(self, replica: str) -> str:
-        """Return the name of the machine that a replica has now."""
+        """Return the name of the current machine of a replica."""
         return f"gk3-cml-{self.id[-10:]}-{self.machines.get(replica, self.hosts)}-{replica}"
 
     @property
     def spec(self) -> Document:
-        """Return the CustomJobSpec."""
+        """The CustomJobSpec."""
         spec: Document = self.document["jobSpec"]
         return spec
 
     @property
     def worker_pools(self) -> list[tuple[int, Document]]:
-        """Return (index, worker pool) of those that are not empty."""
+        """(index, worker pool) of each pool that is not empty."""
         return [(index, pool) for index, pool in enumerate(self.spec["workerPoolSpecs"]) if pool]
 
     @property
     def replica_names(self) -> list[str]:
-        """Return the names of all replicas, the primary first."""
+        """The names of all replicas, the primary first."""
         return [
             f"workerpool{index}-{number}"
             for index, pool in self.worker_pools
@@ -168,20 +169,20 @@ class Job(WithHistory):
 
     @property
     def scheduling(self) -> Document:
-        """Return the Scheduling message, {} if absent."""
+        """The Scheduling message, {} if absent."""
         scheduling: Document = self.spec.get("scheduling", {})
         return scheduling
 
     @property
     def strategy(self) -> str:
-        """Return the strategy, by its present name."""
+        """The strategy, by its current name."""
         name = str(self.scheduling.get("strategy", "STANDARD"))
         return {"LOW_COST": "SPOT", "ON_DEMAND": "STANDARD", "STRATEGY_UNSPECIFIED": "STANDARD"}.get(name, name)
 
 
 @dataclass(kw_only=True)
 class Study(WithHistory):
-    """A hyperparameter tuning job. is_open: more trials may follow."""
+    """A hyperparameter tuning job. `is_open`: more trials may follow."""
 
     kind: ClassVar[str] = "hyperparameterTuningJobs"
     message: ClassVar[str] = "HyperparameterTuningJob"
@@ -193,29 +194,29 @@ class Study(WithHistory):
 
     @property
     def spec(self) -> Document:
-        """Return the StudySpec."""
+        """The StudySpec."""
         spec: Document = self.document["studySpec"]
         return spec
 
     @property
     def trials(self) -> list[Document]:
-        """Return the trials, to be changed in place."""
+        """The trials, which callers change in place."""
         trials: list[Document] = self.document.setdefault("trials", [])
         return trials
 
     @property
     def running(self) -> list[str]:
-        """Return the names of the jobs of trials that have not ended."""
+        """The names of the jobs of trials that have not ended."""
         return [trial.get("customJob", "") for trial in self.trials if trial["state"] in ("ACTIVE", "STOPPING")]
 
     def trial(self, trial_id: str) -> Document:
-        """Return a trial by its id, "1" the first."""
+        """Return a trial by its id, "1" for the first."""
         return self.trials[int(trial_id) - 1]
 
 
 @dataclass(kw_only=True)
 class Pipeline(WithHistory):
-    """A training pipeline. child: the name of the job or study that does its work."""
+    """A training pipeline. `child` is the name of the job or study that does its work."""
 
     kind: ClassVar[str] = "trainingPipelines"
     message: ClassVar[str] = "TrainingPipeline"
@@ -225,7 +226,7 @@ class Pipeline(WithHistory):
 
 @dataclass(kw_only=True)
 class PersistentResource(Record):
-    """A persistent resource. used: `{resource pool id: {job name: replicas}}`; operation: the one under way."""
+    """A persistent resource. `used`: `{resource pool id: {job name: replicas}}`; `operation`: the current one."""
 
     kind: ClassVar[str] = "persistentResources"
     message: ClassVar[str] = "PersistentResource"
@@ -236,14 +237,14 @@ class PersistentResource(Record):
 
 @dataclass(kw_only=True)
 class CapacityPlan(Record):
-    """How capacity changes over time; document: `{"plan": present plan, "changes": [what is still to come]}`."""
+    """A capacity plan with its changes; `document` is `{"plan": current plan, "changes": [...]}`."""
 
     kind: ClassVar[str] = "capacity"
 
 
 @dataclass(kw_only=True)
 class Model(Record):
-    """A model that a pipeline has uploaded; only its description is kept."""
+    """A model that a pipeline has uploaded. Only its description is stored."""
 
     kind: ClassVar[str] = "models"
     message: ClassVar[str] = "Model"

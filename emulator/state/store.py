@@ -1,7 +1,8 @@
-"""The records: in memory, and written to SQLite after every change.
+"""The records, in memory and written to SQLite after every change.
 
-One emulator per folder (a lock makes sure of it). Commits are made before a request is answered, so a killed emulator
-loses nothing that it has answered. Synchronisation with the disk is off: a power cut may lose the last second.
+Only one emulator may use a folder, which a lock ensures. Changes are committed before a request is answered, so a
+killed emulator loses nothing that it has answered. Disk synchronization is off, so a power cut may lose the last
+second.
 """
 
 import bisect
@@ -62,7 +63,7 @@ class Store:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """Commit several writes once, also after an error: memory has changed, so the disk must too. May be nested."""
+        """Commit several writes once, also after an error, because the memory has already changed. May be nested."""
         if self.db.in_transaction:
             yield
             return
@@ -102,7 +103,7 @@ class Store:
         self.save(record)
 
     def save(self, record: Record) -> None:
-        """Write a record's present content to disk."""
+        """Write a record's current content to disk."""
         data = json.dumps({item.name: getattr(record, item.name) for item in fields(record)})
         row = (record.kind, record.name, data)
         self.db.execute("insert or replace into records (kind, name, data) values (?, ?, ?)", row)
@@ -122,7 +123,7 @@ class Store:
         return record if isinstance(record, kind) else None
 
     def find(self, name: str) -> Record | None:
-        """Return a record of whatever kind by its full name."""
+        """Return a record of any kind by its full name."""
         return self._records.get(name.split("/")[-2], {}).get(name)
 
     def all(self, kind: type[R]) -> list[R]:
@@ -132,9 +133,9 @@ class Store:
     def newest_first(
         self, kind: type[R], parent: str, *, before: int | None = None, label: tuple[str, str] | None = None
     ) -> Iterator[R]:
-        """Yield a parent's records from the newest, starting below sequence number `before`.
+        """Yield a parent's records, newest first, with sequence numbers below `before`.
 
-        label: (key, value) that all records looked for have; it only makes the walk through custom jobs shorter.
+        `label` is a (key, value) that all wanted records have. It only shortens the search through custom jobs.
         """
         ordered = self._ordered.get((kind.kind, parent), [])
         if label is not None and issubclass(kind, Job):
@@ -146,7 +147,7 @@ class Store:
                 yield record
 
     def get_setting(self, name: str, default: Any = None) -> Any:
-        """Return a named value that control calls have set."""
+        """Return a named value that a control call has set."""
         row = self.db.execute("select data from settings where name = ?", (name,)).fetchone()
         return default if row is None else json.loads(row[0])
 
@@ -156,7 +157,7 @@ class Store:
 
 
 def _renamed(data: dict[str, Any]) -> dict[str, Any]:
-    """Return a record's content under the names of now: the script of a job was its story before."""
+    """Return a record's content with current names. A job's script was formerly called its story."""
     if "story" not in data:
         return data
     timers = {key.replace("story:", "script:"): due for key, due in data["timers"].items()}

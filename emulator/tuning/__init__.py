@@ -1,1 +1,1 @@
-"""Hyperparameter tuning: choosing parameters (search), reading metrics (measures), running trials (studies)."""
+"""Hyperparameter tuning: choose parameters (search), read metrics (measures), run trials (studies)."""

@@ -1,4 +1,4 @@
-"""Metrics of trials: what `cloudml-hypertune` wrote, which measurement counts, and which trial is hopeless.
+"""Metrics of trials: read the output of `cloudml-hypertune`, select the final measurement, detect hopeless trials.
 
 The library writes JSON lines to CLOUD_ML_HP_METRIC_FILE: `timestamp`, `trial`, `global_step`, and the metric's value
 under its name. It keeps the newest 100 lines.
@@ -13,11 +13,11 @@ from typing import Any
 from emulator.protocol.documents import Document
 
 MIN_FINISHED = 3
-"""Trials that must have ended before another one is compared with them."""
+"""Number of trials that must have ended before another one is compared with them."""
 
 
 def load(file: Path, metric_ids: list[str], *, started: float) -> list[Document]:
-    """Return the measurements in a metric file, oldest first; [] if there is none yet."""
+    """Return the measurements in a metric file, ordered by step, [] if there is no file yet."""
     try:
         lines = file.read_text().splitlines()
     except OSError:
@@ -41,7 +41,7 @@ def _measurement(line: str, metric_ids: list[str], started: float) -> Document |
 
 
 def value(measurement: Document, metric: Document) -> float | None:
-    """Return the value of a study's metric, turned so that greater is better; None if it was not measured."""
+    """Return the value of a study's metric, with the sign such that greater is better. None if it was not measured."""
     for one in measurement.get("metrics", []):
         if one["metricId"] == metric["metricId"]:
             return -one["value"] if metric.get("goal") == "MINIMIZE" else float(one["value"])
@@ -49,7 +49,7 @@ def value(measurement: Document, metric: Document) -> float | None:
 
 
 def final(measurements: list[Document], study: Document) -> Document | None:
-    """Return the measurement that counts: the last, or the best if the study selects it."""
+    """Return the final measurement: the last one, or the best one if the study selects it."""
     metric = study["metrics"][0]
     measured = [one for one in measurements if value(one, metric) is not None]
     if not measured:
@@ -60,7 +60,7 @@ def final(measurements: list[Document], study: Document) -> Document | None:
 
 
 def stops_early(study: Document) -> bool:
-    """Return whether the study asks for automated stopping."""
+    """Return whether the study requests automated stopping."""
     kinds = ("decayCurveStoppingSpec", "medianAutomatedStoppingSpec", "convexAutomatedStoppingSpec")
     return any(kind in study for kind in kinds)
 

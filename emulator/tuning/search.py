@@ -1,9 +1,9 @@
-"""Which parameters a trial gets: at random, along a grid, or where earlier trials were good.
+"""Choose the parameters of a trial: at random, along a grid, or where earlier trials were good.
 
-The default search, in place of Vertex AI's Bayesian optimisation, is a tree-structured Parzen estimator:
+The default search, in place of Vertex AI's Bayesian optimization, is a tree-structured Parzen estimator:
 1. The first trials are random.
-2. Finished trials are sorted; the best quarter is "good", the rest is "bad".
-3. Candidates are drawn around good points; the one that is most typical of good and least of bad points wins.
+2. Finished trials are sorted. The best quarter is "good", the rest is "bad".
+3. Candidates are drawn around good points. The one most typical of good and least typical of bad points is used.
 """
 
 import itertools
@@ -22,7 +22,7 @@ Observation = tuple[Point, float]  # value: greater is better
 
 
 def suggest(study: Document, seen: list[Observation], *, number: int, seed: str) -> Point | None:
-    """Return the parameters of trial `number` (from 1), None when a grid has no more. Repeatable by seed."""
+    """Return the parameters of trial `number` (from 1), None if a grid has no more. The seed makes it repeatable."""
     parameters = study["parameters"]
     algorithm = study.get("algorithm", "ALGORITHM_UNSPECIFIED")
     if algorithm == "GRID_SEARCH":

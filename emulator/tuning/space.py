@@ -1,7 +1,7 @@
-"""The space of a study's parameters: a parameter's values as numbers between 0 and 1, and back.
+"""The space of a study's parameters. Converts a parameter's values to numbers between 0 and 1, and back.
 
-A *point* is `{parameterId: value}`; conditional parameters are in it only where their parent's value requires them.
-Source: StudySpec.ParameterSpec in the v1 protos (scales, conditions).
+A *point* is `{parameterId: value}`. It has conditional parameters only if their parent's value requires them. Source:
+StudySpec.ParameterSpec in the v1 protos (scales, conditions).
 """
 
 import math
@@ -17,7 +17,7 @@ CONDITIONS = ("parentDiscreteValues", "parentIntValues", "parentCategoricalValue
 
 
 def choices(parameter: Document) -> list[Value] | None:
-    """Return the values of a parameter that has a list of them or whole numbers; None for a range of reals."""
+    """Return the values of a parameter with a list of them, or with at most 1,000 integers, else None."""
     if "categoricalValueSpec" in parameter:
         return list(parameter["categoricalValueSpec"].get("values", []))
     if "discreteValueSpec" in parameter:
@@ -59,7 +59,7 @@ def value_at(parameter: Document, unit: float) -> Value:
 
 
 def position_of(parameter: Document, value: Value) -> float:
-    """Return the position of a value between 0 and 1; the middle of its share for a category."""
+    """Return the position of a value between 0 and 1. A category has the middle of its share."""
     if "categoricalValueSpec" in parameter:
         values = parameter["categoricalValueSpec"]["values"]
         return float((values.index(value) + 0.5) / len(values))
@@ -76,7 +76,7 @@ def position_of(parameter: Document, value: Value) -> float:
 
 
 def _children(parameter: Document, value: Value) -> Iterator[Document]:
-    """Yield the conditional parameters that a parent's value requires."""
+    """Yield the conditional parameters for a parent's value."""
     for conditional in parameter.get("conditionalParameterSpecs", []):
         wanted: list[Any] = next(
             (conditional[name].get("values", []) for name in CONDITIONS if name in conditional), []
@@ -102,7 +102,7 @@ def point(parameters: list[Document], draw: Draw) -> Point:
 
 
 def active(parameters: list[Document], at: Point) -> Iterator[Document]:
-    """Yield the parameters of which a point has a value."""
+    """Yield the parameters that have a value in a point."""
     for parameter in parameters:
         if parameter["parameterId"] in at:
             yield parameter
@@ -110,7 +110,7 @@ def active(parameters: list[Document], at: Point) -> Iterator[Document]:
 
 
 def grid(parameters: list[Document]) -> Iterator[Point]:
-    """Yield every point of a space without reals, the last parameter fastest."""
+    """Yield every point of a space without real parameters. The last parameter varies fastest."""
     if not parameters:
         yield {}
         return

@@ -1,4 +1,4 @@
-"""The life of a hyperparameter tuning job: it is what its trials are, and every trial is a custom job."""
+"""The life of a hyperparameter tuning job. Every trial is a custom job, and the state follows from the trials."""
 
 from collections.abc import Callable
 
@@ -16,11 +16,12 @@ from emulator.tuning.space import Point
 
 SUCCEEDED, FAILED = "JOB_STATE_SUCCEEDED", "JOB_STATE_FAILED"
 MAX_FAILED_SHARE, MIN_FAILED = 0.5, 3
-"""Without maxFailedTrialCount a study fails with its first trial, later when so many trials have failed (our rule)."""
+"""Limits without maxFailedTrialCount (our rule): a study fails when all ended trials have failed, so with its first
+one, or when more than this share of the ended trials and at least this number have failed."""
 
 
 class Studies:
-    """Takes every study through its life. study_changed: called when a study has entered RUNNING or has ended."""
+    """Manages the life of every study. `study_changed` is called when a study has entered RUNNING or has ended."""
 
     def __init__(
         self, engine: Engine, factory: RecordFactory, folders: Folders, study_changed: Callable[[Study], None]
@@ -37,7 +38,7 @@ class Studies:
         self._start_trials(study)
 
     def cancel(self, study: Study) -> None:
-        """Cancel all trials that run; the study follows them."""
+        """Cancel all running trials. The study follows them."""
         check_can_cancel(study)
         if study.state != "JOB_STATE_CANCELLING":
             self._runtime.set_state(study, "JOB_STATE_CANCELLING")
@@ -45,7 +46,7 @@ class Studies:
             self._end_if_done(study)
 
     def _start_trials(self, study: Study) -> None:
-        """Start trials until enough run, or end the study when nothing is left to do."""
+        """Start trials until enough are running. End the study when nothing is left to do."""
         spec = study.document
         while study.is_open and len(study.running) < spec["parallelTrialCount"]:
             number = len(study.trials) + 1
@@ -65,7 +66,7 @@ class Studies:
         self._end_if_done(study)
 
     def resume(self, study: Study) -> None:
-        """Catch up after the emulator was down: find the jobs of trials that it was just starting, then go on."""
+        """Continue after a restart of the emulator: find the jobs of trials that were being started."""
         if study.is_finished:
             return
         jobs = {job.trial: job for job in self._store.all(Job) if job.owner == study.name}
@@ -95,7 +96,7 @@ class Studies:
 
     # ------------------------------------------------------------ what happens by itself
     def trial_started(self, study: Study) -> None:
-        """Handle a trial whose job runs."""
+        """Handle a trial whose job has started."""
         if study.state == "JOB_STATE_PENDING":
             self._runtime.set_state(study, "JOB_STATE_RUNNING")
             study.document.setdefault("startTime", study.document["updateTime"])
@@ -103,7 +104,7 @@ class Studies:
             self._study_changed(study)
 
     def check_trial(self, study: Study, job: Job) -> bool:
-        """Read a running trial's metrics; stop it early if it is hopeless. Returns whether to check it again."""
+        """Read a running trial's metrics, and stop it early if it is hopeless. Return whether to check it again."""
         trial = study.trial(job.trial)
         self._read_metrics(study, trial, job)
         if not measures.stops_early(study.spec) or trial["state"] != "ACTIVE":
@@ -142,7 +143,7 @@ class Studies:
         metrics = [metric["metricId"] for metric in study.spec["metrics"]]
         if job.script and job.state == SUCCEEDED:
             point = _point(trial)
-            # The metric is best, 1, where every parameter is a third up its scale.
+            # The metric has its maximum, 1, where every parameter is at a third of its scale.
             places = [
                 space.position_of(one, point[one["parameterId"]])
                 for one in space.active(study.spec["parameters"], point)
@@ -163,7 +164,7 @@ class Studies:
                 self._engine.cancel(job)
 
     def _end_if_done(self, study: Study) -> None:
-        """End the study when no trial runs and none will follow."""
+        """End the study when no trial is running and none will follow."""
         if not study.is_open and not study.running and not study.is_finished:
             if study.state == "JOB_STATE_CANCELLING":
                 study.document["error"] = errors.status(errors.CANCELLED, "CANCELED")

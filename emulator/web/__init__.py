@@ -1,1 +1,1 @@
-"""HTTP: the server, requests and answers (app), which method answers (routes), the control plane and its page."""
+"""HTTP: the server, requests and responses (app), routing to methods (routes), the control plane and its page."""

@@ -1,8 +1,7 @@
-"""Which requests are answered: none of other web sites, and where it is demanded only those with the credential.
+"""Access control: refuse requests of other web sites, and if it is required, requests without the credential.
 
-A new credential is made at each start. It is demanded where the system does not name the owner of a connection
-(`emulator.socket_owners`). Clients send it as a bearer token, or call the address
-`http://HOST:PORT/_access/CREDENTIAL`.
+A new credential is created at each start. It is required if the system does not report the owner of a connection
+(`emulator.socket_owners`). Clients send it as a bearer token, or use the address `http://HOST:PORT/_access/CREDENTIAL`.
 """
 
 import hmac
@@ -20,7 +19,7 @@ from emulator.state import private
 FILE = "credential"
 PREFIX = "/_access/"
 PREFIX_KEY = "emulator.prefix"
-"""Key of the scope: the prefix of the path that held the credential."""
+"""Scope key: the prefix of the path that contained the credential."""
 HOST = re.compile(r"(?:\[([0-9a-fA-F:.]+)\]|([0-9.]+)|[lL][oO][cC][aA][lL][hH][oO][sS][tT])(?::[0-9]{1,5})?")
 
 
@@ -28,14 +27,14 @@ class Credential:
     """A secret of this start, in a file that only this user can read."""
 
     def __init__(self, state: Path) -> None:
-        """Make a credential; `state` is the emulator's folder."""
+        """Create a credential. `state` is the emulator's folder."""
         self._secret = secrets.token_urlsafe(32)
         self.file = state / FILE
         private.write_file(self.file, self._secret.encode())
 
     @property
     def prefix(self) -> str:
-        """Return the prefix of a path that holds the credential."""
+        """The prefix of a path that contains the credential."""
         return PREFIX + self._secret
 
     def matches(self, text: str) -> bool:
@@ -58,7 +57,7 @@ def remove_old_credential(state: Path) -> None:
 
 
 def check_request(scope: Scope, credential: Credential | None) -> None:
-    """Take the credential out of a request's path; ApiError 403 for a request that may not be answered."""
+    """Remove the credential from a request's path. Raise ApiError 403 for a request that is not permitted."""
     headers = Headers(scope=scope)
     _refuse_other_sites(headers, scope["method"])
     if credential is None:
@@ -73,9 +72,10 @@ def check_request(scope: Scope, credential: Credential | None) -> None:
 
 
 def _refuse_other_sites(headers: Headers, method: str) -> None:
-    """Refuse requests that a page of another site makes this user's browser send, also by a host name of its own.
+    """Refuse requests that a page of another site makes this user's browser send.
 
-    The Host header is read here: Starlette uses the server's own address where it cannot parse the header.
+    This includes a site whose host name resolves to this machine. The Host header is read here, because Starlette uses
+    the server's own address if it cannot parse the header.
     """
     host = headers.get("host")
     if host is not None and not is_loopback(host):
@@ -83,7 +83,8 @@ def _refuse_other_sites(headers: Headers, method: str) -> None:
     origin = headers.get("origin")
     if origin is not None and origin != f"http://{host}":
         raise ApiError(403, "The emulator answers no requests from other origins.")
-    # Sec-Fetch-*: Fetch Metadata Request Headers, W3C. Following a link here is harmless: a GET changes nothing.
+    # Sec-Fetch-*: Fetch Metadata Request Headers, W3C. Following a link here is harmless, because a GET changes
+    # nothing.
     is_from_elsewhere = headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
     is_link = method == "GET" and headers.get("sec-fetch-mode") == "navigate"
     if is_from_elsewhere and not (is_link and headers.get("sec-fetch-dest") == "document"):
@@ -91,7 +92,7 @@ def _refuse_other_sites(headers: Headers, method: str) -> None:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a Host header names this machine by an address that no name server can give to others."""
+    """Return whether a Host header names this machine by an address that no name server can assign to others."""
     match = HOST.fullmatch(host)
     if match is None:
         return False

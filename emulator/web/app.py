@@ -1,4 +1,4 @@
-"""The HTTP app: a request becomes a call of a method, its answer or error becomes a response; faults are applied."""
+"""The HTTP app. It turns a request into a call of a method, and the result or error into a response. Applies faults."""
 
 import asyncio
 import contextlib
@@ -29,7 +29,7 @@ from emulator.web.access import Credential
 
 MAX_BODY_BYTES = 512 * 2**20
 BREAK = "emulator.break"
-"""Key of the scope: a coroutine function that breaks the connection below a request."""
+"""Scope key: a coroutine function that breaks the connection of a request."""
 log = logging.getLogger("emulator")
 
 
@@ -72,7 +72,7 @@ class RequestHandler:
             return _json(answer)
         except ApiError as problem:
             return _json(problem.body(), status=problem.http)
-        except Exception:  # the edge: a bug here must not look like a broken connection
+        except Exception:  # a bug here must not look like a broken connection
             log.exception("a method failed")
             return _json(ApiError(500, "Internal error encountered.").body(), status=500)
 
@@ -94,7 +94,7 @@ class RequestHandler:
         )
         fields = routes.selected_fields(route, call)
         self._emulator.calls[route.method] += 1
-        # Awaited behind the transaction, or what other requests write meanwhile would be part of it.
+        # Await it outside the transaction, or writes of other requests in the meantime would be part of it.
         with self._emulator.store.transaction():
             answer = route.handler(self._emulator, call)
         answer = await answer if inspect.isawaitable(answer) else answer
@@ -121,14 +121,14 @@ def _json(body: Any, *, status: int = 200, headers: dict[str, str] | None = None
 
 
 def reset(transport: asyncio.BaseTransport) -> None:
-    """Break a connection: the other end gets a TCP reset."""
-    # To linger for 0 seconds sends a reset in place of an orderly end (socket(7)).
+    """Break a connection. The other end receives a TCP reset."""
+    # Lingering for 0 seconds sends a reset instead of an orderly end (socket(7)).
     transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     cast(asyncio.WriteTransport, transport).abort()
 
 
 async def _break(send: Send) -> None:
-    """Break the connection below an answer, as Uvicorn sends it."""
+    """Break the connection of a response that Uvicorn sends."""
     transport = getattr(getattr(send, "__self__", None), "transport", None)
     if transport is None:
         raise RuntimeError("this server gives no access to its connection")
@@ -138,7 +138,7 @@ async def _break(send: Send) -> None:
 
 
 async def run_timers(emulator: Emulator) -> None:
-    """Fire timers when they are due by the wall's clock."""
+    """Fire timers when they are due by the wall clock."""
     changed = asyncio.Event()
     emulator.timers.changed = changed.set
     while True:
@@ -149,14 +149,14 @@ async def run_timers(emulator: Emulator) -> None:
         changed.clear()
         try:
             emulator.advance(emulator.clock.now())
-        except Exception:  # the edge: one job's bug must not stop the others' time
+        except Exception:  # a bug with one job must not stop the timers of others
             log.exception("a timer failed")
 
 
 def create_app(emulator: Emulator, credential: Credential | None) -> ASGIApp:
-    """Return the ASGI application of a emulator; its lifespan starts and closes the emulator.
+    """Return the ASGI application of an emulator. Its lifespan starts and closes the emulator.
 
-    credential: must be in every request; None = all connections are known to be of our user.
+    `credential` must be in every request. None means that all connections are known to be our user's.
     """
 
     @contextlib.asynccontextmanager

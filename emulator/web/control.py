@@ -1,4 +1,4 @@
-"""The control plane under `/_emulator/`: health, clock, scripts, faults, preemption, and what clients cannot see."""
+"""The control plane under `/_emulator/`: health, clock, scripts, faults, preemption, and state hidden from clients."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from emulator.state.records import PRIMARY, Job, Pipeline, Study
 
 
 def _body(call: Call, *known: str) -> dict[str, Any]:
-    """Return the call's JSON object; ApiError 400 for anything but the known names."""
+    """Return the call's JSON object. Raise ApiError 400 for other names than the known ones."""
     body = call.json()
     if not isinstance(body, dict) or set(body) - set(known):
         raise invalid(f"The body must be a JSON object with {', '.join(known)}.")
@@ -28,7 +28,7 @@ def _object(call: Call) -> dict[str, Any]:
 
 
 def _find_job(emulator: Emulator, text: str) -> Job:
-    """Return a job by full name, id, or display name (the newest); ApiError 400 if there is none."""
+    """Return a job by full name, id, or display name (the newest). Raise ApiError 400 if there is none."""
     for job in reversed(emulator.store.all(Job)):
         if text in (job.name, job.id, job.document.get("displayName")):
             return job
@@ -36,7 +36,7 @@ def _find_job(emulator: Emulator, text: str) -> Job:
 
 
 def health(emulator: Emulator, call: Call) -> Document:
-    """Return that the emulator runs, and how it was started."""
+    """Return that the emulator runs, and its options."""
     jobs = emulator.store.all(Job)
     return {
         "status": "ok",
@@ -102,7 +102,7 @@ def clock(emulator: Emulator, call: Call) -> Document:  # noqa: ARG001
 
 
 def set_clock(emulator: Emulator, call: Call) -> Document:
-    """Move the clock, `{"now": RFC 3339 or seconds}` or `{"advance": seconds}`; everything due until then happens."""
+    """Move the clock, `{"now": RFC 3339 or seconds}` or `{"advance": seconds}`. Everything due until then happens."""
     body = _body(call, "now", "advance")
     if not isinstance(emulator.clock, SetClock):
         raise precondition("Only a scripted emulator has a clock that can be set.")
@@ -119,7 +119,7 @@ def set_clock(emulator: Emulator, call: Call) -> Document:
 
 
 def scripts(emulator: Emulator, call: Call) -> Document:  # noqa: ARG001
-    """Return the scripts that there are and the rules that choose among them."""
+    """Return the scripts and the rules that choose among them."""
     return {
         "scripts": {name: script.summary for name, script in SCRIPTS.items()},
         "rules": [rule._asdict() for rule in emulator.script_rules.rules],
@@ -127,8 +127,8 @@ def scripts(emulator: Emulator, call: Call) -> Document:  # noqa: ARG001
 
 
 def script(emulator: Emulator, call: Call) -> Document:
-    """Give new jobs that match a script: `{"match": filter or name with *, "script": name, "times"?: {...}}`."""
-    body = _body(call, "match", "script", "story", "times")  # a script was called a story before
+    """Assign a script to matching new jobs: `{"match": filter or name with *, "script": name, "times"?: {...}}`."""
+    body = _body(call, "match", "script", "story", "times")  # "story" is the former name of "script"
     times = body.get("times", {})
     if not isinstance(times, dict):
         raise invalid("times is a JSON object.")
@@ -137,12 +137,12 @@ def script(emulator: Emulator, call: Call) -> Document:
 
 
 def faults(emulator: Emulator, call: Call) -> Document:  # noqa: ARG001
-    """Return all faults and how often each has happened."""
+    """Return all faults and how often each has occurred."""
     return {"faults": [fault.as_dict() for fault in emulator.faults.planned]}
 
 
 def plan_fault(emulator: Emulator, call: Call) -> Document:
-    """Add a fault: see `scenarios.faults`."""
+    """Add a fault; see `scenarios.faults`."""
     return emulator.faults.add(_object(call)).as_dict()
 
 
@@ -153,12 +153,12 @@ def forget_faults(emulator: Emulator, call: Call) -> Document:
 
 
 def capacity(emulator: Emulator, call: Call) -> Document:  # noqa: ARG001
-    """Return the capacity plan, what is used, and how many changes are to come."""
+    """Return the capacity plan, its usage, and the number of pending changes."""
     return emulator.capacity_plans.show()
 
 
 def change_capacity(emulator: Emulator, call: Call) -> Document:
-    """Merge a plan into the present one: see `capacity.inventory` and `capacity.plans`."""
+    """Merge a plan into the current one; see `capacity.inventory` and `capacity.plans`."""
     emulator.capacity_plans.change(_object(call))
     return emulator.capacity_plans.show()
 
@@ -184,7 +184,7 @@ def preempt(emulator: Emulator, call: Call) -> Document:
 
 
 def evict(emulator: Emulator, call: Call) -> Document:
-    """Evict a replica, which starts again on its machine: `{"job": ..., "replica"?: "workerpool0-0"}`."""
+    """Evict a replica, which restarts on its machine: `{"job": ..., "replica"?: "workerpool0-0"}`."""
     job, replica = _job_and_replica(emulator, call)
     emulator.engine.evict(job, replica or PRIMARY)
     return _show_job(job)

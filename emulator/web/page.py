@@ -1,4 +1,4 @@
-"""The page at `/_emulator/`: jobs, capacity and faults to look at, and buttons for them. Works without JavaScript."""
+"""The page at `/_emulator/`: jobs, capacity and faults, with buttons to change them. Works without JavaScript."""
 
 import html
 import json
@@ -25,7 +25,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; fra
 
 
 def show(emulator: Emulator, call: Call) -> Reply:
-    """Return the page; `?note=` is the result of the last button."""
+    """Return the page. `?note=` is the result of the last button."""
     note = call.query.get("note", "")
     parts = [
         "<h1>Vertex AI training, emulated</h1>",
@@ -58,11 +58,11 @@ BUTTONS: dict[str, Callable[[Emulator, Call], Any]] = {
     "advance": control.set_clock,
     "script": control.script,
 }
-"""The control call of each button. The other fields of its form become the body of the call, see `_body`."""
+"""The control call of each button. The other fields of its form become the body of the call; see `_body`."""
 
 
 def submit(emulator: Emulator, call: Call) -> Reply:
-    """Carry out a button's action, then redirect to the page."""
+    """Execute a button's action, then redirect to the page."""
     form = dict(urllib.parse.parse_qsl(call.body.decode(errors="replace")))
     action = form.pop("do", "")
     try:

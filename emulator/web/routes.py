@@ -1,6 +1,6 @@
 """The routes: Google's methods in both versions, and the control plane.
 
-Custom verbs stand behind a colon. `/ui/` is the address under which Google's client polls operations.
+Custom verbs follow a colon. Google's client polls operations below `/ui/`.
 """
 
 import functools
@@ -36,7 +36,7 @@ ACCOUNT = "/v1/projects/-/serviceAccounts/{account}"
 TEST = "testIamPermissions"
 BUCKET_IAM = f"/storage/v1/b/{{bucket}}/iam/{TEST}"
 MESSAGES: dict[str, str] = {each.kind: each.message for each in (Job, Study, Pipeline, PersistentResource, Model)}
-"""What get and list answer with, by collection."""
+"""Message types of the responses to get and list, by collection."""
 HTTP = {
     "create": ("POST", ""),
     "list": ("GET", ""),
@@ -62,7 +62,7 @@ class Route(NamedTuple):
 
 
 def route(verb: str, path: str, method: str, handler: Handler) -> Route:
-    """Return a route; `{name}` stands for one path segment, and `/v1/projects` for all versions of the address."""
+    """Return a route. `{name}` is one path segment, and `/v1/projects` matches all versions of the path."""
     pattern = re.sub(r"\{(\w+)\}", lambda match: PARTS.get(match[1], f"(?P<{match[1]}>[^/:]+)"), path)
     return Route(
         verb, re.compile(pattern.replace("/v1/projects", "/(?P<version>v1|v1beta1|ui)/projects", 1)), method, handler
@@ -70,7 +70,7 @@ def route(verb: str, path: str, method: str, handler: Handler) -> Route:
 
 
 def _collection(kind: type[Record], usual: str, **handlers: Handler) -> list[Route]:
-    """Return the routes of a collection: the usual methods that are named, and its own handlers by name."""
+    """Return the routes of a collection: the shared methods in `usual`, and its own handlers by name."""
     for name in usual.split():
         handlers[name] = functools.partial(resources.METHODS[name], kind=kind)
     return [
@@ -159,7 +159,7 @@ Match = tuple[Route, dict[str, str]]
 
 
 def resolve(verb: str, path: str) -> Match | None:
-    """Return the route of a request and the variables of its path; None if there is none."""
+    """Return the route of a request and the variables of its path, None if there is none."""
     for each in ROUTES:
         if each.verb == verb and (match := each.pattern.fullmatch(path)):
             return each, match.groupdict()
@@ -167,10 +167,10 @@ def resolve(verb: str, path: str) -> Match | None:
 
 
 def selected_fields(route: Route, call: Call) -> list[partial_responses.Path]:
-    """Return the fields of the answer that a call selects, [] = all; ApiError 400 for a field that no answer has.
+    """Return the fields that a call selects, [] for all. Raise ApiError 400 for a field that no response has.
 
-    Our own control plane has no such parameter. What is not described here (operations, storage, log entries) is
-    not checked: an unknown field is left out of the answer.
+    Our own control plane has no such parameter. Responses without a description here (operations, storage, log entries)
+    are not checked, and an unknown field is omitted.
     """
     if route.method.startswith("_emulator") or not call.fields:
         return []

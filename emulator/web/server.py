@@ -1,4 +1,4 @@
-"""Uvicorn around the app: for loopback and our own user only; port 0 stands for a free one."""
+"""Uvicorn around the app, for loopback and our own user only. Port 0 selects a free one."""
 
 import asyncio
 import ipaddress
@@ -17,11 +17,11 @@ from emulator.web.owner_check import protocol_for_owner
 
 
 class NotLoopback(ValueError):
-    """The emulator runs commands as given, so nobody else may reach it."""
+    """The address is not loopback. The emulator runs commands as given, so nobody else may reach it."""
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Bind a loopback address; NotLoopback for any other, OSError if the port is taken."""
+    """Bind a loopback address. Raise NotLoopback for any other, OSError if the port is taken."""
     address = "127.0.0.1" if host == "localhost" else host
     try:
         is_loopback = ipaddress.ip_address(address).is_loopback
@@ -29,7 +29,8 @@ def listen(host: str, port: int) -> socket.socket:
         is_loopback = False
     if not is_loopback:
         raise NotLoopback(f"{host} is not a loopback address; the emulator runs commands and listens on loopback only")
-    # asyncio sends small answers at once (TCP_NODELAY) only if the socket's protocol is TCP; else each takes 40 ms.
+    # asyncio sends small responses at once (TCP_NODELAY) only if the socket's protocol is TCP. Otherwise each takes 40
+    # ms.
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -49,22 +50,22 @@ def address_of(bound: socket.socket) -> str:
 
 
 class AdditionalServer(Protocol):
-    """Another server of the same emulator, which starts and ends with this one."""
+    """Another server of the same emulator, which starts and stops with this one."""
 
     async def start(self) -> None:
-        """Answer from now on."""
+        """Start serving."""
         ...
 
     async def stop(self) -> None:
-        """Answer no more."""
+        """Stop serving."""
         ...
 
 
 class Server(uvicorn.Server):
-    """The server of a emulator. It calls `ready` when it answers, and leaves no connection open when it has ended.
+    """The server of an emulator. It calls `ready` when it serves requests, and leaves no connection open after its end.
 
-    It answers the user who runs it. demands_credential: it recognizes that user by a credential even where the system
-    names the owner of a connection. address: the URL for clients, with the credential where one is demanded.
+    It serves the user who runs it. With `demands_credential` it identifies that user by a credential, even if the
+    system reports the owner of a connection. `address` is the URL for clients, with the credential if it is required.
     """
 
     def __init__(
@@ -100,7 +101,7 @@ class Server(uvicorn.Server):
             self._ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End as Uvicorn does, then break what is still open, such as a connection whose client reads no more."""
+        """Shut down as Uvicorn does, then break open connections, such as one whose client does not read."""
         for other in self.additional_servers:
             await other.stop()
         await super().shutdown(sockets)
@@ -108,4 +109,4 @@ class Server(uvicorn.Server):
             connection.transport.abort()
         if self.find is not None:
             self.find.close()
-        await asyncio.sleep(0)  # an aborted connection is closed in the loop's next turn
+        await asyncio.sleep(0)  # an aborted connection is closed in the next turn of the loop

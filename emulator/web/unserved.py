@@ -1,8 +1,8 @@
-"""The answer to a request for which there is no method here: it names the version and the method.
+"""The response to a request without a method here. It names the version and the method.
 
-The status is 404, as the front end of Google's services answers a path that it does not know. It is not 501: gcloud's
-HTTP library (apitools, `http_wrapper.CheckResponse`) retries every status from 500 up
-for a minute before it shows the message.
+The status is 404, as the front end of Google's services answers an unknown path. It is not 501, because gcloud's HTTP
+library (apitools, `http_wrapper.CheckResponse`) retries every status from 500 up for a minute before it shows the
+message.
 """
 
 import json
@@ -20,7 +20,7 @@ VERBS |= {("PATCH", True): "patch"}
 
 
 def error(verb: str, path: str) -> ApiError:
-    """Return the error for a request that no route fits."""
+    """Return the error for a request that matches no route."""
     match = VERSION.match(path)
     if match is None:
         return not_found(f"Not found: {verb} {path}")

@@ -1,1 +1,1 @@
-"""The compose form: its parts, what it begins with, and the submission that it makes."""
+"""The compose form: its parts, its initial values, and the submission made from it."""

@@ -13,7 +13,7 @@ _line = partial(LineField, max_length=1000)
 
 
 class AdvancedForm(FindingsForm):
-    """What most jobs leave as it is."""
+    """Fields that most jobs leave at their defaults."""
 
     service_account = _line(_("Service account"), _("Empty: Vertex AI's own agent."), path="jobSpec.serviceAccount")
     labels = PairsField(_("Labels"), _("One key=value on each line."), path="labels")
@@ -60,5 +60,5 @@ class AdvancedForm(FindingsForm):
 
     @property
     def is_used(self) -> bool:
-        """Whether a field holds something or was refused."""
+        """Whether a field has a value or was refused."""
         return any(field.value() or field.is_refused for field in self.bound_fields())

@@ -1,4 +1,4 @@
-"""Between a form and its part of the REST body, in both directions, by the paths that the form's fields declare."""
+"""Convert between a form and its part of the REST body, by the paths that the form's fields declare."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -11,7 +11,7 @@ from dashboard.forms.fields.located import EMPTY, Located, OneOfField
 
 
 class Location(NamedTuple):
-    """A path that a field writes; where `selector` is a field, only if its value is `choice`."""
+    """A path that a field writes. If `selector` is a field, it is written only if that field's value is `choice`."""
 
     name: str
     path: str
@@ -40,13 +40,13 @@ def locations(form: type[forms.Form]) -> tuple[Location, ...]:
 
 @cache
 def covered_paths(form: type[forms.Form]) -> Mapping[str, str]:
-    """Return {path: field at which a finding about it is shown}."""
+    """Return {path: field at which findings about it are shown}."""
     written = {location.path: location.name for location in locations(form)}
     return written | {path: name for name, field in _located(form).items() for path in field.covers}
 
 
 def write_fields(form: forms.Form, body: dict[str, Any]) -> None:
-    """Write what was read of a form into `body`; a field that is empty or could not be read is left out."""
+    """Write the cleaned values of a form into `body`. Empty and unreadable fields are omitted."""
     values, fields = form.cleaned_data, _located(type(form))
     for name, path, selector, choice in locations(type(form)):
         if selector and values.get(selector) != choice:
@@ -62,7 +62,7 @@ def write_fields(form: forms.Form, body: dict[str, Any]) -> None:
 
 
 def load_fields(form: type[forms.Form], body: dict[str, Any]) -> dict[str, Any]:
-    """Return {field: value} of a part and remove from `body` what the fields hold; every other field is None."""
+    """Return {field: value} for a part of `body`, and remove these values from it. Other fields are None."""
     fields = _located(form)
     chosen: dict[str, tuple[str, str]] = {}
     for name, field in fields.items():
@@ -87,7 +87,7 @@ def load_fields(form: type[forms.Form], body: dict[str, Any]) -> dict[str, Any]:
 
 
 def initial_data(form: type[forms.Form], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return data that bind a form which nobody has typed in yet: `values`, for other fields their initial value."""
+    """Return data that bind a form which nobody has edited yet: `values`, or else the initial values of the fields."""
     data = {}
     for name, field in form.base_fields.items():
         value = values.get(name, field.initial)

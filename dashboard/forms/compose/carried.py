@@ -1,6 +1,6 @@
-"""What a spec holds and the form has no field for: carried along in a hidden, signed field, below the fields' values.
+"""Parts of a spec for which the form has no field. They are carried in a hidden, signed field below the others' values.
 
-Signed, because it becomes part of the body as it is: what the site did not write itself is not taken back.
+They are signed because they become part of the body unchanged: only data that the site wrote itself is accepted.
 """
 
 from typing import Any
@@ -14,20 +14,20 @@ from dashboard.forms.compose.paths import leaves
 from dashboard.forms.findings import FindingsForm
 
 SALT = "trainboard.compose.carried.2"
-"""Changed with the shape of what is carried, so that a page from before is not read in a wrong way."""
+"""Changes with the format of the carried data, so that an older page is not misread."""
 MAX_LENGTH = 2_000_000
 MAX_SHOWN = 12
 CHANGED = _("What this form carried along was changed on its way, so it cannot be used. Open the form once more.")
 
 
 class CarriedField(forms.CharField):
-    """A JSON object that went out signed; its value is the object, {} where there is none."""
+    """A signed JSON object. The value is the object, {} if there is none."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(required=False, widget=forms.HiddenInput, max_length=MAX_LENGTH, **options)
 
     def clean(self, value: Any) -> dict[str, Any]:
-        """Check the signature and read the object."""
+        """Check the signature and return the object."""
         text = super().clean(value)
         if not text:
             return {}
@@ -38,27 +38,27 @@ class CarriedField(forms.CharField):
         return carried if isinstance(carried, dict) else {}
 
     def prepare_value(self, value: Any) -> Any:
-        """Sign an object; show what was posted as it was posted."""
+        """Return the signed form of an object. Return posted text unchanged."""
         if isinstance(value, dict):
             return signing.dumps(value, salt=SALT, compress=True) if value else ""
         return value
 
 
 class CarryingForm(FindingsForm):
-    """A form that carries along what its part of a spec holds and its fields do not show."""
+    """A form that carries the parts of its spec that its fields do not show."""
 
     carried = CarriedField()
     drop_carried = forms.BooleanField(label=_("Leave it out"), required=False)
 
     @property
     def kept(self) -> dict[str, Any]:
-        """What was carried along, unless it is to be left out."""
+        """The carried parts, unless they are to be left out."""
         values = self.cleaned_data
         return {} if values.get("drop_carried") else values.get("carried") or {}
 
     @property
     def carried_words(self) -> list[str]:
-        """What is carried along as lines `path: value`, at most MAX_SHOWN and one that counts the others."""
+        """The carried parts as lines `path: value`, at most MAX_SHOWN, and one with the number of further ones."""
         lines = [f"{path}: {value!s:.80}" for path, value in leaves(self.cleaned_data.get("carried") or {})]
         more = len(lines) - MAX_SHOWN
         return lines[:MAX_SHOWN] + ([_("and %(count)s more") % {"count": more}] if more > 0 else [])

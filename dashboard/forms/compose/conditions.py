@@ -1,4 +1,4 @@
-"""Conditional parameters: a tree in the body; in the form rows, of which each names its parent and when it counts."""
+"""Conditional parameters: a tree in the body, rows in the form. Each row names its parent and the condition."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ from dashboard.forms.fields.numbers import parse_number
 
 CHILDREN = "conditionalParameterSpecs"
 CONDITIONS = {"integerValueSpec": "parentIntValues", "categoricalValueSpec": "parentCategoricalValues"}
-"""From the range of a parent to the condition that goes with it."""
+"""From the value spec of a parent to the condition for it."""
 NUMBERS = "parentDiscreteValues"
-"""The condition of every other parent: of one of some numbers, and where a rule has to refuse it."""
+"""The condition for every other parent: a discrete one, or one that a rule has to refuse."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """A ParameterSpec without the children that have rows of their own.
 
-    `parent` is the id of a parameter above it, "" where the parameter always counts; `values` are the parent's values
-    for which it does, as text.
+    `parent` is the id of a parameter above it, "" if the parameter is unconditional. `values` are the values of the
+    parent for which it is used, as text.
     """
 
     body: Mapping[str, Any]
@@ -30,14 +30,14 @@ class Row:
 
 
 class Tree(NamedTuple):
-    """The tree of some rows, and for each row its path in the form's body."""
+    """The tree made of rows, and the path of each row in the form's body."""
 
     parameters: list[dict[str, Any]]
     paths: list[str]
 
 
 def rows_of(body: Mapping[str, Any], parent: str = "", values: tuple[str, ...] = ()) -> Iterator[Row]:
-    """Yield the row of a parameter, which counts for `values` of its parent, and then those of its children."""
+    """Yield the row of a parameter, which is used for `values` of its parent, and then the rows of its children."""
     yield Row({name: value for name, value in body.items() if name != CHILDREN}, parent, values)
     for child in body.get(CHILDREN, []):
         given = [child[name].get("values", []) for name in (*CONDITIONS.values(), NUMBERS) if name in child]
@@ -46,7 +46,7 @@ def rows_of(body: Mapping[str, Any], parent: str = "", values: tuple[str, ...] =
 
 
 def tree_of(rows: Sequence[Row]) -> Tree:
-    """Return the tree: each row below the nearest one above it that has the id of its parent, or else on its own."""
+    """Return the tree. A row is below the nearest row above it that has the id of its parent, else at the top level."""
     tree = Tree([], [])
     nearest: dict[object, tuple[dict[str, Any], str]] = {}
     for row in rows:
@@ -71,7 +71,7 @@ def _condition(parent: Mapping[str, Any], values: Sequence[str]) -> dict[str, An
 
 
 def _number(text: str) -> int | float | str:
-    """Return the number, or the text that is none, for which the spec has its own words."""
+    """Return the number. Return text that is not a number unchanged, because the spec has its own message for it."""
     try:
         return parse_number(text)
     except ValidationError:

@@ -1,4 +1,4 @@
-"""The example that a new team starts from: a small training job on the Palmer penguins."""
+"""The example for new teams: a small training job on the Palmer penguins."""
 
 from datetime import timedelta
 from typing import Any
@@ -8,7 +8,7 @@ IMAGE = "us-docker.pkg.dev/trainboard/samples/penguins:latest"
 
 
 def example(*, bucket: str) -> dict[str, Any]:
-    """Return the form's initial values; `bucket` is the team's ("" = no output folder)."""
+    """Return the form's initial values. `bucket` is the team's; with "" there is no output folder."""
     short = uuid4().hex[:4]
     return {
         "name": f"penguins-{short}",

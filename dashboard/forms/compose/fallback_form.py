@@ -1,4 +1,4 @@
-"""The fields of further attempts: what follows where a job gets no capacity or Vertex AI stops it."""
+"""The fields of further attempts, which follow if a job gets no capacity or Vertex AI stops it."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ def _region_field(number: int) -> OpenChoiceField:
 
 
 class FallbackForm(FindingsForm):
-    """One row for each further attempt, and when an attempt is made; a row without a strategy is none."""
+    """One row per further attempt, and when attempts are made. A row without a strategy is ignored."""
 
     on_capacity = FlagField(LABELS[Reason.CAPACITY], initial=True)
     on_preempted = FlagField(LABELS[Reason.PREEMPTED], initial=True)
@@ -66,23 +66,23 @@ class FallbackForm(FindingsForm):
 
     @property
     def rows(self) -> list[tuple[int, FindingsField, FindingsField]]:
-        """Each further attempt: its number, strategy and region."""
+        """The number, strategy and region of each further attempt."""
         names = ((n + 1, f"then_{n}", f"then_{n}_region") for n in NUMBERS)
         return [(number, *self.bound_fields([strategy, region])) for number, strategy, region in names]  # type: ignore[misc]
 
     @property
     def is_used(self) -> bool:
-        """Whether it asks for a further attempt."""
+        """Whether it requests a further attempt."""
         return any(self[f"then_{n}"].value() for n in NUMBERS)
 
     def clean(self) -> None:
-        """Put what cannot be kept at the first row."""
+        """Add the errors of the plan to the form."""
         for problem in problems_of(self.plan) if self.plan is not None else ():
             self.add_error("on_capacity" if "reason" in problem else "then_1", problem)
 
     @property
     def plan(self) -> Plan | None:
-        """The further attempts that were read; None where none are asked for."""
+        """The further attempts of the form, None if there are none."""
         values = self.cleaned_data
         chosen = [(values.get(f"then_{n}"), values.get(f"then_{n}_region", "")) for n in NUMBERS]
         steps = tuple(

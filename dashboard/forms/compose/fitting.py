@@ -1,6 +1,6 @@
-"""What fits what: the machines that a region has, what each machine takes, and the regions that have a job's machines.
+"""Compatible choices: the machines of a region, the options of a machine, and the regions with a job's machines.
 
-Pure, from the catalogue; the rules judge the same figures, so that a list never offers what they refuse.
+Pure, from the catalogue. The rules use the same data, so that a list never offers a value that they refuse.
 """
 
 from collections.abc import Mapping
@@ -16,11 +16,11 @@ from jobs.catalog import ACCELERATORS, MACHINES, REGIONS, TRAINABLE, Machine, ac
 
 NONE = ("", _("none"))
 CORES = (8, 32, 64, 128, 256, 512)
-"""Cores of cloud-tpu that the list offers; every other multiple of 32 can be typed into a spec."""
+"""Numbers of cloud-tpu cores that the list offers. Every other multiple of 32 can be entered in a spec."""
 
 
 def machine_words(machine: Machine) -> str:
-    """Return a machine type with what it is made of, for the picker."""
+    """Return a machine type with its hardware, for the picker."""
     parts = []
     if machine.gpu_count and machine.gpu_type:
         known = ACCELERATORS.get(machine.gpu_type)
@@ -35,14 +35,14 @@ def machine_words(machine: Machine) -> str:
 
 
 def label_of(accelerator: str) -> str:
-    """Return an accelerator's name for people."""
+    """Return an accelerator's display name."""
     known = ACCELERATORS.get(accelerator)
     return known.label if known else accelerator
 
 
 @cache
 def machine_choices() -> Choices:
-    """Return the machine types that train, by series, those with GPUs first."""
+    """Return the machine types for training, grouped by series, those with GPUs first."""
     groups = groupby(sorted((MACHINES[name] for name in TRAINABLE), key=_order), key=lambda found: found.series)
     return (
         ("", (("", _("choose a machine type")),)),
@@ -55,12 +55,15 @@ def machine_choices() -> Choices:
 
 @lru_cache(maxsize=128)
 def missing_machines(region: str) -> Mapping[str, Any]:
-    """Return {machine type: what of it the region lacks}."""
+    """Return {machine type: the part of it that the region lacks}."""
     return {name: reason for name in TRAINABLE if (reason := lacks(region, MACHINES[name]))}
 
 
 def lacks(region: str, found: Machine) -> Any:
-    """Return what of the machine the region lacks, in the language of whoever reads it; "" for nothing or not known."""
+    """Return the part of the machine that the region lacks, translated.
+
+    Return "" if there is none or it is not known.
+    """
     name = found.fixed_accelerator
     if region not in REGIONS or not name or name in accelerators_in(region):
         return ""
@@ -68,19 +71,19 @@ def lacks(region: str, found: Machine) -> Any:
 
 
 def _order(found: Machine) -> tuple[bool, bool, str, int, int, str]:
-    """GPU series first, TPUs after the others, then by series and size."""
+    """Return the sort key: GPU series first, TPUs last, then by series and size."""
     return (found.is_tpu, not found.gpu_type, found.series, found.gpu_count, found.vcpu or 0, found.machine_type)
 
 
 def accelerator_choices(machine_type: str) -> Choices:
-    """Return what can be attached to a machine; what is retired is not offered."""
+    """Return the accelerators that can be attached to a machine. Retired ones are not offered."""
     found = machine(machine_type)
     known = [name for name in (found.attachable if found else {}) if name in ACCELERATORS]
     return (("", (NONE, *((name, label_of(name)) for name in known if not ACCELERATORS[name].is_retired))),)
 
 
 def missing_accelerators(region: str) -> Mapping[str, str]:
-    """Return {accelerator: that the region does not have it}."""
+    """Return {accelerator: a text} for those that the region lacks."""
     if region not in REGIONS:
         return {}
     words = _("not in %(region)s") % {"region": region}
@@ -88,7 +91,7 @@ def missing_accelerators(region: str) -> Mapping[str, str]:
 
 
 def count_choices(machine_type: str, accelerator: str) -> Choices:
-    """Return how many of an accelerator a machine takes."""
+    """Return the possible numbers of an accelerator for a machine."""
     found = machine(machine_type)
     counts = CORES if found is not None and found.series == "cloud-tpu" else range(1, 17)
     usable = [count for count in counts if found is not None and accelerator and found.takes(accelerator, count)]
@@ -96,7 +99,7 @@ def count_choices(machine_type: str, accelerator: str) -> Choices:
 
 
 def topology_choices(machine_type: str) -> Choices:
-    """Return the slices that a TPU machine forms."""
+    """Return the slices that a TPU machine type can form."""
     found = machine(machine_type)
     slices = found.topologies.values() if found else ()
     words = str(_("%(name)s (%(chips)s chips, %(machines)s machines)"))
@@ -105,9 +108,9 @@ def topology_choices(machine_type: str) -> Choices:
 
 
 def region_choices(accelerators: frozenset[str] = frozenset()) -> Choices:
-    """Return the regions, those first that have every one of the accelerators; the others with what they lack.
+    """Return the regions. Those with all of the accelerators come first, the others have a list of what they lack.
 
-    Regions that lack something stay choosable, or nobody could go from one machine and region to another of each.
+    Regions that lack something can still be chosen. Otherwise nobody could change both the machine and the region.
     """
     wanted = {name for name in accelerators if name in ACCELERATORS}
     missing = {name: sorted(map(label_of, wanted - accelerators_in(name))) for name in REGIONS}

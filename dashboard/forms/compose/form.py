@@ -35,12 +35,12 @@ MAX_VERSION_DIGITS = 9
 
 
 class Compose:
-    """What a person typed, in its two readings: fields with findings, and the submission that they make.
+    """The input of a person in two forms: fields with findings, and the submission made from them.
 
-    `data` is what was posted; without it the form begins with `initial`, as `initial_values` returns it.
-    `is_final` is True for a real submit: only then empty fields are marked in red. `is_new` is True where nobody has
-    typed yet and nothing was filled in: then empty fields are not marked at all. `was_posted`: the page is
-    the answer to a post, which no draft has seen yet. Call `read` before anything else.
+    `data` is the posted data. Without it the form starts with `initial`, as `initial_values` returns it. `is_final` is
+    True for a real submit; only then are empty fields marked in red. `is_new` is True if nobody has edited the form and
+    nothing was filled in; then empty fields are not marked at all. `was_posted` means that the page answers a post
+    which is not in a draft yet. Call `read` before anything else.
     """
 
     def __init__(
@@ -65,12 +65,12 @@ class Compose:
         self.literals: list[Literal] = []
         self.is_readable = False
         self.is_from_text = False
-        """Whether it was filled from the text of the request, which then stays as it was typed."""
+        """Whether it was filled from the text of the request. The text is then kept as it was typed."""
         self.text_findings: list[Finding] = []
 
     @property
     def draft_version(self) -> int:
-        """How often the form was kept as a draft, as the browser knows it."""
+        """How often the form was saved as a draft, as known to the browser."""
         text = str(self.data.get("draft_version") or "")
         return int(text) if text.isascii() and text.isdecimal() and len(text) < MAX_VERSION_DIGITS else 0
 
@@ -80,12 +80,12 @@ class Compose:
 
     @cached_property
     def tuning(self) -> TuningForm:
-        """What a study has once. Forms of other kinds are made when somebody asks: while one types, nobody does."""
+        """The fields of the study. Created on access, because they are not needed for other kinds of jobs."""
         return TuningForm(self.data, **self._options)
 
     @cached_property
     def pipeline(self) -> PipelineForm:
-        """What a pipeline has beside its job."""
+        """The fields that a pipeline has in addition to its job."""
         return PipelineForm(self.data, **self._options)
 
     @cached_property
@@ -95,7 +95,7 @@ class Compose:
 
     @cached_property
     def layout(self) -> Layout:
-        """What kind of job the fields describe."""
+        """The kind of job that the fields describe."""
         kind = str(self.job["kind"].value() or "custom_job")
         kind = kind if kind in dict(KINDS) else "custom_job"
         tunes = kind == "training_pipeline" and self.pipeline["task"].value() == "tuning"
@@ -103,18 +103,18 @@ class Compose:
 
     @cached_property
     def single(self) -> list[FindingsForm]:
-        """The forms that count for the kind of job and are there once; what others hold is kept and not judged."""
+        """The non-repeated forms of this kind of job. Values of other forms are kept but not validated."""
         forms: list[FindingsForm] = [self.job, self.advanced, self.sweep, self.fallback]
         forms += [self.pipeline] if self.layout.kind == "training_pipeline" else []
         return forms + ([self.tuning] if self.layout.tunes else [])
 
     @cached_property
     def active(self) -> list[FindingsForm]:
-        """The forms that count for the kind of job, rows included."""
+        """The forms of this kind of job, rows included."""
         return [*self.single, *(self.parameters.forms if self.layout.tunes else []), *self.pools.forms]
 
     def read(self) -> None:
-        """Read every field that counts, and offer in the lists what fits what was read."""
+        """Read every field of this kind of job, and offer matching choices in the lists."""
         formsets: list[forms.BaseFormSet[Any]] = [self.pools, *([self.parameters] if self.layout.tunes else [])]
         self.is_readable = all([*(form.is_valid() for form in self.single), *(rows.is_valid() for rows in formsets)])
         self.whole += [
@@ -128,39 +128,39 @@ class Compose:
         self.job.fit(frozenset(pool.accelerator for pool in self.pools if pool.accelerator))
 
     def focus(self, prefix: str) -> None:
-        """Let the page begin at the row of this prefix, where there is one."""
+        """Give the row with this prefix the focus of the page, if it exists."""
         for row in (*self.pools, *self.parameters):
             if row.prefix == prefix:
                 row.begins_at = row.first_field
 
     @property
     def may_add_pool(self) -> bool:
-        """Whether Vertex AI takes one more."""
+        """Whether Vertex AI accepts one more worker pool."""
         return len(self.pools) < self.pools.max_num
 
     @cached_property
     def summary(self) -> Summary:
-        """All findings in one list, none before somebody types; ask for it when every finding has been added."""
+        """All findings in one list, empty for a new form. Access it only after all findings have been added."""
         return summarize(self.active, () if self.is_new else self.whole)
 
     @cached_property
     def shown(self) -> Shown:
-        """The findings that the page shows at fields now, and where it shows none any more."""
+        """The findings that the page now shows at fields, and the fields that no longer show any."""
         return shown(self.active, str(self.data.get("shown") or ""))
 
     @property
     def expected(self) -> timedelta | None:
-        """The run time that was read."""
+        """The expected run time, if valid."""
         return self.job.cleaned_data.get("run_time")
 
     @property
     def cap_usd(self) -> Decimal | None:
-        """The cap on what a job costs, where one was read."""
+        """The cost cap, if valid."""
         return self.job.cleaned_data.get("cap")
 
     @cached_property
     def body(self) -> dict[str, Any]:
-        """The REST body that the readable fields make, over what is carried along."""
+        """The REST body of the readable fields, merged into the carried parts."""
         body = deepcopy(self.job.kept)
         for form in self.single:
             write_fields(form, body)
@@ -179,13 +179,13 @@ class Compose:
 
     @cached_property
     def tree(self) -> Tree:
-        """The parameters with conditional ones below their parents, as they are when everything has been read."""
+        """The parameters as a tree, conditional ones below their parents. Access it after `read`."""
         return tree_of([form.row() for form in self.parameters])
 
     def submission(self, *, project: str) -> Submission | None:
-        """Return what the readable fields ask for, under the chosen strategy; add what could not be used to its field.
+        """Return the submission of the readable fields under the chosen strategy. Add findings to their fields.
 
-        None when no job can be made of the fields at all, which then have an error.
+        Return None if the fields make no job. They then have an error.
         """
         values = self.job.cleaned_data
         job, findings = spec.read(self.layout.kind, self.body)
@@ -200,7 +200,7 @@ class Compose:
         )
 
     def add_findings(self, findings: Iterable[Finding]) -> None:
-        """Add each finding to the field that writes its path; what belongs to no field belongs to the whole."""
+        """Add each finding to the field that writes its path. Findings without a field are added to `whole`."""
         for finding in findings:
             form, name = self.field_of(finding.code, finding.field)
             if form is not None:
@@ -209,7 +209,7 @@ class Compose:
                 self.whole.append(finding)
 
     def field_of(self, code: str, path: str) -> tuple[FindingsForm | None, str]:
-        """Return the form and the field for a finding's code and path; (None, "") where no field writes it."""
+        """Return the form and field for a finding's code and path, (None, "") if no field writes it."""
         if name := IN_ADDRESS.get(code):
             return self.job, name
         path = path[:MAX_PATH_LENGTH]
@@ -219,7 +219,7 @@ class Compose:
         return form, name
 
     def _longest(self, path: str) -> tuple[FindingsForm, str] | None:
-        """Return the field of the longest path that `path` begins with."""
+        """Return the field of the longest path that is a prefix of `path`."""
         if path == WORKER_POOLS:
             return self.pools[0], "machine_type"
         tries = map(self._fields_by_path.get, upward(path))
@@ -238,7 +238,7 @@ class Compose:
 
 
 def form_data(initial: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the data of a form that nobody has typed in yet; `initial` as `initial_values` returns it."""
+    """Return the data of a form that nobody has edited yet. `initial` is as `initial_values` returns it."""
     pools, parameters = initial.get("pools") or [{}], initial.get("parameters") or [{}]
     data = row_data("pool", [initial_data(WorkerPoolForm, row) for row in pools])
     data |= row_data("parameter", [initial_data(ParameterForm, row) for row in parameters])

@@ -1,4 +1,4 @@
-"""A submission becomes the initial values of the form; what no field shows is carried along, so nothing is lost."""
+"""Turn a submission into the initial values of the form. Parts without a field are carried, so nothing is lost."""
 
 from copy import deepcopy
 from datetime import timedelta
@@ -19,7 +19,7 @@ from jobs.strategies import strategy_of
 
 
 def initial_values(submission: Submission, *, expected: timedelta | None) -> dict[str, Any]:
-    """Return {field: value} that fill the form with a submission; `pools` and `parameters` are lists of the same."""
+    """Return {field: value} that fill the form with a submission. `pools` and `parameters` are lists of such dicts."""
     layout = layout_of(submission)
     body = layout.from_rest(deepcopy(rest_body(submission.job)))
     if paths.get(body, f"{JOB_SPEC}.scheduling.strategy") is not paths.MISSING:
@@ -50,7 +50,7 @@ def initial_values(submission: Submission, *, expected: timedelta | None) -> dic
 
 
 def _take_list(body: dict[str, Any], path: str) -> list[dict[str, Any]]:
-    """Remove a list of objects from `body` and return it; [] where there is none."""
+    """Remove a list of objects from `body` and return it, [] if there is none."""
     value = paths.get(body, path)
     if not isinstance(value, list):
         return []
@@ -59,7 +59,7 @@ def _take_list(body: dict[str, Any], path: str) -> list[dict[str, Any]]:
 
 
 def parameter_rows(parameters: list[dict[str, Any]], *, most: int = MAX_PARAMETERS) -> list[Row]:
-    """Return the rows of a tree in its order; where rows could not express it, or are too many, it stays a tree."""
+    """Return the rows of a tree in its order. If rows cannot express it, or are too many, it stays a tree."""
     rows = [row for parameter in parameters for row in rows_of(parameter)]
     if len(rows) <= most and all(map(_has_fields, rows)) and tree_of(rows).parameters == parameters:
         return rows
@@ -67,13 +67,13 @@ def parameter_rows(parameters: list[dict[str, Any]], *, most: int = MAX_PARAMETE
 
 
 def _has_fields(row: Row) -> bool:
-    """Return whether fields can show the condition of a row."""
+    """Return whether the fields can show the condition of a row."""
     fields, values = ParameterForm.base_fields, {"parent": row.parent, "parent_values": list(row.values)}
     return all(fields[name].load(value) is not None for name, value in values.items() if value)  # type: ignore[attr-defined]
 
 
 def _take_shared_reservation(pools: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the reservation that all pools name and take it out of them; any reservation at all needs no name."""
+    """Remove the reservation that all pools name from them, and return it. ANY_RESERVATION needs no name."""
     affinities = [paths.get(pool, AFFINITY) for pool in pools if pool]
     first = affinities[0] if affinities else paths.MISSING
     bare = any(list(pool) == ["machineSpec"] and list(pool["machineSpec"]) == ["reservationAffinity"] for pool in pools)

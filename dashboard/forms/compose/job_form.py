@@ -1,4 +1,4 @@
-"""The fields that a job has once: its kind and name, where and how it runs, how long, and what it writes."""
+"""The fields that a job has once: its kind and name, where and how it runs, how long, and its outputs."""
 
 from datetime import timedelta
 from typing import Any
@@ -27,20 +27,20 @@ IN_ADDRESS = {
     **dict.fromkeys(("region_is_given", "region_trains", "region_not_allowed"), "region"),
     PROJECT_NOT_ALLOWED: "project",
 }
-"""{code: field} of findings about what is not in the body, because it is in the address that the body is sent to."""
+"""{code: field} of findings about values that are not in the body, because they are in the URL of the request."""
 
 
 def new_key() -> str:
-    """Return a key that makes a second click on the same form find the first job."""
+    """Return a key that identifies a form, so that a second click on the same form returns the first job."""
     return uuid4().hex
 
 
 FORMAT_WORDS: dict[str, Any] = {"gcloud": _("gcloud command")}
-"""What a format is called where that is more than a name."""
+"""Names of formats for which the plain name is not enough."""
 
 
 class JobForm(CarryingForm):
-    """What belongs to the whole job."""
+    """Fields of the whole job."""
 
     request_key = forms.CharField(max_length=64, widget=forms.HiddenInput, initial=new_key)
     cloned_from = forms.UUIDField(required=False, widget=forms.HiddenInput)
@@ -53,7 +53,7 @@ class JobForm(CarryingForm):
     )
     region = OpenChoiceField(_("Region"), required=True)
     project = OpenChoiceField(_("Project"))
-    """Empty: the default project of the team, also of another team that is chosen later."""
+    """Empty for the default project of the team, also after another team was chosen."""
     run_time = DurationField(
         _("Expected run time"),
         _("Such as 90 min or 1 d 12 h."),
@@ -116,12 +116,12 @@ class JobForm(CarryingForm):
         self.has_projects = False
 
     def fit(self, accelerators: frozenset[str]) -> None:
-        """Offer those regions first that have what the pools ask for."""
+        """Offer the regions with the accelerators of the worker pools first."""
         self.fits = "|".join(sorted(accelerators))
         self.offer("region", region_choices(accelerators))
 
     def offer_projects(self, default: str, projects: frozenset[str]) -> None:
-        """Offer the projects that the team may use; the field is shown where that is a choice."""
+        """Offer the projects that the team may use. The field is shown only if there is a choice."""
         chosen, words = str(self["project"].value() or ""), str(_("%(project)s · default"))
         choices = [("" if chosen != default else default, words % {"project": default})]
         choices += [(name, name) for name in sorted(projects - {default})]
@@ -129,6 +129,6 @@ class JobForm(CarryingForm):
         self.has_projects = len(projects) > 1 or chosen not in ("", default)
 
     def refitted(self) -> list[FindingsField]:
-        """Return the region where its list is another than the one that the browser has."""
+        """Return the region field if its list differs from the one in the browser."""
         had = self.data.get("fits", "")
         return [] if had == self.fits else self.bound_fields(["region"])

@@ -1,6 +1,6 @@
-"""Where the parts of a job lie in the REST body of each kind; the form's own body has the same paths for all kinds.
+"""Location of the parts of a job in the REST body of each kind. The form's own body has the same paths for all kinds.
 
-In the form's body the CustomJobSpec is `jobSpec` and the study is `studySpec`, beside the fields of the resource.
+In the form's body the CustomJobSpec is `jobSpec` and the study is `studySpec`, next to the fields of the resource.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ PARAMETERS = "studySpec.parameters"
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The kind of a job; `tunes`: whether it searches parameters, which a pipeline may or may not."""
+    """The kind of a job. `tunes` is whether it searches parameters, which a pipeline may or may not do."""
 
     kind: str = "custom_job"
     tunes: bool = False
@@ -33,11 +33,11 @@ class Layout:
 
     @property
     def study_path(self) -> str:
-        """What the paths of study and trial counts begin with, its dot included."""
+        """The prefix of the paths of study and trial counts, including its dot."""
         return f"{INPUTS}." if self.kind == "training_pipeline" else ""
 
     def to_rest(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Return the REST body of this kind; what only another kind has, and a study without tuning, is left out."""
+        """Return the REST body of this kind. Fields of other kinds, and a study without tuning, are omitted."""
         known = {slot.alias for slot in fields(KINDS[self.kind])} - {JOB_SPEC, *STUDY_FIELDS}
         rest = {name: value for name, value in body.items() if name in known}
         if self.kind == "training_pipeline":
@@ -49,7 +49,7 @@ class Layout:
         return rest
 
     def from_rest(self, rest: dict[str, Any]) -> dict[str, Any]:
-        """Return the form's body of a REST body, which is used up."""
+        """Return the form's body for a REST body, which is modified."""
         moved = {JOB_SPEC: self.spec_path} | {name: f"{self.study_path}{name}" for name in STUDY_FIELDS if self.tunes}
         parts = {name: paths.get(rest, path) for name, path in moved.items()}
         parts = {name: value for name, value in parts.items() if value is not paths.MISSING}

@@ -1,4 +1,4 @@
-"""Values in a JSON body by their paths, see `jobs.spec.paths`."""
+"""Access values in a JSON body by path; see `jobs.spec.paths`."""
 
 from itertools import pairwise
 from typing import Any
@@ -22,7 +22,7 @@ def get(body: Any, path: str) -> Any:
 
 
 def take(body: Any, path: str) -> None:
-    """Remove the value at `path`, and what it leaves empty above it; KeyError where there is none."""
+    """Remove the value at `path` and the parents that become empty. Raise KeyError if there is none."""
     *above, last = steps(path)
     holders = [body]
     for step in above:
@@ -37,7 +37,7 @@ def take(body: Any, path: str) -> None:
 
 
 def put(body: Any, path: str, value: Any) -> None:
-    """Set the value at `path`, whose last step is a name, making the objects and lists above it."""
+    """Set the value at `path`, whose last step is a name. Create missing objects and lists above it."""
     found = steps(path)
     for step, follows in pairwise(found):
         if isinstance(step, int):
@@ -49,7 +49,7 @@ def put(body: Any, path: str, value: Any) -> None:
 
 
 def leaves(body: Any, path: str = "") -> list[tuple[str, Any]]:
-    """Return (path, value) of everything in `body` that holds nothing else; empty objects and lists count."""
+    """Return (path, value) of all leaves of `body`, including empty objects and lists."""
     items = body.items() if isinstance(body, dict) else enumerate(body) if isinstance(body, list) else ()
     found = []
     for key, value in items:

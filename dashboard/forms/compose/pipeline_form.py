@@ -1,4 +1,4 @@
-"""The fields that only a training pipeline has: its task, the data it takes and the model it uploads."""
+"""The fields specific to a training pipeline: its task, its input data and the model that it uploads."""
 
 from functools import partial
 
@@ -32,7 +32,7 @@ def _in_splits(name: str, splits: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class PipelineForm(FindingsForm):
-    """What stands around the job in a pipeline."""
+    """Fields of a pipeline in addition to its job."""
 
     task = ChoiceField(
         _("Task"),

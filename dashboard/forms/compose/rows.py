@@ -1,4 +1,4 @@
-"""The rows of the form, worker pools and parameters: formsets, and the buttons that add a row or remove one."""
+"""The rows of the form, worker pools and parameters: formsets, and the buttons that add or remove a row."""
 
 import re
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ NOT_COPIED = ("carried", "drop_carried", "skip", "fits")
 
 
 class Rows(forms.BaseFormSet):  # type: ignore[type-arg]
-    """Rows of one kind, at least one; a spec may be wrong and have more than a row can be added."""
+    """Rows of one kind, at least one. An invalid spec may have more rows than can be added."""
 
     default_error_messages = {
         "missing_management_form": _("The form arrived without the number of its rows. Open it once more."),
@@ -23,7 +23,7 @@ class Rows(forms.BaseFormSet):  # type: ignore[type-arg]
     }
 
     def total_form_count(self) -> int:
-        """Return how many rows there are, one where the count is missing."""
+        """Return the number of rows, 1 if the count is missing."""
         return max(1, super().total_form_count())
 
 
@@ -31,7 +31,7 @@ class BaseParameters(Rows):
     """The parameters of a study."""
 
     def clean(self) -> None:
-        """Put an error on each that names a parent which does not stand above it, or values without a parent."""
+        """Add an error to each parameter that names a parent not above it, or values without a parent."""
         above: set[str] = set()
         for form in self.forms:
             values = form.cleaned_data
@@ -45,7 +45,7 @@ class BaseParameters(Rows):
 
 
 MAX_WORKER_POOLS, MAX_PARAMETERS = 8, 40
-"""Rows that the form shows; what a spec has beyond them is carried along."""
+"""Maximum rows that the form shows. Further ones of a spec are carried."""
 WorkerPools = forms.formset_factory(WorkerPoolForm, formset=Rows, max_num=4, absolute_max=MAX_WORKER_POOLS)
 Parameters = forms.formset_factory(
     ParameterForm, formset=BaseParameters, max_num=MAX_PARAMETERS, absolute_max=MAX_PARAMETERS
@@ -54,10 +54,11 @@ FORMSETS = {"pool": WorkerPools, "parameter": Parameters}
 
 
 def change_rows(data: Mapping[str, Any], button: str) -> tuple[dict[str, Any], str]:
-    """Return what was posted with the change of a button, and the prefix of the row to go on with ("" for none).
+    """Return the posted data after the change of a button, and the prefix of the row to focus ("" for none).
 
-    `add_pool`, `add_parameter`, `remove_pool-1`, `remove_parameter-0`; a button that is none of these changes nothing.
-    A worker pool begins as a copy of the last one, for most differ only in machines. The primary pool stays.
+    Buttons are `add_pool`, `add_parameter`, `remove_pool-1` and `remove_parameter-0`. Any other button changes nothing.
+    A new worker pool is a copy of the last one, because most differ only in machines. The primary pool cannot be
+    removed.
     """
     posted = dict(data.items())
     match = BUTTON.fullmatch(button)

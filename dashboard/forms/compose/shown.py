@@ -1,4 +1,4 @@
-"""Which fields of the page show findings, and which did before; and all findings in one list with where they belong."""
+"""The fields of a page that show findings now and before, and all findings in one list with their locations."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -13,14 +13,16 @@ from jobs.spec import Finding, Severity
 
 FINDS_ID = re.compile(r"id_[a-z0-9_-]{1,80}-finds")
 MAX_IDS = 2_000
-"""Far more than there are fields."""
+"""Upper limit of ids from the browser, far more than there are fields."""
 MAX_LISTED = 20
-"""Findings of one kind that the page lists."""
+"""Maximum findings of one kind that the page lists."""
 
 
 class Shown(NamedTuple):
-    """The fields that show findings; the ids of their elements, which the browser sends back as `shown`; and the ids of
-    those that it sent but that show nothing any more.
+    """The fields that show findings.
+
+    `ids` are the ids of their elements, which the browser sends back as `shown`. `cleared_ids` are ids that it sent and
+    that no longer show anything.
     """
 
     fields: list[FindingsField]
@@ -29,7 +31,7 @@ class Shown(NamedTuple):
 
 
 def shown(forms: Iterable[FindingsForm], before: str) -> Shown:
-    """Return what these forms show; `before` is what the browser sent back."""
+    """Return the fields of these forms that show findings. `before` is the value that the browser sent back."""
     fields = [field for form in forms for field in form.shown]
     ids = [field.findings_id for field in fields]
     cleared = [name for name in before.split()[:MAX_IDS] if name not in ids and FINDS_ID.fullmatch(name)]
@@ -37,20 +39,20 @@ def shown(forms: Iterable[FindingsForm], before: str) -> Shown:
 
 
 class Located(NamedTuple):
-    """A finding and the field at which it is shown; None where it is about the whole job."""
+    """A finding and the field at which it is shown, None if it is about the whole job."""
 
     field: FindingsField | None
     finding: Finding
 
     @property
     def is_gap(self) -> bool:
-        """Whether it is only that a required field is still empty."""
+        """Whether it only means that a required field is still empty."""
         return self.field is not None and self.field.is_waiting and self.finding.severity is Severity.ERROR
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """All findings of a form by severity, each once; `gaps` counts required fields that are merely still empty."""
+    """All findings of a form by severity, without duplicates. `gaps` is the number of required fields still empty."""
 
     errors: Sequence[Located]
     approvals: Sequence[Located]
@@ -59,12 +61,12 @@ class Summary:
 
     @property
     def is_long(self) -> bool:
-        """Whether there are more of a kind than a list shows."""
+        """Whether there are more findings of one kind than a list shows."""
         return max(len(self.errors), len(self.approvals), len(self.notes)) > MAX_LISTED
 
     @property
     def counts(self) -> str:
-        """The numbers in words: "2 errors, 1 approval, 3 required"; "" where nothing was found."""
+        """The numbers in words: "2 errors, 1 approval, 3 required". "" if there are no findings."""
         errors, approvals, notes, gaps = len(self.errors), len(self.approvals), len(self.notes), self.gaps
         words = (
             ngettext("%(n)s error", "%(n)s errors", errors) % {"n": errors} if errors else "",
@@ -76,7 +78,7 @@ class Summary:
 
 
 def summarize(forms: Iterable[FindingsForm], whole: Iterable[Finding]) -> Summary:
-    """Return what was found at the fields of these forms and about the whole job."""
+    """Return the findings at the fields of these forms and about the whole job."""
     fields = [field for form in forms for field in form.with_findings()]
     at_fields = [Located(field, finding) for field in fields for finding in field.findings]
     gaps = {each.field.findings_id for each in at_fields if each.is_gap and each.field is not None}

@@ -1,4 +1,4 @@
-"""The fields of a sweep: the same job several times, each with further arguments."""
+"""The fields of a sweep: the same job several times, each with additional arguments."""
 
 import re
 import shlex
@@ -17,13 +17,13 @@ SPAN = re.compile(r"([0-9]{1,9})(?:\s*-\s*([0-9]{1,9}))?", re.ASCII)
 
 
 class SeedsField(TextField):
-    """Whole numbers and spans of them, "1-5, 8"; its value is a list."""
+    """Integers and ranges, such as "1-5, 8". The value is a list."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, max_length=1000, **options)
 
     def clean(self, value: Any) -> list[int]:
-        """Read the spans; raise ValidationError for other words and for more than MAX_SWEEP numbers."""
+        """Return the numbers. Raise ValidationError for other text and for more than MAX_SWEEP numbers."""
         seeds: list[int] = []
         for part in filter(None, (each.strip() for each in super().clean(value).split(","))):
             found = SPAN.fullmatch(part)
@@ -37,7 +37,7 @@ class SeedsField(TextField):
 
 
 class SweepForm(FindingsForm):
-    """Which jobs a sweep has: one for each seed, for each list of arguments, or for each pair of both."""
+    """The jobs of a sweep: one per seed, per list of arguments, or per pair of both."""
 
     seeds = SeedsField(_("Seeds"), _("1-5, 8: one job each."))
     seed_argument = LineField(_("Argument of the seed"), _("The number follows it."), initial="--seed", max_length=100)
@@ -55,7 +55,7 @@ class SweepForm(FindingsForm):
         return [_split(line) for line in self.cleaned_data["argument_lists"]]
 
     def clean(self) -> None:
-        """Refuse more jobs than a sweep may have."""
+        """Raise ValidationError for more jobs than a sweep may have."""
         if len(self.arguments) > MAX_SWEEP:
             self.add_error(
                 "argument_lists",
@@ -65,7 +65,7 @@ class SweepForm(FindingsForm):
 
     @property
     def arguments(self) -> list[list[str]]:
-        """The arguments that each job has besides; [] where this is no sweep."""
+        """The additional arguments of each job, [] if this is not a sweep."""
         values = self.cleaned_data
         flag, lists = values.get("seed_argument", []), values.get("argument_lists", [])
         seeds = [[*flag, str(seed)] for seed in values.get("seeds", [])]
@@ -75,7 +75,7 @@ class SweepForm(FindingsForm):
 
     @property
     def is_used(self) -> bool:
-        """Whether anything is filled in."""
+        """Whether any field is filled in."""
         return bool(self["seeds"].value() or self["argument_lists"].value())
 
 

@@ -1,4 +1,4 @@
-"""The request as text beside the form: whether somebody edited it, and the form filled from it."""
+"""The request as text beside the form: detect edits, and fill the form from the text."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -14,30 +14,33 @@ from jobs import importer, spec
 from jobs.spec import Finding, Severity, Submission
 
 EDITABLE = ("rest", "gcloud-yaml")
-"""The formats, keys of FORMATS, that are read back while somebody types."""
+"""Formats, as keys of FORMATS, that are parsed while somebody types."""
 KEPT = (
     "csrfmiddlewaretoken", "request_key", "cloned_from", "team", "project", "region", "run_time", "cap", "written",
     "draft_version", "seeds", "seed_argument", "argument_lists", *FallbackForm.base_fields,
 )  # fmt: skip
-"""Fields that are not in the text; region and project only where the text names none."""
+"""Fields that the text does not contain, and region and project, which it may omit."""
 SPECS = ("jobSpec", "trialJobSpec", "studySpec", "trainingTaskInputs")
-"""What a text replaces as a whole."""
+"""Fields that a text replaces as a whole."""
 
 
 class Filled(NamedTuple):
-    """The data of the form filled from a text, or what keeps the text from being read (data is None)."""
+    """The data of the form filled from a text.
+
+    If the text cannot be read, `data` is None and `findings` have the reason.
+    """
 
     data: dict[str, Any] | None
     findings: list[Finding]
 
 
 def text_digest(text: str) -> str:
-    """Return the digest of a text, which goes out with it and comes back; line ends do not count."""
+    """Return the digest of a text, which is sent with it and posted back. Line endings do not change it."""
     return sha256("\n".join(text.strip().splitlines()).encode(errors="replace")).hexdigest()
 
 
 def is_edited(data: Mapping[str, Any]) -> bool:
-    """Return whether the posted text is another than the site wrote or read last."""
+    """Return whether the posted text differs from the one that the site last wrote or read."""
     text, known = data.get("request_text"), data.get("text_digest")
     return bool(text and known and text_digest(text) != known)
 
@@ -52,9 +55,9 @@ def fill_from_text(
 ) -> Filled:
     """Return the form filled from the text that was posted with it.
 
-    What the text cannot hold stays as it is in the form: gcloud's YAML has neither name nor labels, no text has a team
-    and an expected run time. `current` is what the form has so far, `project` where the job would run; another one
-    that the text names is chosen where the form has that choice.
+    Values that the text cannot contain are kept from the form: gcloud's YAML has neither name nor labels, and no text
+    has a team and an expected run time. `current` is the current content of the form and `project` the project of the
+    job. If the text names another project and the form can choose it, it is chosen.
     """
     text, region = str(data.get("request_text", "")), str(data.get("region", ""))
     read, findings = _read(data, current, project)
@@ -69,17 +72,20 @@ def fill_from_text(
 
 
 def check_text(data: Mapping[str, Any], current: Submission | None, *, project: str) -> list[Finding]:
-    """Return what was found in the text that was posted with the form; an error where the form cannot follow it."""
+    """Return the findings in the text that was posted with the form. An error means that the form cannot follow it."""
     return _read(data, current, project)[1]
 
 
 def without_text(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the form without the text, which is then written from the form again."""
+    """Return the form without the text, so that the text is written again from the form."""
     return {name: value for name, value in data.items() if name not in ("request_text", "text_digest")}
 
 
 def _read(data: Mapping[str, Any], current: Submission | None, project: str) -> tuple[Submission | None, list[Finding]]:
-    """Return the job that the text describes (None where an error keeps the form from following it), and findings."""
+    """Return the job of the text and findings.
+
+    The job is None if an error prevents the form from following the text.
+    """
     text, region = str(data.get("request_text", "")), str(data.get("region", ""))
     name = current.display_name if current is not None else str(data.get("name", ""))
     reading = importer.read_text(text, name=name, project=project, region=region)
@@ -90,7 +96,7 @@ def _read(data: Mapping[str, Any], current: Submission | None, project: str) -> 
 
 
 def _with_rest(submission: Submission, current: Submission | None) -> Submission:
-    """Add what the current job of the same kind has beside its specs and the text lacks."""
+    """Add the fields of the current job that the text lacks, except its specs, if both are of the same kind."""
     if current is None or current.kind != submission.kind:
         return submission
     beside = {key: value for key, value in spec.rest_body(current.job).items() if key not in SPECS}

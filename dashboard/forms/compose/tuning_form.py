@@ -1,4 +1,4 @@
-"""The fields of a study: its metric, how it searches, how often it tries; and those of one parameter."""
+"""The fields of a study: its metric, its search, its trials; and the fields of one parameter."""
 
 from copy import deepcopy
 from functools import partial
@@ -47,7 +47,7 @@ _trials = partial(IntegerField, min_value=0, max_value=2**31 - 1)
 
 
 class TuningForm(FindingsForm):
-    """What a study searches for and how."""
+    """The goal of a study and its search."""
 
     metric_id = TextField(
         _("Metric"),
@@ -68,7 +68,7 @@ class TuningForm(FindingsForm):
 
 
 class ParameterForm(CarryingForm):
-    """One parameter: its id, the kind of its values, their range or list, the scale."""
+    """One parameter: its id, the kind of its values, their range or list, and the scale."""
 
     first_field = "parameter_id"
 
@@ -101,7 +101,7 @@ class ParameterForm(CarryingForm):
 
     @property
     def row_label(self) -> str:
-        """What the page calls this parameter; people count from one."""
+        """The name of this parameter on the page, counted from one."""
         return _("Parameter %(number)s") % {"number": int(str(self.prefix).rpartition("-")[2]) + 1}
 
     @property
@@ -110,7 +110,7 @@ class ParameterForm(CarryingForm):
         return bool(self["parent"].value() or self["parent_values"].value())
 
     def row(self) -> Row:
-        """Return what its readable fields make, over what is carried along."""
+        """Return the row of the readable fields, merged into the carried parts."""
         values, body = self.cleaned_data, deepcopy(self.kept)
         write_fields(self, body)
         return Row(body, values.get("parent", ""), tuple(values.get("parent_values", ())))

@@ -1,4 +1,4 @@
-"""The fields of one worker pool: its machines, its disk, and what runs on them."""
+"""The fields of one worker pool: its machines, its disk, and the code that it runs."""
 
 from copy import deepcopy
 from functools import partial
@@ -40,11 +40,11 @@ def disk_choices() -> list[tuple[str, Any]]:
 
 
 class WorkerPoolForm(CarryingForm):
-    """One worker pool. Machines without GPUs of their own may take some; every other brings what it has."""
+    """One worker pool. Machines without built-in GPUs may have attached ones; all others have fixed accelerators."""
 
     first_field = "machine_type"
     image_state: ImageState | None = None
-    """What is known of its image."""
+    """The state of its image, if known."""
 
     machine_type = OpenChoiceField(_("Machine type"), path="machineSpec.machineType", covers=("", "machineSpec"))
     accelerator_type = OpenChoiceField(_("Accelerator"), path="machineSpec.acceleratorType")
@@ -108,11 +108,11 @@ class WorkerPoolForm(CarryingForm):
 
     @property
     def row_label(self) -> str:
-        """What the page calls this worker pool."""
+        """The name of this worker pool on the page."""
         return _("Worker pool %(number)s") % {"number": str(self.prefix).rpartition("-")[2]}
 
     def fit(self, region: str) -> None:
-        """Offer what fits the region and what is chosen so far; remember for what the lists were made."""
+        """Offer choices that fit the region and the current values. Remember these values in `fits`."""
         machine_type, accelerator = (str(self[name].value() or "") for name in ("machine_type", "accelerator_type"))
         self.fits = "|".join((region, machine_type, accelerator))
         self.offer("machine_type", fitting.machine_choices(), fitting.missing_machines(region))
@@ -121,7 +121,7 @@ class WorkerPoolForm(CarryingForm):
         self.offer("tpu_topology", fitting.topology_choices(machine_type))
 
     def refitted(self) -> list[FindingsField]:
-        """Return the fields whose lists are others than those that the browser has, by the lists that it names."""
+        """Return the fields whose lists differ from those in the browser, according to the posted `fits`."""
         had = str(self.data.get(self.add_prefix("fits"), "")).split("|")
         now = self.fits.split("|")
         if len(had) != len(now):
@@ -135,13 +135,13 @@ class WorkerPoolForm(CarryingForm):
 
     @property
     def accelerator(self) -> str:
-        """What the chosen machine always has or was given; "" for none."""
+        """The accelerator that the chosen machine has or was given, "" for none."""
         known = machine(str(self["machine_type"].value() or ""))
         return (known.fixed_accelerator if known else "") or str(self["accelerator_type"].value() or "")
 
     @property
     def is_skipped(self) -> bool:
-        """Whether the pool is to be left empty: ticked, or emptied by hand."""
+        """Whether the pool is to be left empty: the box is checked, or all fields were cleared."""
         values = self.cleaned_data
         return bool(values.get("skip")) or not any(
             value for name, value in values.items() if name not in ("runs", "drop_carried")
@@ -149,11 +149,11 @@ class WorkerPoolForm(CarryingForm):
 
     @property
     def has_mounts(self) -> bool:
-        """Whether a field of the folded part holds something or was refused."""
+        """Whether a field of the folded part has a value or was refused."""
         return any(field.value() or field.is_refused for field in self.bound_fields(("nfs_mounts", "lustre_mounts")))
 
     def to_body(self) -> dict[str, Any]:
-        """Return a WorkerPoolSpec; a machine that always has the same GPUs names them, as Vertex AI asks for."""
+        """Return a WorkerPoolSpec. A machine with fixed GPUs names them, as Vertex AI requires."""
         pool = deepcopy(self.kept)
         write_fields(self, pool)
         spec = pool.get("machineSpec", {})
@@ -168,14 +168,14 @@ class WorkerPoolForm(CarryingForm):
 
 
 def reserve(pools: list[dict[str, Any]], name: str) -> None:
-    """Take the machines of each pool that has no choice from the reservation of the whole job ("" for none)."""
+    """Set the job's reservation ("" for none) for each pool that has no choice of its own."""
     for pool in pools if name else ():
         if pool and paths.get(pool, AFFINITY) is paths.MISSING:
             paths.put(pool, AFFINITY, {"reservationAffinityType": SPECIFIC, "key": RESERVATION_KEY, "values": [name]})
 
 
 def load_worker_pool(pool: dict[str, Any], *, is_empty: bool = False) -> dict[str, Any]:
-    """Return the initial values of a WorkerPoolSpec, which is used up; GPUs that its machine always has need none."""
+    """Return the initial values of a WorkerPoolSpec, which is modified. Fixed GPUs of its machine are omitted."""
     if is_empty:
         return {"machine_type": None, "replicas": None, "skip": True, "carried": pool}
     affinity = pool.get("machineSpec", {}).get("reservationAffinity", {})

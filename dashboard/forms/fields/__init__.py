@@ -1,1 +1,1 @@
-"""Fields that read what people write, and lists to pick from."""
+"""Form fields that parse typed text, and fields with lists to choose from."""

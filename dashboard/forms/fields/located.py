@@ -1,4 +1,4 @@
-"""Fields that know where their value stands in the REST body of a job, and how it looks there as JSON."""
+"""Fields that know the path of their value in the REST body of a job, and its JSON form."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,12 +10,12 @@ EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 
 class Located(forms.Field):
-    """A field with its places in the REST body.
+    """A field with its paths in the REST body.
 
-    `path` is where the value stands, below the part of the body that the form is about. A field has several paths where
-    the choice of a `OneOfField` decides between objects that each have such a value. `covers` are paths above it:
-    findings about them are shown at this field. A field may stay empty unless it is declared otherwise:
-    the rules decide what a job needs.
+    `path` is the path of the value, relative to the form's part of the body. A field has several paths if the choice of
+    a `OneOfField` selects between objects that each have such a value. `covers` are paths above it whose findings are
+    shown at this field. A field may be empty unless it is declared as required, because the rules decide what a job
+    needs.
     """
 
     def __init__(
@@ -33,17 +33,17 @@ class Located(forms.Field):
         self.covers = covers
 
     def to_json(self, value: Any) -> Any:
-        """Return the JSON of a value that was read; None where nothing is written."""
+        """Return the JSON of a cleaned value, None to write nothing."""
         return value
 
     def from_json(self, json: Any) -> Any:
-        """Return the value that this JSON of the field's type stands for."""
+        """Return the value for JSON of the field's type."""
         return json
 
     def load(self, json: Any) -> Any:
-        """Return the value of this JSON, or None if the field would not write the same JSON for what it shows."""
+        """Return the value for this JSON, or None if the field would not write the same JSON after displaying it."""
         shown = self.prepare_value(self.from_json(json))
-        # A browser strips line ends from a control of one line, and posts CRLF for each in a text area (HTML, 4.10).
+        # Browsers strip line ends in a single-line control, and post CRLF for each in a text area (HTML, 4.10).
         if isinstance(shown, str) and ("\r" in shown or ("\n" in shown and not self.widget_takes_lines)):
             return None
         try:
@@ -59,7 +59,7 @@ class Located(forms.Field):
 
 
 def is_same_json(written: Any, json: Any) -> bool:
-    """Return whether two values are the same in JSON, in which a 64-bit number is written as text as well."""
+    """Return whether two values are equal in JSON, where a 64-bit integer may also be text."""
     return bool(written == json) or (isinstance(written, int) and str(written) == json)
 
 
@@ -68,11 +68,11 @@ class TextField(Located, forms.CharField):
 
 
 class IntegerField(Located, forms.IntegerField):
-    """A whole number."""
+    """An integer."""
 
 
 class FlagField(Located, forms.BooleanField):
-    """A check box; one that is not ticked writes nothing."""
+    """A check box. One that is not checked writes nothing."""
 
     def to_json(self, value: Any) -> Any:
         """Return True or None."""
@@ -84,9 +84,9 @@ class ChoiceField(Located, forms.ChoiceField):
 
 
 class OneOfField(ChoiceField):
-    """A choice that decides which of several objects is written: {choice: path of the object}.
+    """A choice that selects which of several objects is written. `objects` is {choice: path of the object}.
 
-    The chosen object is written even if it is empty; fields with a path below another one write nothing.
+    The selected object is written even if it is empty. Fields with a path below another object write nothing.
     """
 
     def __init__(self, *args: Any, objects: Mapping[str, str], **options: Any) -> None:
@@ -95,7 +95,7 @@ class OneOfField(ChoiceField):
 
 
 class LineField(TextField):
-    """One line; no browser corrects its spelling, and code looks like code."""
+    """A line of text, without spell checking in the browser. Code is shown in a monospaced font."""
 
     def __init__(
         self, *args: Any, is_code: bool = False, attrs: Mapping[str, str] | None = None, **options: Any

@@ -1,4 +1,4 @@
-"""Fields that read numbers and lists of them as people write them."""
+"""Fields for numbers and lists of numbers as typed."""
 
 import math
 import re
@@ -16,32 +16,32 @@ WHOLE = re.compile(r"[+-]?[0-9]{1,30}", re.ASCII)
 
 
 def parse_number(text: str) -> int | float:
-    """Read "3", "0.1" or "1e-5"; raise ValidationError with what is wrong."""
-    # 1e999 has the form of a number, and is infinite.
+    """Return the number in "3", "0.1" or "1e-5". Raise ValidationError with the reason for other text."""
+    # 1e999 has the format of a number but is infinite.
     if not NUMBER.fullmatch(text) or not math.isfinite(float(text)):
         raise ValidationError(_("“%(text)s” is no number; write 3, 0.1 or 1e-5.") % {"text": text[:40]})
     return int(text) if WHOLE.fullmatch(text) else float(text)
 
 
 class NumberField(TextField):
-    """One number, whole or not; None where nothing was written."""
+    """A number, integer or not. The value is None if the field is empty."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         widget = forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"})
         super().__init__(*args, max_length=60, widget=widget, **options)
 
     def clean(self, value: Any) -> int | float | None:
-        """Read the number."""
+        """Return the number."""
         text = super().clean(value)
         return parse_number(text) if text else None
 
     def prepare_value(self, value: Any) -> Any:
-        """Show a number so that it reads back the same."""
+        """Return a number as text that parses to the same number."""
         return repr(value) if isinstance(value, int | float) else value
 
 
 class WordsField(TextField):
-    """Words with commas between them; its value is a list."""
+    """Words separated by commas. The value is a list."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, max_length=MAX_TEXT_LENGTH, **options)
@@ -51,17 +51,17 @@ class WordsField(TextField):
         return [part.strip() for part in super().clean(value).split(",") if part.strip()]
 
     def prepare_value(self, value: Any) -> Any:
-        """Show a list with commas."""
+        """Return a list as text with commas."""
         return ", ".join(value) if isinstance(value, list | tuple) else value
 
 
 class NumbersField(WordsField):
-    """Numbers with commas between them; its value is a list."""
+    """Numbers separated by commas. The value is a list."""
 
     def clean(self, value: Any) -> list[Any]:
-        """Read each number."""
+        """Return the numbers."""
         return [parse_number(part) for part in super().clean(value)]
 
     def prepare_value(self, value: Any) -> Any:
-        """Show a list with commas."""
+        """Return a list as text with commas."""
         return super().prepare_value([repr(each) for each in value] if isinstance(value, list | tuple) else value)

@@ -13,10 +13,10 @@ HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 class ObjectsField(LinesField):
-    """Objects, one on each line; its value is a list of JSON objects.
+    """One object per line. The value is a list of JSON objects.
 
-    `layout` is how a line is written, with the objects' keys: `{server}:{path} {mountPoint}`. A word ends where the
-    sign behind it stands, and holds no space.
+    `layout` is the format of a line, with the objects' keys: `{server}:{path} {mountPoint}`. A word ends at the
+    character that follows it in the layout and contains no space.
     """
 
     def __init__(self, layout: str, *args: Any, **options: Any) -> None:
@@ -28,11 +28,11 @@ class ObjectsField(LinesField):
 
     @property
     def words(self) -> str:
-        """The layout as people read it: SERVER:PATH MOUNT_POINT."""
+        """The layout for people: SERVER:PATH MOUNT_POINT."""
         return PLACE.sub(lambda found: HUMP.sub("_", found[1]).upper() + found[2], self.layout)
 
     def clean(self, value: Any) -> list[Any]:
-        """Read the lines; one that is written otherwise is refused with its number."""
+        """Return the objects. Raise ValidationError with the number of a line in another format."""
         objects = []
         for number, line in enumerate(super().clean(value), start=1):
             found = self.line.fullmatch(line)
@@ -45,7 +45,7 @@ class ObjectsField(LinesField):
         return objects
 
     def prepare_value(self, value: Any) -> Any:
-        """Show objects as lines."""
+        """Return objects as lines."""
         if not isinstance(value, list | tuple):
             return value
         return "\n".join(self.layout.format(**{name: each.get(name, "") for name in self.names}) for each in value)

@@ -1,4 +1,4 @@
-"""An amount of US dollars as people write it."""
+"""An amount of US dollars as typed."""
 
 import re
 from decimal import Decimal
@@ -14,7 +14,7 @@ OTHER_CURRENCY = re.compile(r"(?<![^\W\d_])[A-Z]{3}(?![^\W\d_])|[€£¥₹₩]"
 
 
 def parse_usd(text: str) -> Decimal:
-    """Read "20000", "$20,000" or "1234.50"; raise ValidationError for anything else and for other currencies."""
+    """Return the amount in "20000", "$20,000" or "1234.50". Raise ValidationError for other text and currencies."""
     if found := USD.fullmatch(text.strip()):
         return Decimal(found[1].replace(",", "") + (found[2] or ""))
     if text.strip().startswith(("-", "−")):
@@ -25,16 +25,16 @@ def parse_usd(text: str) -> Decimal:
 
 
 class UsdField(LineField):
-    """US dollars in whole cents; None where nothing was written."""
+    """US dollars with at most two decimals. The value is None if the field is empty."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, max_length=40, attrs={"inputmode": "decimal", "autocomplete": "off"}, **options)
 
     def clean(self, value: Any) -> Decimal | None:
-        """Read the amount."""
+        """Return the amount."""
         text = super().clean(value)
         return parse_usd(text) if text else None
 
     def prepare_value(self, value: Any) -> Any:
-        """Show an amount so that it reads back the same."""
+        """Return an amount as text that parses to the same amount."""
         return f"{value:.2f}" if isinstance(value, Decimal) else value

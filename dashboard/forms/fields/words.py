@@ -1,4 +1,4 @@
-"""Fields that read what people write: lengths of time, shell-like lines, NAME=value lines."""
+"""Fields for text with a format: durations, shell-like lines, NAME=value lines."""
 
 import re
 import shlex
@@ -18,15 +18,15 @@ UNITS: dict[str, int] = {
     **dict.fromkeys(("h", "hr", "hour", "hours"), 3_600),
     **dict.fromkeys(("d", "day", "days"), 86_400),
 }
-"""From each unit to its seconds."""
+"""Seconds of each unit."""
 PART = re.compile(r"([0-9]{1,9}(?:[.,][0-9]{1,6})?)\s*([a-z]+)\s*", re.ASCII)
 MAX_DURATION = timedelta(days=3650)
 MAX_TEXT_LENGTH = 200_000
-"""Characters in one text area; the API's own limits are far below and checked by rules."""
+"""Maximum characters in one text area. The API's own limits are far lower, and rules check them."""
 
 
 def parse_length(text: str) -> timedelta:
-    """Read "24 h", "90 min", "1 d 12 h" or "1.5 h"; raise ValidationError with what is wrong."""
+    """Return the duration in "24 h", "90 min", "1 d 12 h" or "1.5 h". Raise ValidationError with the reason."""
     rest, total = text.strip().lower(), timedelta()
     if not rest:
         raise ValidationError(_("Write a length of time, for example 24 h or 90 min."))
@@ -42,7 +42,7 @@ def parse_length(text: str) -> timedelta:
 
 
 def format_length(length: timedelta) -> str:
-    """Write a length so that `parse_length` reads the same: "1 d 12 h", "90 s", "0 s"."""
+    """Return a duration as text that `parse_length` parses to the same: "1 d 12 h", "90 s", "0 s"."""
     seconds = round(length.total_seconds())
     parts = []
     for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)):
@@ -53,14 +53,14 @@ def format_length(length: timedelta) -> str:
 
 
 class DurationField(TextField):
-    """A length of time in words; its value is a timedelta of at least `least`, or None where nothing was written."""
+    """A duration as text. The value is a timedelta of at least `least`, or None if the field is empty."""
 
     def __init__(self, *args: Any, least: timedelta = timedelta(), **options: Any) -> None:
         self.least = least
         super().__init__(*args, max_length=60, **options)
 
     def clean(self, value: Any) -> timedelta | None:
-        """Read the words; an empty optional field is None."""
+        """Return the duration, None for an empty optional field."""
         text = super().clean(value)
         length = parse_length(text) if text else None
         if length is not None and length < self.least:
@@ -68,7 +68,7 @@ class DurationField(TextField):
         return length
 
     def prepare_value(self, value: Any) -> Any:
-        """Show a timedelta in words, and what was typed as it was typed."""
+        """Return a timedelta as text, and typed text unchanged."""
         return format_length(value) if isinstance(value, timedelta) else value
 
     def to_json(self, value: timedelta) -> str:
@@ -76,12 +76,12 @@ class DurationField(TextField):
         return write_duration(value)
 
     def from_json(self, json: Any) -> Any:
-        """Return the length of so many seconds."""
+        """Return the duration of a number of seconds with an s."""
         return parse_duration(json)
 
 
 class AreaField(TextField):
-    """A text of several lines, which looks like code; the control shows `rows` of them."""
+    """Code in several lines. The control shows `rows` of them."""
 
     rows = 2
 
@@ -91,8 +91,11 @@ class AreaField(TextField):
 
 
 def joined(text: str) -> str:
-    """Return shell text with continued lines joined, as a shell does: a backslash before a line's end, unless in ''."""
-    text = text.replace("\r\n", "\n")  # what browsers post
+    """Return shell text with continued lines joined.
+
+    As in a shell, a backslash before a line end joins two lines, except inside single quotes.
+    """
+    text = text.replace("\r\n", "\n")  # browsers post CRLF
     parts: list[str] = []
     quote, place = "", 0
     while place < len(text):
@@ -112,10 +115,10 @@ def joined(text: str) -> str:
 
 
 class ShellWordsField(AreaField):
-    """One shell-like line, or several; its value is a list of arguments as a shell would split them."""
+    """One or several shell-like lines. The value is the list of arguments as a shell would split them."""
 
     def clean(self, value: Any) -> list[str]:
-        """Split into arguments; raise ValidationError for a quote that is not closed."""
+        """Return the arguments. Raise ValidationError for an unclosed quote."""
         try:
             return shlex.split(joined(super().clean(value)))
         except ValueError as error:
@@ -125,17 +128,17 @@ class ShellWordsField(AreaField):
             ) from None
 
     def prepare_value(self, value: Any) -> Any:
-        """Show a list of arguments as a line that reads back the same."""
+        """Return a list of arguments as a line that parses to the same list."""
         return shlex.join(value) if isinstance(value, list | tuple) else value
 
 
 class PairsField(AreaField):
-    """Lines NAME=value; its value is a list of (name, value) in the order written."""
+    """NAME=value lines. The value is a list of (name, value) in the same order."""
 
     rows = 3
 
     def clean(self, value: Any) -> list[tuple[str, str]]:
-        """Read the lines; empty ones are skipped, a line without = is refused with its number."""
+        """Return the pairs. Skip empty lines, and raise ValidationError with the number of a line without =."""
         pairs = []
         for number, line in enumerate(super().clean(value).splitlines(), start=1):
             if not line.strip():
@@ -149,39 +152,39 @@ class PairsField(AreaField):
         return pairs
 
     def prepare_value(self, value: Any) -> Any:
-        """Show pairs as lines."""
+        """Return pairs as lines."""
         if isinstance(value, list | tuple):
             return "\n".join(f"{name}={text}" for name, text in value)
         return value
 
     def to_json(self, value: list[tuple[str, str]]) -> Any:
-        """Return an object."""
+        """Return a JSON object."""
         return dict(value)
 
     def from_json(self, json: Any) -> Any:
-        """Return its names and values."""
+        """Return (name, value) of a JSON object."""
         return list(json.items())
 
 
 class EnvField(PairsField):
-    """Lines NAME=value that are a list of {name, value} in JSON."""
+    """NAME=value lines that are a list of {name, value} in JSON."""
 
     def to_json(self, value: list[tuple[str, str]]) -> Any:
         """Return the list of objects."""
         return [{"name": name, "value": text} for name, text in value]
 
     def from_json(self, json: Any) -> Any:
-        """Return names and values."""
+        """Return (name, value) of each object."""
         return [(each.get("name", ""), each.get("value", "")) for each in json]
 
 
 class LinesField(AreaField):
-    """One value on each line; its value is a list without empty lines."""
+    """One value per line. The value is a list without empty lines."""
 
     def clean(self, value: Any) -> list[str]:
-        """Split into lines without blanks around them."""
+        """Return the lines without surrounding whitespace."""
         return [line.strip() for line in super().clean(value).splitlines() if line.strip()]
 
     def prepare_value(self, value: Any) -> Any:
-        """Show a list as lines."""
+        """Return a list as lines."""
         return "\n".join(value) if isinstance(value, list | tuple) else value

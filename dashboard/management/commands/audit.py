@@ -1,4 +1,4 @@
-"""`manage.py audit`: check that all rows keep their invariants, and report what is broken."""
+"""`manage.py audit`: check the invariants of all rows and report violations."""
 
 import argparse
 import json
@@ -11,7 +11,7 @@ from jobs.upkeep.audit import audit, items_set_aside
 
 
 class Command(BaseCommand):
-    """Prints what is broken, one line each as it is found; the exit code is 1 when anything is."""
+    """Prints one line per violation as it is found. The exit code is 1 if there is any."""
 
     help = "Check the invariants of all rows; exit 1 when one is broken. Changes nothing."
     requires_system_checks = []

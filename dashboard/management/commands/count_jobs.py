@@ -1,6 +1,6 @@
 """`manage.py count_jobs`: bring the figures of the history and of spending up to date at once.
 
-Each sweep does so for a few jobs.
+Each sweep does this for a few jobs.
 """
 
 from typing import Any
@@ -14,12 +14,12 @@ from jobs.upkeep import count_all
 
 
 class Command(BaseCommand):
-    """Counts every job that has ended and is not in the figures; prints how many there were."""
+    """Counts every ended job that is not in the figures, and prints the numbers."""
 
     help = "Count jobs into the figures of the history and of spending; safe while the site runs. See docs/running.md."
 
     def handle(self, *_: Any, **__: Any) -> None:
-        """Count portion by portion, each in a transaction of its own."""
+        """Count in portions, each in its own transaction."""
         with database.unlimited():
             total, recorded, mended = sum(count_all()), sum(record_all(database_now())), mend_drift()
         self.stdout.write(f"{total:,} jobs counted, spending of {recorded:,} recorded, {mended:,} sums mended")

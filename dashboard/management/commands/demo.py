@@ -1,4 +1,4 @@
-"""`manage.py demo`: put back the demo's people and teams, and with `--jobs` request its jobs, while `up` runs."""
+"""`manage.py demo`: recreate missing demo users and teams while `up` runs. With `--jobs`, request the demo's jobs."""
 
 import argparse
 from typing import Any
@@ -14,18 +14,18 @@ from jobs.errors import NotAllowed, NotPermitted
 
 
 class Command(BaseCommand):
-    """Creates what is missing; changes nothing that is there."""
+    """Creates what is missing and changes nothing else."""
 
     help = "Create the demo's people and teams that are missing, while `manage.py up` serves them on loopback."
     requires_system_checks = []
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Declare the one option."""
+        """Declare the options."""
         parser.add_argument("--jobs", action="store_true", help="also request six jobs that run on the emulator")
         parser.add_argument("--close", action="store_true", help="instead take the known password from its people")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Ask the running `up` where it listens; refuse when none runs or others can reach it."""
+        """Create the people on the host of the running `up`. Refuse if none runs or if others can reach it."""
         if options["close"]:
             closed = people.close()
             self.stdout.write(f"Cannot sign in any more: {', '.join(closed) or 'nobody'}.")

@@ -1,4 +1,4 @@
-"""`manage.py doctor`: check everything that has to be right before jobs can run, and print what repairs the rest."""
+"""`manage.py doctor`: check all requirements for running jobs, and print how to repair those that fail."""
 
 import argparse
 import json
@@ -12,7 +12,7 @@ from jobs.clock import database_now
 
 
 class Command(BaseCommand):
-    """Prints one line for each check; the exit code is 1 when one fails, 0 with warnings only."""
+    """Prints one line per check. The exit code is 1 if one fails, 0 with warnings only."""
 
     help = "Check credentials, permissions, services, buckets, Redis, database and more; exit 1 when a check fails."
     requires_system_checks = []
@@ -23,7 +23,7 @@ class Command(BaseCommand):
         parser.add_argument("--all", action="store_true", help="also show the checks that passed, each on its line")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Check everything with the credentials of this process."""
+        """Run all checks with the credentials of this process."""
         checks = doctor.examine(database_now(), machine_now=timezone.now)
         counts = {status.value: sum(check.status is status for check in checks) for status in doctor.Status}
         if options["json"]:

@@ -1,4 +1,4 @@
-"""`manage.py import_prices`: compare Google's price list with the price book; with --apply, record what has changed.
+"""`manage.py import_prices`: compare Google's price list with the price book. With --apply, record the changes.
 
 Exit codes: 0 = done, 1 = Google's list could not be read.
 """
@@ -20,7 +20,7 @@ REASON = "manage.py import_prices"
 
 
 class Command(BaseCommand):
-    """Prints every price that changes, with the old one, and how many SKUs were left alone for what reason."""
+    """Prints every price that changes with the old one, and the number of skipped SKUs per reason."""
 
     help = "Read prices from the Cloud Billing Catalog, show what changes, and record it with --apply."
 
@@ -33,7 +33,7 @@ class Command(BaseCommand):
         parser.add_argument("--confirm", action="append", default=[], metavar="PRICE", help=words)
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Print the differences and, if asked to, record them."""
+        """Print the differences and record them if requested."""
         reading, now = _read_files(options["file"]) if options["file"] else _read_catalog(), database_now()
         found = prices.plan_import(reading, now=now, confirmed=options["confirm"])
         self._print(found, reading)

@@ -1,7 +1,7 @@
 """`manage.py jobspec check|convert|submit`: jobs in files, for people at a terminal and for CI.
 
-Exit codes: 0 = valid, 1 = findings refuse, 2 = unreadable. `check` and `convert` need no database and no network;
-where there is a database, `check` compares a job with the persistent resources that the site has seen.
+Exit codes: 0 = valid, 1 = refused by findings, 2 = unreadable. `check` and `convert` need no database and no network.
+If there is a database, `check` compares a job with the persistent resources known to the site.
 """
 
 import argparse
@@ -30,13 +30,13 @@ from jobs.strategies import Known
 
 VALID = 0
 LENIENT = {"region_is_given": Severity.NOTE}
-"""A file may leave open where it runs; `submit` does not."""
+"""A file need not name the region, except for `submit`."""
 OF_PLACEHOLDERS = frozenset({"placeholder", "placeholders_are_filled", "placeholders_are_filled_or_confirmed"})
-"""What is found of a template that is right apart from its placeholders."""
+"""Codes of findings about a template that is valid apart from its placeholders."""
 
 
 class Command(BaseCommand):
-    """Reads a job from a file in any format; checks it, writes it in another format, or requests it."""
+    """Reads a job from a file in any format. Checks it, converts it to another format, or requests it."""
 
     help = "Check, convert or submit jobs: gcloud YAML, REST JSON, gcloud or curl commands, SDK Python."
     requires_system_checks = []
@@ -65,7 +65,7 @@ class Command(BaseCommand):
             verb.add_argument("--project", default="", help="its Google Cloud project, if the file does not say")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Do the verb; leave with its exit code where that is not 0."""
+        """Run the verb. Exit with its code if that is not 0."""
         code = {"check": self.check_files, "convert": self.convert_file, "submit": self.submit_file}[options["verb"]](
             options
         )
@@ -73,7 +73,7 @@ class Command(BaseCommand):
             sys.exit(code)
 
     def check_files(self, options: dict[str, Any]) -> int:
-        """Print the findings of every file; return the worst exit code."""
+        """Print the findings of every file. Return the highest exit code."""
         worst, reports = VALID, []
         for name, reading in read_files(options["files"], options):
             findings = _findings_of(reading, options["confirm"])
@@ -91,7 +91,7 @@ class Command(BaseCommand):
         return worst
 
     def convert_file(self, options: dict[str, Any]) -> int:
-        """Print the job in another format, and on standard error what was found on the way."""
+        """Print the job in another format, and the findings of the reading on standard error."""
         name, reading = read_one(options["files"], options)
         if reading.submission is None:
             self._findings(name, reading.findings)
@@ -105,7 +105,7 @@ class Command(BaseCommand):
         return REFUSED if has_errors(reading.findings) else VALID
 
     def submit_file(self, options: dict[str, Any]) -> int:
-        """Request the job for the user's team; print its id and state. Writes rows as the site does."""
+        """Request the job for the user's team, and print its id and state. Writes rows as the site does."""
         user = User.objects.filter(username=options["user"], is_active=True).first()
         if user is None:
             raise CommandError(f"There is no active user {options['user']}.")
@@ -145,7 +145,7 @@ class Command(BaseCommand):
 
 
 def _findings_of(reading: importer.Reading, confirmed: list[str]) -> list[Finding]:
-    """Return the findings of the reading and of the rules; a file need not have where it runs."""
+    """Return the findings of the reading and of the rules. A file need not name its region."""
     if reading.submission is None:
         return list(reading.findings)
     submission = replace(reading.submission, confirmed=frozenset(confirmed))
@@ -154,7 +154,7 @@ def _findings_of(reading: importer.Reading, confirmed: list[str]) -> list[Findin
 
 
 def _known_resources(submission: Submission) -> Known:
-    """Return the persistent resources that the site has seen, if there is a site: a check needs no database."""
+    """Return the persistent resources known to the site, or () without a database, which a check does not need."""
     try:
         return requests.known_resources(submission)
     except DatabaseError:
@@ -168,7 +168,7 @@ def _code(reading: importer.Reading, findings: list[Finding]) -> int:
 
 
 def _report(name: str, reading: importer.Reading, findings: list[Finding], code: int) -> dict[str, Any]:
-    """Return what --json prints for a file."""
+    """Return the JSON object for a file."""
     return {
         "name": name,
         "format": reading.format,
@@ -190,7 +190,7 @@ def _report(name: str, reading: importer.Reading, findings: list[Finding], code:
 
 
 def _lines(name: str, findings: Iterable[Finding]) -> Iterable[str]:
-    """Yield one line per finding, which editors can follow: file:line: severity: field: message remedy [code]."""
+    """Yield a line per finding in a format that editors parse: file:line: severity: field: message remedy [code]."""
     for finding in findings:
         place = f"{name}:{finding.line}" if finding.line else name
         field = f" {finding.field}:" if finding.field else ""
@@ -199,7 +199,7 @@ def _lines(name: str, findings: Iterable[Finding]) -> Iterable[str]:
 
 
 def _team(user: User, name: str | None) -> Team:
-    """Return the team for which the user requests; raise CommandError where that is not clear or not allowed."""
+    """Return the team for which the user requests. Raise CommandError if it is ambiguous or not allowed."""
     teams = access.teams_where(user, "request")
     chosen = [team for team in teams if name in (None, team.name)]
     if len(chosen) == 1:

@@ -1,4 +1,7 @@
-"""`manage.py makemessages`: Django's, with the texts of the rules, which are docstrings that gettext does not read."""
+"""`manage.py makemessages`: Django's command, extended by the texts of rules.
+
+These are docstrings, which gettext does not read.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -8,11 +11,11 @@ from django.core.management.commands import makemessages
 from jobs.strategies import RULES
 
 RULE_TEXTS = Path("jobs/strategies/rule_texts.py")
-"""Written for gettext below the folder of the command, and removed again."""
+"""Temporary file for gettext, below the working folder of the command."""
 
 
 class Command(makemessages.Command):
-    """Writes the texts of the code into the files of each language."""
+    """Writes the texts of the code into the message files of each language."""
 
     def handle(self, *args: Any, **options: Any) -> str | None:
         """Run the command."""

@@ -1,4 +1,4 @@
-"""`manage.py prune`: remove rows that nobody needs any more, as a worker does once a day."""
+"""`manage.py prune`: remove old rows, as a worker does once a day."""
 
 import argparse
 from collections import Counter
@@ -12,7 +12,7 @@ from jobs.upkeep import retention
 
 
 class Command(BaseCommand):
-    """Prints what was removed, or with --dry-run what would be, one line for each kind of row."""
+    """Prints one line per kind of row with the number removed, or with --dry-run the number that would be removed."""
 
     help = "Remove old events, log lines, sessions and the like; safe while the site runs. See docs/running.md."
 
@@ -21,7 +21,7 @@ class Command(BaseCommand):
         parser.add_argument("--dry-run", action="store_true", help="only count what would be removed")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Remove or count everything that is old."""
+        """Remove or count all old rows."""
         now, counts = timezone.now(), Counter[str]()
         with database.unlimited():
             for name, count, days in list(retention.old_rows(now)) if options["dry_run"] else []:

@@ -1,4 +1,4 @@
-"""`manage.py restored`: record that the database was restored from a backup or copied, before workers start again."""
+"""`manage.py restored`: record that the database was restored or copied, before workers start again."""
 
 import argparse
 from typing import Any
@@ -11,7 +11,7 @@ from jobs.queue import database_owner, mark_restored
 
 
 class Command(BaseCommand):
-    """Lets every request that is not sent be looked up at Vertex AI before anything is sent."""
+    """Has every unsent request looked up at Vertex AI before anything is sent."""
 
     help = (
         "Run this after restoring or copying the database: each request that is not sent is then looked up at Vertex"
@@ -23,7 +23,7 @@ class Command(BaseCommand):
         parser.add_argument("--take-over", action="store_true", help="let this instance send the jobs of another one")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Mark the requests; refuse for a database of another instance, unless it is to be taken over."""
+        """Mark the requests. Refuse a database of another instance, unless it is to be taken over."""
         owner = database_owner()
         if owner not in {"", settings.INSTANCE} and not options["take_over"]:
             raise CommandError(

@@ -1,4 +1,4 @@
-"""`manage.py sign_in_link NAME`: print a link that signs one person in, once."""
+"""`manage.py sign_in_link NAME`: print a link that signs one person in once."""
 
 import argparse
 from typing import Any
@@ -12,12 +12,12 @@ from dashboard.access.one_time_links import LIFETIME, make_secret
 
 
 class Command(BaseCommand):
-    """Helps an admin back in whom neither a provider nor a password lets in."""
+    """Gives access to an admin who can sign in neither with a provider nor with a password."""
 
     help = "Print a link that signs one person in, once, within ten minutes; for when no other way in works."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Declare whose link it is."""
+        """Declare the argument."""
         parser.add_argument("name", help="user name of the account")
 
     def handle(self, *_: Any, **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""`manage.py up`: the whole site on this machine, until Ctrl-C."""
+"""`manage.py up`: run the whole site on this machine until Ctrl-C."""
 
 import argparse
 from contextlib import ExitStack
@@ -24,24 +24,27 @@ from emulator import grpc
 
 NAMES = ["redis", "emulator", "web", "worker", "sender", "messenger", "beat"]
 LEAVING_SECONDS = 5.0
-"""What the parts of an `up` that was killed may take to end, and to free their port."""
+"""How long the processes of a killed `up` may take to end and free their port."""
 
 
 class Command(BaseCommand):
-    """Runs web, worker, beat, Redis and the emulator as child processes and keeps them alive."""
+    """Runs web, worker, beat, Redis and the emulator as child processes and keeps them running."""
 
     help = "Run the whole site here: web, worker, beat, and unless they are elsewhere Redis and Vertex AI."
     requires_system_checks = []
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Declare the options; PORT and the rest come from the environment (README)."""
+        """Declare the options. PORT and others come from the environment (README)."""
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
         parser.add_argument("--no-emulator", action="store_true", help="use the real Vertex AI")
         parser.add_argument("--no-demo", action="store_true", help="create nobody to sign in as")
         parser.add_argument("--follow", type=int, metavar="PID", help="stop when this process, our parent, ends")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Hold the state folder, set the stage, run; print in one sentence why that cannot be."""
+        """Claim the state folder, prepare the site and run it.
+
+        Raise CommandError with the reason if that is not possible.
+        """
         private.umask()
         keeper = Keeper(Console(NAMES))
         if options["follow"]:
@@ -56,7 +59,7 @@ class Command(BaseCommand):
                 facts = {"address": site.address, "host": site.host, "rehearsal": emulated, "reached": reached}
                 held.write(**facts)
                 keeper.on_stop = partial(held.write, **facts, stopping=True)
-                # Django answers 400 to a Host header that is none of these; a pattern is no name to send.
+                # Django answers 400 to a Host header that is not in this list. A pattern cannot be sent as a name.
                 names = [name for name in settings.ALLOWED_HOSTS if not name.startswith(("*", "."))]
                 keeper.watchers.append(Welcome(site.host, site.port, names[0] if names else "localhost", lines))
                 if emulated and not options["no_demo"] and not plan.emulator_state(site).exists():
@@ -75,7 +78,7 @@ class Command(BaseCommand):
 
 
 def _site(host: str, *, wait: float) -> plan.Site:
-    """Choose the port and refuse one that is taken."""
+    """Choose the port. Raise CommandError if it is taken."""
     port = env.whole("PORT", default=8000, least=0, most=65535) or ports.choose(host)
     if not ports.becomes_free(host, port, seconds=wait):
         raise CommandError(
@@ -86,9 +89,9 @@ def _site(host: str, *, wait: float) -> plan.Site:
 
 
 def _prepare(site: plan.Site, console: Console, reached: list[str], *, demo: bool, emulated: bool) -> list[str]:
-    """Bring tables, static files and people up to date; return what to print when the site is up.
+    """Bring tables, static files and people up to date. Return the lines to print when the site is up.
 
-    reached: why others may reach the site; none: it is a rehearsal of this machine's people only.
+    `reached` are reasons why others may reach the site. Without any, it is a rehearsal for people of this machine only.
     """
     if emulated and not rehearsal.is_loopback(site.host):
         raise CommandError(
@@ -114,7 +117,7 @@ def _prepare(site: plan.Site, console: Console, reached: list[str], *, demo: boo
 
 
 def _layers(site: plan.Site, stack: ExitStack, *, emulated: bool) -> list[list[Part]]:
-    """List what runs, servers first; the parts' environment has where the servers are."""
+    """Return the processes to run, servers first. The environment of the others contains the servers' addresses."""
     servers: list[Part] = []
     variables = {"TRAINBOARD_URL": env.text("TRAINBOARD_URL") or site.address}
     if not env.text("REDIS_URL"):
@@ -128,7 +131,7 @@ def _layers(site: plan.Site, stack: ExitStack, *, emulated: bool) -> list[list[P
         servers.append(plan.emulator(site, port=port, grpc_port=_grpc_port(site, besides=port), speed=speed))
         variables |= {"TRAINBOARD_VERTEX_ENDPOINT": f"http://127.0.0.1:{port}", "TRAINBOARD_REHEARSAL": "1"}
         variables["TRAINBOARD_VERTEX_TOKEN_FILE"] = str(plan.emulator_state(site) / plan.CREDENTIAL)
-        # Loopback has no quota on reads, and a rehearsal is watched by the second.
+        # Loopback has no quota on reads, and people watch a rehearsal closely.
         for name in ("TRAINBOARD_POLL_SECONDS", "TRAINBOARD_SWEEP_SECONDS"):
             variables[name] = env.text(name) or "1"
         variables |= {name: env.text(name) or rate for name, rate in plan.REHEARSAL_RATES.items()}
@@ -137,7 +140,7 @@ def _layers(site: plan.Site, stack: ExitStack, *, emulated: bool) -> list[list[P
 
 
 def _grpc_port(site: plan.Site, *, besides: int) -> int | None:
-    """Return the port on which the emulator answers gRPC; None where `make grpc` has not installed what that needs."""
+    """Return the port of the emulator's gRPC server, None if `make grpc` has not installed its requirements."""
     if not grpc.is_installed():
         return None
     return ports.remembered(site.state / "emulator-grpc-port", "127.0.0.1", besides=besides)

@@ -1,1 +1,1 @@
-"""Something to look at on one machine: people to sign in as, teams and jobs."""
+"""Demo data for one machine: people to sign in as, teams and jobs."""

@@ -1,4 +1,4 @@
-"""The demo's jobs: one of each kind and strategy worth looking at, requested and run as anybody's would be."""
+"""The demo's jobs: one of each interesting kind and strategy. They are requested and run like any other job."""
 
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -32,12 +32,12 @@ STUDY: dict[str, Any] = {
 
 
 class MissingPeople(Exception):
-    """The demo's team, or one of its people, is gone, so nobody can request its jobs."""
+    """The demo's team or one of its people is missing, so its jobs cannot be requested."""
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A job of the demo. `approved`: where policy asks, the demo's approver agrees; else it goes on waiting."""
+    """A job of the demo. If it needs approval and `approved` is true, the demo's approver approves it."""
 
     name: str
     machine: dict[str, Any]
@@ -48,7 +48,7 @@ class Example:
     approved: bool = True
 
     def submission(self, project: str) -> Submission:
-        """Return the job as the form would make it. Raises ValueError if its body cannot be read."""
+        """Return the job as the form would create it. Raise ValueError if its body cannot be read."""
         job, findings = spec.read(self.kind, self._body())
         if job is None or findings:
             raise ValueError(f"the demo's job {self.name} cannot be read: {findings}")
@@ -73,7 +73,7 @@ class Example:
 
 SPOT = {"strategy": "SPOT"}
 MINUTES, TRIAL = timedelta(minutes=3), timedelta(minutes=1)
-"""Not much longer than they take on the emulator, so that their expected ends are worth reading."""
+"""Slightly longer than their run on the emulator, so that their expected ends are realistic."""
 EXAMPLES = (
     Example("penguins-first", SMALL, MINUTES),
     Example("penguins-spot", A100, MINUTES, arguments=("--epochs", "60"), scheduling=SPOT),
@@ -91,9 +91,9 @@ EXAMPLES = (
 
 
 def request(now: datetime) -> list[Job]:
-    """Request the jobs that were not requested before, as the demo's engineer, and return those.
+    """Request the jobs that were not requested before, as the demo's engineer, and return them.
 
-    Raises MissingPeople when the demo's people or their team are gone, NotAllowed when policy refuses one.
+    Raise MissingPeople if the demo's people or their team are missing, NotAllowed if policy refuses a job.
     """
     people = {user.username: user for user in User.objects.filter(username__in=PEOPLE, is_active=True)}
     team = Team.objects.filter(name="vision").first()

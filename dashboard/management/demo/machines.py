@@ -1,4 +1,4 @@
-"""The demo's persistent resource: two small machines, made through the emulator's API when the emulator is new."""
+"""The demo's persistent resource: two small machines, created through the API of a new emulator."""
 
 import json
 import urllib.error
@@ -20,21 +20,21 @@ BODY = {
     ],
 }
 MAX_TRIES = 60
-"""One for each turn of the keeper: half a minute, in which the emulator has started or never will."""
+"""One per turn of the keeper: half a minute, after which the emulator will not start any more."""
 REQUEST_SECONDS = 2.0
 
 
 class FirstResource:
-    """A watcher of the keeper: asks the emulator of this machine for the resource until it has answered, then never."""
+    """A watcher of the keeper that creates the resource. It tries until the emulator has answered once."""
 
     def __init__(self, port_file: Path) -> None:
-        """`port_file` holds the port of the emulator once it is chosen."""
+        """Create the watcher. `port_file` contains the port of the emulator once it is chosen."""
         self.port_file = port_file
         self.tries = 0
         self.is_done = False
 
     def __call__(self, keeper: Keeper) -> None:
-        """Ask once, if it is still to be done; print when it could not be."""
+        """Try once if it is not done. Print the reason when it gives up."""
         if self.is_done:
             return
         self.tries += 1
@@ -44,7 +44,7 @@ class FirstResource:
             keeper.console.log(f"the demo has no persistent resource: {problem}")
 
     def problem(self) -> str:
-        """Create the resource; return why there is none, or an empty string. One that is there already is enough."""
+        """Create the resource. Return why there is none, or "". An existing one counts as created."""
         try:
             port = int(self.port_file.read_text())
             parent = f"projects/{TEAMS['vision']['project']}/locations/{REGION}"

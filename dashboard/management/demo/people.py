@@ -1,4 +1,4 @@
-"""The people and teams of the demo. Their password is known to everybody, so they exist behind loopback only."""
+"""The people and teams of the demo. Their password is public, so they are created on loopback only."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -26,16 +26,16 @@ ASK_OVER_USD = {"vision": Decimal("1.00"), "speech": Decimal("50.00")}
 
 
 class NotLoopback(Exception):
-    """The site can be reached by others, to whom a known password is an open door."""
+    """Others can reach the site and could sign in with the public password."""
 
 
 @transaction.atomic
 def create(host: str, *, endpoint: str | None = None, reasons: Sequence[str] = ()) -> list[str]:
-    """Create what is missing and change nothing that is there; return the names of the new people.
+    """Create what is missing, change nothing else, and return the names of the new people.
 
-    host: what the site listens on. endpoint: the address of Vertex AI where it is not that of the settings. reasons:
-    why the running site is no rehearsal of this machine's people only, beside reasons in the settings. Raises
-    `NotLoopback` for any such reason. Rows: users, teams, memberships, policies.
+    `host` is the address on which the site listens. `endpoint` is the address of Vertex AI if it is not that of the
+    settings. `reasons` are additional reasons why the running site is not a rehearsal for people of this machine only.
+    Raise `NotLoopback` if there is any reason. Writes users, teams, memberships and policies.
     """
     if against := [*reasons, *rehearsal.reasons_against(host=host, endpoint=endpoint)]:
         raise NotLoopback(f"Demo people are created on loopback only: {'; '.join(dict.fromkeys(against))}.")
@@ -57,9 +57,9 @@ def create(host: str, *, endpoint: str | None = None, reasons: Sequence[str] = (
 
 @transaction.atomic
 def close() -> list[str]:
-    """Take the password that everybody knows from the people who have it; return their names.
+    """Remove the public password from the people who have it. Return their names.
 
-    They cannot sign in until they get another one; their jobs and memberships stay.
+    They cannot sign in until they get a new one. Their jobs and memberships are kept.
     """
     names = known_password.people()
     for user in User.objects.filter(username__in=names):

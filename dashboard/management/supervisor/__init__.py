@@ -1,5 +1,5 @@
-"""Runs the site's parts as child processes of one `manage.py up`, and leaves none behind however it ends.
+"""Runs the processes of the site as children of one `manage.py up`, and leaves none behind when it ends.
 
-`claim` holds the state folder, `ports` and `prepare` set the stage, `plan` lists the parts, `child` is one
-running part, `keeper` keeps them all alive, `console` prints their output.
+`claim` locks the state folder, `ports` and `prepare` do the preparation, `plan` lists the parts, `child` is one running
+part, `keeper` keeps all of them running, `console` prints their output.
 """

@@ -1,4 +1,4 @@
-"""One part of the site as a child process: started so that it cannot outlive us, ended with all that it started."""
+"""A part of the site as a child process. It ends with its parent, together with all processes that it started."""
 
 import ctypes
 import os
@@ -10,34 +10,37 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 PR_SET_PDEATHSIG = 1
-"""From linux/prctl.h: the signal that the calling process gets when the thread that created it ends."""
+"""From linux/prctl.h: the signal that a process receives when the thread that created it ends."""
 
 
 PRCTL = ctypes.CDLL(None).prctl if sys.platform.startswith("linux") else None
-"""Looked up once, before any fork."""
+"""Loaded once, before any fork."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the site: what to start and how it is ended when nobody is left to ask it."""
+    """A part of the site: its command, and how it is ended when its parent has died."""
 
     name: str
     command: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
     folder: Path = Path()
     orphaned: signal.Signals = signal.SIGTERM
-    """Sent by the kernel when we die. SIGTERM for parts with processes of their own, which they must end themselves."""
+    """Signal that the kernel sends when we die. SIGTERM is for parts that must end processes of their own."""
     is_ready: Callable[[], bool] | None = None
-    """Asked after the start, where later parts need this one; `None`: nobody waits."""
+    """Returns whether later parts can use it. With `None`, nothing waits for this part."""
     hushed: tuple[str, ...] = ()
-    """Phrases of lines that are of no use to people here."""
+    """Phrases of log lines that are omitted because they are of no use here."""
 
 
 class Child:
-    """A part that was started once; it leads a session and a process group of its own."""
+    """A running part. It is the leader of its own session and process group."""
 
     def __init__(self, part: Part) -> None:
-        """Start it. Call from the main thread only: the kernel's parent-death signal watches the starting thread."""
+        """Start the part.
+
+        Call from the main thread only: the kernel's parent-death signal depends on the starting thread.
+        """
         self.part = part
         self.process = subprocess.Popen(
             part.command,
@@ -55,11 +58,11 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """The number of the process, and of its group."""
+        """The id of the process and of its group."""
         return self.process.pid
 
     def has_ended(self) -> bool:
-        """Return whether the process is gone; what it left in its group is then killed."""
+        """Return whether the process has ended. If so, kill what is left of its group."""
         if self.process.poll() is None:
             return False
         self.kill()
@@ -71,18 +74,21 @@ class Child:
         return f"exit {code}" if code >= 0 else f"killed by {signal.Signals(-code).name}"
 
     def terminate(self) -> None:
-        """Ask it to finish; it passes this on to what it started."""
+        """Ask the process to end. It also ends the processes that it started."""
         self.process.terminate()
 
     def kill(self) -> None:
-        """Kill whatever is left of its process group."""
+        """Kill what is left of its process group."""
         try:
             os.killpg(self.pid, signal.SIGKILL)
         except ProcessLookupError:
             return
 
     def read(self) -> bytes | None:
-        """Return its output since the last call; `b""`: its output is closed, `None`: nothing new."""
+        """Return the output since the last call.
+
+        `b""` means that the output is closed, `None` that there is nothing new.
+        """
         try:
             return os.read(self.output.fileno(), 65536)
         except BlockingIOError:
@@ -94,10 +100,10 @@ class Child:
 
 
 def die_with(parent: int, orphaned: signal.Signals) -> Callable[[], None] | None:
-    """Return what a child does between fork and exec so that it gets `orphaned` when the process `parent` dies.
+    """Return a function that runs in a child between fork and exec, so that it receives `orphaned` when `parent` dies.
 
-    A parent that died before the request was made would be missed, so the child looks once more and ends itself.
-    Other systems than Linux have no such signal: there, parts outlive a kill -9 of `up` (docs/running.md).
+    The child checks its parent again and kills itself if the parent died before the request. Systems other than Linux
+    have no such signal, so there the parts survive a kill -9 of `up` (docs/running.md).
     """
     if PRCTL is None:
         return None
@@ -111,6 +117,9 @@ def die_with(parent: int, orphaned: signal.Signals) -> Callable[[], None] | None
 
 
 def ask_for_signal(number: signal.Signals) -> None:
-    """Ask the kernel to send us `number` when the thread that created us ends; elsewhere than on Linux do nothing."""
+    """Ask the kernel to send us `number` when the thread that created us ends.
+
+    Do nothing on systems other than Linux.
+    """
     if PRCTL is not None:
         PRCTL(PR_SET_PDEATHSIG, int(number), 0, 0, 0)

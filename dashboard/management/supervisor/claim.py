@@ -1,4 +1,4 @@
-"""Who runs on a state folder: one `up` at a time, known to other commands by what it wrote there."""
+"""Lock a state folder, so that one `up` runs on it at a time. Other commands read the record that it writes there."""
 
 import fcntl
 import json
@@ -11,11 +11,11 @@ from typing import IO, Any
 
 FILE = "up.json"
 LEAVING_SECONDS = 20.0
-"""How long an `up` may take to stop: twice what its keeper gives the parts of each layer."""
+"""How long an `up` may take to stop: twice the time that its keeper gives the parts of each layer."""
 
 
 class Claimed(Exception):
-    """Another `up` runs on this state folder; `.owner` is what it wrote about itself, perhaps nothing yet."""
+    """Another `up` runs on this state folder. `owner` is the record that it wrote, which may be empty."""
 
     def __init__(self, owner: dict[str, Any]) -> None:
         super().__init__(f"another `up` runs here: {owner}")
@@ -23,15 +23,15 @@ class Claimed(Exception):
 
 
 class Claim:
-    """The hold of this process on a state folder; it ends with the process, however that ends."""
+    """This process's lock on a state folder. The lock ends with the process in any case."""
 
     def __init__(self, file: IO[str], left: dict[str, Any]) -> None:
-        """Hold the locked `file`; `left` is what an `up` before us wrote that did not end in order."""
+        """Use the locked `file`. `left` is the record of an earlier `up` that did not end in order."""
         self.file = file
         self.left = left
 
     def write(self, **facts: Any) -> None:
-        """Replace what others can read about us: pid, address, ..."""
+        """Replace our record: the pid, the address and other facts."""
         self.file.seek(0)
         self.file.truncate()
         json.dump({"pid": os.getpid(), **facts}, self.file)
@@ -40,9 +40,9 @@ class Claim:
 
 @contextmanager
 def claim(state: Path, *, patience: float = 1.0) -> Iterator[Claim]:
-    """Hold the state folder while the block runs; raise `Claimed` when another `up` does.
+    """Lock the state folder for the block. Raise `Claimed` if another `up` has locked it.
 
-    One that is stopping by its own record is waited for; for any other, `patience` seconds must do.
+    Wait for one that is stopping according to its record. Wait `patience` seconds for any other.
     """
     state.mkdir(parents=True, exist_ok=True)
     with (state / FILE).open("a+") as file:
@@ -65,7 +65,7 @@ def _lock(file: IO[str]) -> bool:
 
 
 def running(state: Path) -> dict[str, Any] | None:
-    """Return the record of the `up` on this state folder, or `None` when none runs."""
+    """Return the record of the `up` on this state folder, or `None` if none runs."""
     try:
         with (state / FILE).open() as file:
             try:

@@ -1,4 +1,4 @@
-"""One readable log for all parts: each line under the name of its part."""
+"""One log for all parts, with the name of the part before each line."""
 
 import sys
 from collections.abc import Sequence
@@ -10,10 +10,10 @@ MAX_LINE_LENGTH = 16384
 
 
 class Console:
-    """Prints whole lines with aligned names; coloured on a terminal only."""
+    """Prints whole lines with aligned names, on a terminal in colour."""
 
     def __init__(self, names: Sequence[str], stream: TextIO = sys.stdout) -> None:
-        """Prepare for the parts called `names`."""
+        """Prepare for parts with these names."""
         self.stream = stream
         self.width = max(len(name) for name in [OURS, *names])
         self.unfinished: dict[str, bytes] = {}
@@ -25,7 +25,7 @@ class Console:
         self._print(OURS, message)
 
     def log_output(self, name: str, output: bytes, hushed: Sequence[str] = ()) -> None:
-        """Print the whole lines in what a part wrote, without `hushed` ones; keep a cut last line for later."""
+        """Print the complete lines of a part's output except `hushed` ones. Keep an incomplete last line for later."""
         *lines, self.unfinished[name] = (self.unfinished.get(name, b"") + output).split(b"\n")
         for line in lines:
             text = line.decode(errors="replace").rstrip()
@@ -35,7 +35,7 @@ class Console:
             self.finish(name)
 
     def finish(self, name: str) -> None:
-        """Print what a part left unfinished when it ended."""
+        """Print the incomplete last line of a part that has ended."""
         if rest := self.unfinished.pop(name, b""):
             self._print(name, rest.decode(errors="replace").rstrip())
 
@@ -48,5 +48,5 @@ class Console:
         try:
             self.stream.write(f"{label} {line}\n")
             self.stream.flush()
-        except OSError:  # the terminal or the reader of a pipe is gone; the keeper stops on it
+        except OSError:  # the terminal or the reader of a pipe is gone; the keeper then stops
             self.is_lost = True

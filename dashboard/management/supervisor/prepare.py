@@ -1,6 +1,6 @@
-"""What must be true before the site starts: tables as the code expects them, static files in one folder.
+"""Preparation before the site starts: migrate the database and collect static files in one folder.
 
-Both are looked at on every start and done only when something changed, so that a warm start costs milliseconds.
+Both are checked on every start and done only after a change, so that a warm start takes milliseconds.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ STAMP = ".collected"
 
 
 def database(log: Callable[[str], None]) -> None:
-    """Apply the migrations that are missing; raise `django.db.OperationalError` when no database answers."""
+    """Apply missing migrations. Raise `django.db.OperationalError` if no database answers."""
     executor = MigrationExecutor(connection)
     missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
     if missing:
@@ -26,7 +26,7 @@ def database(log: Callable[[str], None]) -> None:
 
 
 def static_files(log: Callable[[str], None]) -> None:
-    """Collect the static files again when one of them, or what they are stored with, changed."""
+    """Collect the static files again if one of them, or their storage, has changed."""
     root = Path(settings.STATIC_ROOT)
     stamp, wanted = root / STAMP, fingerprint()
     if stamp.exists() and stamp.read_text() == wanted:
@@ -38,7 +38,7 @@ def static_files(log: Callable[[str], None]) -> None:
 
 
 def fingerprint() -> str:
-    """Return a hash over path, size and modification time of every static file, and over the storage's name."""
+    """Return a hash of path, size and modification time of every static file, and of the storage's name."""
     digest = hashlib.sha256(repr(settings.STORAGES["staticfiles"]).encode())
     for finder in get_finders():
         for path, storage in finder.list([]):

@@ -1,4 +1,4 @@
-"""Prints where the site is, once it answers."""
+"""Prints the address of the site once it answers."""
 
 import http.client
 import time
@@ -12,10 +12,10 @@ REQUEST_SECONDS = 2.0
 
 
 class Welcome:
-    """A watcher of the keeper: asks `/readyz` until it answers 200, then prints its lines, once."""
+    """A watcher of the keeper that requests `/readyz` until it answers 200, and then prints its lines once."""
 
     def __init__(self, host: str, port: int, host_header: str, lines: Sequence[str]) -> None:
-        """Ask at `host` and `port`; `host_header`: a name that the site answers to."""
+        """Send requests to `host` and `port`. `host_header` is a name that the site accepts."""
         self.host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - only compared
         self.port = port
         self.host_header = host_header
@@ -26,7 +26,7 @@ class Welcome:
         self.complain_at = time.monotonic() + LONG_SECONDS
 
     def __call__(self, keeper: Keeper) -> None:
-        """Look once, if it is time to."""
+        """Check once, if it is time to."""
         now = time.monotonic()
         if self.is_done or now < self.ask_at:
             return
@@ -38,14 +38,14 @@ class Welcome:
             for line in self.lines:
                 keeper.console.log(line)
             return
-        # A site that answers with an error logs each question, so it is asked less and less often.
+        # A site that answers with an error logs each request, so the requests become less frequent.
         self.ask_at = now + delay_seconds(self.refusals + 1)
         if now > self.complain_at:
             self.complain_at = now + LONG_SECONDS
             keeper.console.log(f"the site is still not ready: {problem}")
 
     def problem(self) -> str:
-        """Ask `/readyz`; return why it is not ready, or an empty string."""
+        """Request `/readyz`. Return why the site is not ready, or ""."""
         connection = http.client.HTTPConnection(self.host, self.port, timeout=REQUEST_SECONDS)
         try:
             connection.request("GET", "/readyz", headers={"Host": self.host_header})
