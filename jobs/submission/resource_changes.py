@@ -100,7 +100,7 @@ def _send(change: ResourceChange, now: datetime) -> tuple[str, str]:
             body=change.body,
         )
     except RETRIABLE as error:
-        # Where this call surely did not arrive, the row says again what it said of an earlier one.
+        # This call surely did not arrive; an earlier one that had no answer stays in doubt.
         if not getattr(error, "may_have_happened", False):
             ResourceChange.objects.filter(pk=change.pk).update(attempted_at=change.attempted_at)
         raise
