@@ -100,7 +100,7 @@ def _send(change: ResourceChange, now: datetime) -> tuple[str, str]:
             body=change.body,
         )
     except RETRIABLE as error:
-        # If this call certainly did not arrive, restore what the row recorded about an earlier one.
+        # This call certainly did not arrive. An earlier one that had no answer stays in doubt.
         if not getattr(error, "may_have_happened", False):
             ResourceChange.objects.filter(pk=change.pk).update(attempted_at=change.attempted_at)
         raise
