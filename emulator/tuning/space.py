@@ -5,7 +5,7 @@ StudySpec.ParameterSpec in the v1 protos (scales, conditions).
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from emulator.protocol.documents import Document
@@ -115,7 +115,11 @@ def grid(parameters: list[Document]) -> Iterator[Point]:
         yield {}
         return
     first, *rest = parameters
-    for value in choices(first) or []:
+    values: Iterable[Value] = choices(first) or []
+    if "integerValueSpec" in first:  # also a range that is too long to list
+        low, high = bounds(first)
+        values = range(int(low), int(high) + 1)
+    for value in values:
         for inside in grid(list(_children(first, value))):
             for other in grid(rest):
                 yield {first["parameterId"]: value, **inside, **other}

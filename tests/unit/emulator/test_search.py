@@ -46,6 +46,11 @@ class TestSpace:
         assert len(points) == 9
         assert len({tuple(point.items()) for point in points}) == 9
 
+    def test_a_grid_has_a_long_range_of_integers(self) -> None:
+        points = list(space.grid([INTEGER | {"integerValueSpec": {"minValue": "1", "maxValue": "5000"}}]))
+
+        assert points == [{"n": value} for value in range(1, 5_001)]
+
     def test_conditional_parameters_appear_under_their_parent_only(self) -> None:
         points = list(space.grid([PARENT]))
 
