@@ -48,7 +48,7 @@ def create_channel(
     kinds_wanted: Collection[str],
     digest: str,
 ) -> Channel:
-    """Add a channel; a webhook gets a new secret. Raise NotPermitted and ChannelNotUsable."""
+    """Add a channel; a webhook gets a new secret. Raise NotPermitted or ChannelNotUsable."""
     check_is_lead(team, by)
     if via not in Via.values or via == Via.BROWSER:
         raise ChannelNotUsable("via", _("This is no kind of channel."))
@@ -72,7 +72,7 @@ def create_channel(
 def change_channel(
     channel: Channel, *, by: User, name: str, address: str, kinds_wanted: Collection[str], digest: str
 ) -> None:
-    """Change a channel; an empty `address` keeps the current one. Raise NotPermitted and ChannelNotUsable."""
+    """Change a channel; an empty `address` keeps the current one. Raise NotPermitted or ChannelNotUsable."""
     check_is_lead(channel.team, by)
     columns = _content(channel.via, name, address or channel.address, kinds_wanted, digest)
     if address and address != channel.address:

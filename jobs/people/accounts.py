@@ -50,7 +50,7 @@ def set_reader(user: User, *, time_zone: str, language: str) -> None:
 
 
 def add_rule(source: str, value: str, team: Team, role: str, *, by: User) -> SignInRule:
-    """Let people whose first sign-in has this domain or group join a team. Raise NotPermitted and NotChanged."""
+    """Let people whose first sign-in has this domain or group join a team. Raise NotPermitted or NotChanged."""
     check_is_admin(by)
     value = value.strip().lower() if source == SignInRule.Source.DOMAIN else value.strip()
     if source not in SignInRule.Source.values or role not in Role.values or not value or len(value) > 255:

@@ -39,7 +39,7 @@ class Claims:
     provider: str
     subject: str
     email: str
-    """"" if the provider names none, or has not verified it."""
+    """Empty if the provider names none, or has not verified it."""
     groups: tuple[str, ...] = ()
     hosted_domain: str = ""
     """The Google Workspace domain of the account, "" if there is none."""
@@ -61,7 +61,8 @@ def find_user(claims: Claims, *, now: datetime) -> User:
     """Return the account of a person. At the first sign-in, create it and add it to the teams that the rules name.
 
     An account that has a password, or that administers the site, is linked only after an admin has agreed, because the
-    person who controls an address today may not be the one who chose the password. Raise NotAdmitted.
+    person who controls an address today may not be the one who chose the password. Raise NotAdmitted if the
+    person may not use an account here.
     """
     user = _known(claims)
     if user is None:

@@ -39,7 +39,7 @@ def add_member(team: Team, name: str, role: str, *, by: User) -> Membership:
 
 
 def set_role(team: Team, member_id: int, role: str, *, by: User) -> Membership:
-    """Give a member another role, which later sign-ins do not change. Raise NotPermitted and NotChanged."""
+    """Give a member another role, which later sign-ins do not change. Raise NotPermitted or NotChanged."""
     check_is_lead(by, team)
     _check_role(role)
     with transaction.atomic():
@@ -52,7 +52,7 @@ def set_role(team: Team, member_id: int, role: str, *, by: User) -> Membership:
 
 
 def remove_member(team: Team, member_id: int, *, by: User) -> Membership:
-    """Remove a member, or let one leave. Raise NotPermitted and NotChanged."""
+    """Remove a member, or let one leave. Raise NotPermitted or NotChanged."""
     with transaction.atomic():
         member = _locked(team, member_id)
         if member.user_id != by.pk:

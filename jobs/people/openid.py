@@ -38,7 +38,9 @@ def is_safe_address(url: object) -> bool:
 
 
 def read_metadata(issuer: str) -> dict[str, Any]:
-    """Return issuer, endpoints, and the algorithms that may sign ID tokens. Raise NotReadable.
+    """Return issuer, endpoints, and the algorithms that may sign ID tokens.
+
+    Raise NotReadable if the document cannot be used.
 
     `issuer` has no trailing slash; the one in the document may have one.
     """

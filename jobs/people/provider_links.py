@@ -19,7 +19,10 @@ LAST_WAY = gettext_lazy("This is your only way to sign in: choose a password or 
 
 @transaction.atomic
 def add_link(user: User, claims: Claims, *, now: datetime) -> Identity:
-    """Link a provider's identity to the account of an owner who has proved to be that person. Raise NotChanged."""
+    """Link a provider's identity to the account of an owner who has proved to be that person.
+
+    Raise NotChanged if the link is not possible.
+    """
     user = User.objects.select_for_update().get(pk=user.pk)
     if not user.is_active:
         raise NotChanged(DEACTIVATED)

@@ -20,7 +20,7 @@ KEY = ("resource", "region", "strategy", "basis")
 
 
 def read_catalog(client: BillingClient, *, before_page: BeforePage = nothing) -> Reading:
-    """Read the SKUs of every service that bills training. Raise VertexError."""
+    """Read the SKUs of every service that bills training. Raise VertexError if a call fails."""
     reading = Reading()
     for service in SERVICES.values():
         for page in client.skus(service, before_page=before_page):
