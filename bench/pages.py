@@ -45,7 +45,7 @@ from jobs.clock import database_now  # noqa: E402
 from jobs.models import Installation, Job, Scope  # noqa: E402
 from jobs.observation import log_feeds, trial_jobs, watched  # noqa: E402
 from jobs.requests import imported_drafts  # noqa: E402
-from jobs.upkeep import count_all, repair, watch_spending  # noqa: E402
+from jobs.upkeep import count_all, fold_months, repair, watch_spending  # noqa: E402
 from tests.support import many_jobs, multiply_jobs  # noqa: E402
 from tests.support.visits import ADMIN, MANAGER, MAX_QUERIES, MEMBER, visits  # noqa: E402
 
@@ -126,6 +126,7 @@ def work() -> dict[str, Callable[[], int]]:
         assert steps.begin_sweep(now, interval=settings.SWEEP_INTERVAL)
         for verb in (repair, observation.watch_resources, watch_spending, imported_drafts.expire, steps.due_jobs):
             verb(now)
+        fold_months()
         for due in (steps.due_scopes, steps.due_discoveries, steps.due_feeds):
             due(now)
         return 0

@@ -18,6 +18,7 @@ from jobs.clock import DatabaseClock, database_now
 from jobs.requests import imported_drafts
 from jobs.upkeep import (
     count_ended,
+    fold_months,
     image_reading,
     price_import,
     quota_reading,
@@ -55,6 +56,7 @@ def sweep(**_: Any) -> None:
     watch_fallbacks(DatabaseClock())
     watch_schedules(now)
     count_ended(now)
+    fold_months()
     watch_budgets(now)
     imported_drafts.expire(now)
     for job_id in steps.due_jobs(now)[: max(HANDED_OUT - _waiting(advance), 0)]:

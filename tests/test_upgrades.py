@@ -58,6 +58,7 @@ BAD: list[tuple[Any, str]] = [
     (migrations.AlterField("job", "ended_at", models.DateTimeField()), "may leave it empty"),
     (migrations.AlterField("job", "state", models.CharField(max_length=20)), "narrower"),
     (migrations.AlterField("job", "last_error", models.IntegerField()), "changes its type"),
+    (migrations.AlterField("job", "expected_seconds", models.SmallIntegerField()), "changes its type"),
     (migrations.AlterField("job", "state", models.CharField(max_length=64, db_index=True)), "its index blocks"),
     (migrations.RunSQL("DROP TABLE jobs_job"), "REVIEWED"),
     (migrations.RunPython(migrations.RunPython.noop), "REVIEWED"),
@@ -71,6 +72,7 @@ GOOD: list[Any] = [
     migrations.AddField("job", "x", models.IntegerField(db_default=0)),
     migrations.AddIndex("persistentresource", models.Index(fields=["state"], name="x")),
     migrations.AlterField("job", "state", models.CharField(max_length=100)),
+    migrations.AlterField("job", "expected_seconds", models.IntegerField()),
     migrations.CreateModel("Thing", [("id", models.BigAutoField(primary_key=True))]),
 ]
 

@@ -13,6 +13,7 @@ from typing import Any
 from django.db import connection
 
 from dashboard.queries.history_filters import FACETS, HistoryFilters, column_of
+from jobs.models.figures import WAITS
 from jobs.states import FAILURES, SUCCESSFUL
 from jobs.strategies import STRATEGIES
 from jobs.timeline import NEVER_RAN
@@ -34,25 +35,32 @@ CONDITIONAL = {
     "succeeded": f"CASE WHEN outcome IN ({_texts([*SUCCESSFUL])}) THEN jobs ELSE 0 END",
     "failed": f"CASE WHEN outcome IN ({_texts([*FAILURES])}) THEN jobs ELSE 0 END",
     "spot_seconds": f"CASE WHEN strategy IN ({_texts(PREEMPTIBLE)}) THEN seconds ELSE 0 END",
-    "costing": f"CASE WHEN seconds > 0 AND strategy NOT IN ({_texts(PAID_FOR)}) THEN jobs ELSE 0 END",
+    "costing": f"CASE WHEN strategy NOT IN ({_texts(PAID_FOR)}) THEN ran ELSE 0 END",
 }
 COLUMNS = (*PLAIN, *CONDITIONAL)
 SUMS = ", ".join(f"CAST(SUM({CONDITIONAL.get(name, name)}) AS bigint) AS {name}" for name in COLUMNS)
 AGAIN = ", ".join(f"CAST(SUM({name}) AS bigint)" for name in COLUMNS)
+NO_SUMS, NO_WAITS = ("0" + ", 0" * (len(names) - 1) for names in (COLUMNS, WAITS))
+SUMS_OF_WAITS = ", ".join(f"CAST(SUM({name}) AS bigint)" for name in WAITS)
 COUNTS = "CAST(SUM(jobs) AS bigint)" + ", 0" * (len(COLUMNS) - 1)
 KEYS = ", ".join(column_of(facet) for facet in FACETS)
 NAMES = {
     "owner": "(SELECT username FROM auth_user WHERE auth_user.id = {id})",
     "team": "(SELECT name FROM jobs_team WHERE jobs_team.id = {id})",
 }
+RAN = "CASE WHEN wait_bucket >= 0 THEN jobs ELSE 0 END"
+"""Of a row of one bucket, how many of its jobs ran; a sum over rows, of which a single one may be negative."""
+READ = f"{KEYS}, seconds, wait_bucket, {', '.join(PLAIN)}, {RAN}"
+MONTHS = "jobs_monthfigures WHERE month >= %s AND month < %s AND team_id IN ({teams})"
 ROWS = """
-    SELECT month AS at, {columns} FROM jobs_monthfigures WHERE month >= %s AND month < %s AND team_id IN ({teams})
+    SELECT month AS at, {of_months} FROM {months}
     UNION ALL
-    SELECT ended_on AS at, {columns} FROM jobs_jobfigures
+    SELECT ended_on AS at, {of_days} FROM jobs_jobfigures
     WHERE (ended_on >= %s AND ended_on < %s OR ended_on >= %s AND ended_on <= %s) AND team_id IN ({teams})
 """
-# All facets are counted from one reading of the figures, and all else is summed from a second one: a million jobs have
-# a hundred thousand rows, each of which would otherwise be read eight times.
+# All facets are counted from one reading of the figures, and all else is summed from a second one: each row would
+# otherwise be read eight times. How long jobs waited is the bucket of a row, except in months, which are read again for
+# it: summing a column for each bucket would take longer for single jobs than all else.
 QUERY = """
     WITH counted AS (SELECT {keys}, SUM(jobs) AS jobs FROM ({narrow}) AS ended GROUP BY {keys}),
     summed AS (
@@ -60,10 +68,14 @@ QUERY = """
         GROUP BY {column}, strategy, at, wait_bucket
     )
     {facets}
-    UNION ALL SELECT 'group', {name}, NULL, wait_bucket, {again} FROM summed GROUP BY value, wait_bucket
-    UNION ALL SELECT 'period', of, CAST(at AS text), {never_ran}, {again} FROM summed GROUP BY of, at
+    UNION ALL SELECT 'group', {value}, NULL, wait_bucket, {again}, {no_waits} FROM summed GROUP BY value, wait_bucket
+    UNION ALL SELECT 'period', of, CAST(at AS text), {never_ran}, {again}, {no_waits} FROM summed GROUP BY of, at
+    UNION ALL SELECT 'group', {name}, NULL, {never_ran}, {no_sums}, {waits} FROM {months} AND {condition}
+    GROUP BY {column}
 """
-FACET = "SELECT '{facet}', {name}, NULL, {never_ran}, {counts} FROM counted WHERE {condition} GROUP BY {column}"
+FACET = """
+    SELECT '{facet}', {name}, NULL, {never_ran}, {counts}, {no_waits} FROM counted WHERE {condition} GROUP BY {column}
+"""
 
 
 @dataclass(slots=True)
@@ -88,8 +100,7 @@ class Sums:
         """Add the sums of a row."""
         for name in COLUMNS:
             setattr(self, name, getattr(self, name) + (row[name] or 0))
-        if row.get("bucket", NEVER_RAN) != NEVER_RAN:
-            self.waits[row["bucket"]] += row["jobs"]
+        self.waits.update(row["waits"])
 
     def merge(self, sums: "Sums") -> None:
         """Add other sums, without their waits."""
@@ -136,36 +147,50 @@ class Sums:
 def list_sums(
     teams: Sequence[int], filters: HistoryFilters, of: str, days: tuple[date, date], months: tuple[date, date]
 ) -> Iterator[dict[str, Any]]:
-    """Yield rows with COLUMNS, `bucket`, `facet`, `value` and `at`, each a part of the sums of a value; one query.
+    """Yield rows with COLUMNS, `waits`, `facet`, `value` and `at`, each a part of the sums of a value; one query.
 
     `days`: the first and the last; `months`: the first day of the whole months between them and the day after the last
     of those. The days around them are summed from single jobs. Rows of a facet have only `jobs`, and are summed without
     the filter of their facet; those of GROUPS have all and are of the facet `of`. `at` is None where `facet` is not
-    PERIODS; `bucket` is NEVER_RAN where it is not GROUPS.
+    PERIODS; `waits`, {bucket: jobs}, is empty where it is not GROUPS.
     """
     marks, (whole, after), (since, until) = ", ".join(["%s"] * len(teams)), months, days
-    in_range: list[Any] = [whole, after, *teams, since, whole, after, until, *teams]
+    in_months: list[Any] = [whole, after, *teams]
+    in_range = [*in_months, since, whole, after, until, *teams]
     condition, parameters = filters.of_figures
     facets = [_facet(facet, filters.without(facet)) for facet in FACETS]
+    read = {"months": MONTHS.format(teams=marks), "teams": marks}
     query = QUERY.format(
         keys=KEYS,
-        narrow=ROWS.format(columns=f"{KEYS}, jobs", teams=marks),
-        wide=ROWS.format(columns=f"{KEYS}, seconds, wait_bucket, {', '.join(PLAIN)}", teams=marks),
+        narrow=ROWS.format(of_months=f"{KEYS}, jobs", of_days=f"{KEYS}, jobs", **read),
+        wide=ROWS.format(of_months=f"{READ} + {' + '.join(WAITS)} AS ran", of_days=f"{READ} AS ran", **read),
+        months=read["months"],
         column=column_of(of),
-        name=_name(of, "value"),
+        name=_name(of, column_of(of)),
+        value=_name(of, "value"),
         sums=SUMS,
         again=AGAIN,
+        no_sums=NO_SUMS,
+        waits=SUMS_OF_WAITS,
+        no_waits=NO_WAITS,
         condition=condition,
         facets=" UNION ALL ".join(part for part, _ in facets),
         never_ran=NEVER_RAN,
     )
+    of_facets = [value for _, values in facets for value in values]
     with connection.cursor() as cursor:
-        of_facets = [value for _, values in facets for value in values]
-        cursor.execute(query, [*in_range, *in_range, *parameters, *of_facets])
-        names = ("facet", "value", "at", "bucket", *COLUMNS)
+        cursor.execute(query, [*in_range, *in_range, *parameters, *of_facets, *in_months, *parameters])
+        names = ("facet", "value", "at", "bucket", *COLUMNS, *WAITS)
         found = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
     for row in found:
-        yield row | {"at": date.fromisoformat(row["at"]) if row["at"] else None}
+        yield row | {"at": date.fromisoformat(row["at"]) if row["at"] else None, "waits": _waits(row)}
+
+
+def _waits(row: dict[str, Any]) -> dict[int, int]:
+    """Return {bucket: jobs} of a row; its bucket is negative where it is none, or is that of a month's jobs."""
+    if row["bucket"] >= 0:
+        return {row["bucket"]: row["jobs"]}
+    return {bucket: row[name] for bucket, name in enumerate(WAITS) if row[name]}
 
 
 def _facet(facet: str, filters: HistoryFilters) -> tuple[str, list[str]]:
@@ -173,7 +198,13 @@ def _facet(facet: str, filters: HistoryFilters) -> tuple[str, list[str]]:
     condition, values = filters.of_figures
     column = column_of(facet)
     found = FACET.format(
-        facet=facet, name=_name(facet, column), never_ran=NEVER_RAN, counts=COUNTS, condition=condition, column=column
+        facet=facet,
+        name=_name(facet, column),
+        never_ran=NEVER_RAN,
+        counts=COUNTS,
+        no_waits=NO_WAITS,
+        condition=condition,
+        column=column,
     )
     return found, values
 

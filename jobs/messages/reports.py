@@ -2,6 +2,8 @@
 
 from datetime import UTC, date, datetime, timedelta
 
+from django.db.models import Sum
+
 from jobs import outbox
 from jobs.cost.prices import age_words
 from jobs.models import Job, Message, MonthFigures, Team
@@ -27,7 +29,8 @@ def report_when_due(now: datetime) -> None:
 def announce_month(now: datetime) -> list[bool]:
     """Announce what each team spent in the month before, when that is over for half a day; teams without jobs none."""
     month = last_month(now - SETTLED)
-    teams = Team.objects.filter(pk__in=MonthFigures.objects.filter(month=month).values("team"))
+    ended = MonthFigures.objects.filter(month=month).values("team").annotate(Sum("jobs")).filter(jobs__sum__gt=0)
+    teams = Team.objects.filter(pk__in=ended.values("team"))
     detail = {"month": month.isoformat()}
     kind = Message.Kind.MONTHLY_REPORT
     return [

@@ -10,7 +10,7 @@ from django.db import models
 from jobs.models.job import Job
 from jobs.models.team import Team
 
-GROUPED = ("team", "owner", "strategy", "region", "accelerator", "outcome", "wait_bucket")
+GROUPED = ("team", "owner", "strategy", "region", "accelerator", "outcome")
 SUMMED = (
     "jobs", "unpriced", "cents", "saved_cents", "seconds", "preemptions", "lost_cents", "estimated", "inside",
 )  # fmt: skip
@@ -19,6 +19,10 @@ LEARNED = (
     "machine_seconds", "preemptions", "lost_seconds", "estimated", "inside",
 )  # fmt: skip
 """What estimates learn from; `jobs.cost.learned.Sums` describes each."""
+WAITS = tuple(f"waited_{bucket}" for bucket in range(17))
+"""Columns of MonthFigures: how many jobs waited as long as each bucket of `jobs.timeline.wait_bucket`, in order."""
+IN_COLUMNS = -2
+"""In `MonthFigures.wait_bucket`: the row is of jobs of every bucket, and has the buckets in WAITS."""
 VERSION = 1
 """Of what the figures of a job hold: those of an earlier one are counted again (`jobs.upkeep.figures`)."""
 ALL_HOURS = -1
@@ -33,7 +37,6 @@ class Figures(models.Model):
     region = models.CharField(max_length=40)
     accelerator = models.CharField(max_length=64, blank=True, help_text="The one it has most of; empty: none.")
     outcome = models.CharField(max_length=64, help_text="The state in which it ended.")
-    wait_bucket = models.SmallIntegerField(help_text="See jobs.timeline.wait_bucket; -1: it never ran.")
 
     jobs = models.PositiveIntegerField(default=0)
     unpriced = models.PositiveIntegerField(default=0, help_text="Jobs that ran and have no known price.")
@@ -60,6 +63,7 @@ class JobFigures(Figures):
 
     job = models.OneToOneField(Job, on_delete=models.CASCADE, primary_key=True, related_name="figures")
     ended_on = models.DateField(help_text="UTC")
+    wait_bucket = models.SmallIntegerField(help_text="See jobs.timeline.wait_bucket; -1: it never ran.")
     learned = models.JSONField(
         default=dict, db_default={}, blank=True, help_text="What it has added to LearnedFigures; {}: nothing."
     )
@@ -77,14 +81,51 @@ class JobFigures(Figures):
 
 
 class MonthFigures(Figures):
-    """The sum of the figures of all jobs that ended in a month and agree in every column that is not summed."""
+    """The sum of the figures of all jobs that ended in a month and agree in the columns of GROUPED.
+
+    Workers of the version before write rows of one bucket, and none of WAITS; `jobs.upkeep.month_figures` moves them
+    into the row of their group. Until then the sums of a group are those of all its rows, of which a single one may be
+    negative: a job may be counted in one, and subtracted from another when it is counted again.
+    """
 
     month = models.DateField(help_text="Its first day, UTC.")
+    wait_bucket = models.SmallIntegerField(default=IN_COLUMNS, help_text="IN_COLUMNS, or that of all its jobs.")
+
+    jobs = models.IntegerField(default=0)
+    unpriced = models.IntegerField(default=0, help_text="Jobs that ran and have no known price.")
+    estimated = models.IntegerField(
+        default=0, db_default=0, help_text="Jobs that succeeded and had a range of costs before."
+    )
+    inside = models.IntegerField(default=0, db_default=0, help_text="Those of them that cost what it said.")
+    preemptions = models.IntegerField(default=0)
+
+    waited_0 = models.IntegerField(default=0, db_default=0)
+    waited_1 = models.IntegerField(default=0, db_default=0)
+    waited_2 = models.IntegerField(default=0, db_default=0)
+    waited_3 = models.IntegerField(default=0, db_default=0)
+    waited_4 = models.IntegerField(default=0, db_default=0)
+    waited_5 = models.IntegerField(default=0, db_default=0)
+    waited_6 = models.IntegerField(default=0, db_default=0)
+    waited_7 = models.IntegerField(default=0, db_default=0)
+    waited_8 = models.IntegerField(default=0, db_default=0)
+    waited_9 = models.IntegerField(default=0, db_default=0)
+    waited_10 = models.IntegerField(default=0, db_default=0)
+    waited_11 = models.IntegerField(default=0, db_default=0)
+    waited_12 = models.IntegerField(default=0, db_default=0)
+    waited_13 = models.IntegerField(default=0, db_default=0)
+    waited_14 = models.IntegerField(default=0, db_default=0)
+    waited_15 = models.IntegerField(default=0, db_default=0)
+    waited_16 = models.IntegerField(default=0, db_default=0)
 
     class Meta:
         verbose_name_plural = "figures of months"
         constraints = [
-            models.UniqueConstraint(fields=["team", "month", *GROUPED[1:]], name="one_sum_per_group"),
+            models.UniqueConstraint(fields=["team", "month", *GROUPED[1:], "wait_bucket"], name="one_sum_per_group"),
+        ]
+        indexes = [
+            models.Index(
+                fields=["team", "month"], condition=models.Q(wait_bucket__gt=IN_COLUMNS), name="months_to_fold"
+            ),
         ]
 
     def __str__(self) -> str:

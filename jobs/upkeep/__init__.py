@@ -4,6 +4,7 @@ from jobs.upkeep.approvals import watch_approvals
 from jobs.upkeep.caps import watch_caps
 from jobs.upkeep.fallbacks import watch_fallbacks
 from jobs.upkeep.figures import count_all, count_ended, standard_price
+from jobs.upkeep.month_figures import fold as fold_months
 from jobs.upkeep.repair import repair
 from jobs.upkeep.schedules import watch_schedules
 from jobs.upkeep.spending import watch_spending
@@ -11,6 +12,7 @@ from jobs.upkeep.spending import watch_spending
 __all__ = [
     "count_all",
     "count_ended",
+    "fold_months",
     "repair",
     "standard_price",
     "watch_approvals",

@@ -5,40 +5,36 @@ A job counts as soon as it has ended, and again when something is learned of it 
 counting a job again adds only the difference, and a step that was cut short or done twice changes nothing.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import Q
 
 from jobs import cost, spec, timeline
 from jobs.budgets import lock_teams, record_spend
 from jobs.catalog import count_accelerators
 from jobs.clock import database_now
 from jobs.cost.actual import for_time
-from jobs.models import Job, JobEvent, JobFigures, MonthFigures
+from jobs.models import Job, JobEvent, JobFigures
 from jobs.models.figures import GROUPED, SUMMED, VERSION
 from jobs.prices import current_book
 from jobs.strategies import STRATEGIES
 from jobs.timeline.resource_holdings import find_submission
-from jobs.upkeep import learned_figures
+from jobs.upkeep import learned_figures, month_figures
 from jobs.upkeep.restart_losses import NO_LOSS, Lost, restart_losses, trial_losses
 
 PORTION = 200
 """Jobs of one transaction: a fraction of a second, so that no worker waits for long."""
-NONE = dict.fromkeys(SUMMED, 0)
 LOSSES = (JobEvent.Kind.RESTARTED, JobEvent.Kind.EXPLAINED, JobEvent.Kind.MACHINES_LOST)
 PREEMPTED, STANDARD = "preempted", "standard"
 COMPARED = frozenset(key for key, each in STRATEGIES.items() if each.price_key not in (STANDARD, "reservation"))
 """Strategies with prices of their own for each job."""
 MAX_CENTS = 10**14
 """What a job cost is cut to this, so that sums fit their columns whatever somebody has requested."""
-Group = tuple[Any, ...]
-"""A month, then the values of GROUPED."""
 
 
 def count_ended(now: datetime | None = None) -> int:
@@ -62,9 +58,9 @@ def count_ended(now: datetime | None = None) -> int:
             after.values(),
             update_conflicts=True,
             unique_fields=["job"],
-            update_fields=[*GROUPED, "ended_on", *SUMMED, "learned", "version"],
+            update_fields=[*GROUPED, "ended_on", "wait_bucket", *SUMMED, "learned", "version"],
         )
-        _add(_differences(before.values(), after.values()))
+        month_figures.add(before.values(), after.values())
         learned_figures.add(before.values(), after.values())
         record_spend(jobs, now or database_now())
         Job.objects.filter(pk__in=keys).update(is_counted=True)
@@ -78,9 +74,14 @@ def _of_version_before() -> list[UUID]:
 
 
 def count_all() -> Iterator[int]:
-    """Count every job that is not counted yet; yield after each portion how many it had."""
+    """Count every job that is not counted yet; yield after each portion how many it had.
+
+    Then bring what the version before has kept of months into the rows of this one.
+    """
     while count := count_ended():
         yield count
+    while month_figures.fold():
+        pass
 
 
 def _figures(jobs: Sequence[Job], before: Mapping[UUID, JobFigures]) -> Iterator[JobFigures]:
@@ -179,28 +180,3 @@ def _count_preemptions(losses: Sequence[JobEvent]) -> int:
     """Return how often the machines of a whole job were taken back, the last time included."""
     last = sum(row.kind == JobEvent.Kind.MACHINES_LOST and row.reason == PREEMPTED for row in losses)
     return timeline.restart_causes(losses)[PREEMPTED] + last
-
-
-def _differences(before: Iterable[JobFigures], after: Iterable[JobFigures]) -> dict[Group, Counter[str]]:
-    """Return by how much the sums of each group change."""
-    changes: dict[Group, Counter[str]] = {}
-    for sign, rows in ((-1, before), (1, after)):
-        for row in rows:
-            group = (row.ended_on.replace(day=1), *(getattr(row, _column(name)) for name in GROUPED))
-            sums = changes.setdefault(group, Counter())
-            for name in SUMMED:
-                sums[name] += sign * getattr(row, name)
-    return {group: sums for group, sums in changes.items() if any(sums.values())}
-
-
-def _add(changes: dict[Group, Counter[str]]) -> None:
-    """Add to the sums of months; always in the same order, so that two transactions cannot wait for each other."""
-    names = ("month", *map(_column, GROUPED))
-    groups = [(dict(zip(names, group, strict=True)), sums) for group, sums in sorted(changes.items())]
-    MonthFigures.objects.bulk_create([MonthFigures(**group, **NONE) for group, _ in groups], ignore_conflicts=True)
-    for group, sums in groups:
-        MonthFigures.objects.filter(**group).update(**{name: F(name) + sums[name] for name in SUMMED if sums[name]})
-
-
-def _column(name: str) -> str:
-    return f"{name}_id" if name in ("team", "owner") else name

@@ -1,7 +1,6 @@
 """Tests that the figures of ended jobs equal a count of the jobs, whatever happens in whatever order."""
 
 from collections import Counter
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -17,26 +16,17 @@ from hypothesis.extra.django import TestCase
 
 from jobs import timeline, transitions
 from jobs.models import Job, JobEvent, JobFigures, MonthFigures, Team
-from jobs.models.figures import GROUPED, SUMMED
 from jobs.states import LOCAL_MOVES, may_follow
 from jobs.timeline import wait_bucket, wait_percentile
 from jobs.upkeep import count_ended
 from tests.domain.conftest import RequestJob
 from tests.support.clock import Clock
+from tests.support.month_figures import sums_of_jobs, sums_of_months
 
 pytestmark = pytest.mark.django_db
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 ENDS = ("succeeded", "failed", "cancelled", "expired", "lost")
 STEPS = ("submitting", "queued", "pending", "running", *ENDS)
-
-
-def rows_of(model: Any, moment: str) -> Iterator[tuple[Any, ...]]:
-    """Yield each group with its sums, empty ones left out."""
-    rows = model.objects.values(moment, *GROUPED).annotate(**{f"sum_{name}": Sum(name) for name in SUMMED})
-    for row in rows:
-        sums = [row[f"sum_{name}"] for name in SUMMED]
-        if any(sums):
-            yield (row[moment].replace(day=1), *(row[name] for name in GROUPED), *sums)
 
 
 def counted_directly() -> Counter[tuple[Any, ...]]:
@@ -80,19 +70,9 @@ class TestCounting(TestCase):
         count_ended()
 
         assert counted_by_month() == counted_directly()
-        assert sorted(rows_of(MonthFigures, "month"), key=repr) == sorted(merged(JobFigures), key=repr)
+        assert sums_of_months() == sums_of_jobs()
         assert not Job.objects.filter(is_counted=False, ended_at__isnull=False).exists()
         assert count_ended() == 0
-
-
-def merged(model: Any) -> list[tuple[Any, ...]]:
-    """Return the groups of days as groups of months."""
-    sums: dict[tuple[Any, ...], list[int]] = {}
-    width = len(SUMMED)
-    for row in rows_of(model, "ended_on"):
-        held = sums.setdefault(row[:-width], [0] * width)
-        sums[row[:-width]] = [a + b for a, b in zip(held, row[-width:], strict=True)]
-    return [(*group, *values) for group, values in sums.items()]
 
 
 def made(team: Team, owner: Any, number: int, now: Any) -> Job:

@@ -25,7 +25,7 @@ from jobs.models import (
     Policy,
     Team,
 )
-from jobs.models.figures import SUMMED
+from jobs.models.figures import IN_COLUMNS, SUMMED
 from tests.domain.conftest import RequestJob
 from tests.support.clock import Clock
 
@@ -261,7 +261,7 @@ class TestAnnounced:
         group = {"team": team, "owner": owner, "strategy": "spot", "region": "r", "outcome": "succeeded"}
         figures = dict.fromkeys(SUMMED, 0) | {"jobs": 3, "cents": 123_450}
         month = last_month(clock.now)
-        MonthFigures.objects.create(month=month, wait_bucket=0, **group, **figures)
+        MonthFigures.objects.create(month=month, **group, **figures)
 
         assert announce_month(clock.now) == [True]
         assert announce_month(clock.now) == [False]
@@ -270,6 +270,13 @@ class TestAnnounced:
         assert ("Spot", "$1,234.50") in found.facts
         route(clock.now)
         assert receivers("monthly_report") == {"lead"}
+
+    def test_a_month_whose_rows_cancel_each_other_is_not_reported(self, team: Team, owner: User, clock: Clock) -> None:
+        group = {"team": team, "owner": owner, "strategy": "spot", "region": "r", "outcome": "lost"}
+        for bucket, count in ((3, 1), (IN_COLUMNS, -1)):  # counted by the version before, and taken back by this one
+            MonthFigures.objects.create(month=last_month(clock.now), wait_bucket=bucket, jobs=count, **group)
+
+        assert announce_month(clock.now) == []
 
     def test_a_month_is_reported_after_its_last_half_day(self, clock: Clock) -> None:
         assert last_month(clock.now.replace(day=1)).month == 2

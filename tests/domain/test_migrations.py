@@ -7,6 +7,8 @@ import pytest
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
+from jobs.models import MonthFigures
+from jobs.upkeep import fold_months
 from tests.domain.conftest import RequestJob
 from tests.support.clock import Clock
 
@@ -42,3 +44,19 @@ def test_when_jobs_were_seen_survives_the_move_to_a_table_of_its_own(
 
     assert found == {seen.pk: clock.now}
     assert dict(again.values_list("pk", "seen_at")) == {seen.pk: clock.now, unseen.pk: None}
+
+
+def test_waits_of_months_survive_the_move_into_columns(request_job: RequestJob, clock: Clock, go_to: GoTo) -> None:
+    job = request_job()
+    group = {"team_id": job.team_id, "owner_id": job.owner_id, "strategy": "spot", "region": "r", "outcome": "failed"}
+    before = go_to("0058_cap_reported").get_model("jobs", "MonthFigures").objects
+    for bucket, jobs in ((-1, 2), (3, 4), (16, 1)):
+        before.create(month=clock.now.date().replace(day=1), wait_bucket=bucket, jobs=jobs, cents=jobs, **group)
+
+    go_to("0059_waits_in_columns")
+    assert fold_months() == 3
+    row = MonthFigures.objects.get()
+    assert (row.jobs, row.cents, row.waited_3, row.waited_16) == (7, 7, 4, 1)
+
+    again = go_to("0058_cap_reported").get_model("jobs", "MonthFigures").objects
+    assert again.get().jobs == 7

@@ -4,7 +4,9 @@ import csv
 import io
 import json
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
+from unittest import mock
 
 import pytest
 from django.contrib.auth.models import User
@@ -16,12 +18,14 @@ from django.test.utils import CaptureQueriesContext
 from dashboard.queries import history as queries
 from dashboard.queries.history_figures import get_history_figures
 from dashboard.queries.history_filters import HistoryFilters
+from jobs import cache, transitions
 from jobs.cache import SECONDS
-from jobs.models import Job, JobFigures, Team
+from jobs.models import Job, JobFigures, MonthFigures, Team
 from jobs.people.accounts import set_reader
-from jobs.upkeep import count_ended
+from jobs.upkeep import count_ended, fold_months, month_figures
 from tests.pages.conftest import MakeJob, SignIn, text_in, text_of
 from tests.support.clock import Clock
+from tests.support.month_figures import add_as_before
 
 pytestmark = pytest.mark.both_databases
 
@@ -251,3 +255,49 @@ class TestRanges:
             steps[days] = (found.step, len(found.periods))
 
         assert steps == {5: ("day", 6), 60: ("week", 9), 300: ("month", 10)}
+
+
+class TestSumsOfMonths:
+    """After a hundred days they answer as the figures of single jobs did before, whoever has written them."""
+
+    FACETS = ("strategy", "region", "owner", "state")
+
+    def figures(self, user: User, now: datetime) -> list[tuple[Any, ...]]:
+        cache.forget_all()
+        found = [get_history_figures(user, HistoryFilters(), of, now) for of in self.FACETS]
+        return [(each.total, each.facets, each.groups, each.strategies) for each in found]
+
+    @pytest.fixture
+    def jobs(self, make_job: MakeJob, owner: User, approver: User, clock: Clock) -> list[Job]:
+        """Jobs that waited from seconds to days, and some that never ran, in groups of both."""
+        made = []
+        for minutes, ways in ((1, ("running", "cancelled")), (200, ("running", "lost")), (9_000, ("cancelled",))) * 2:
+            job = make_job("queued", strategy="SPOT", by=(owner, approver)[len(made) % 2])
+            for state in ways:
+                transitions.transition(job, state, now=clock.forward(minutes=minutes), message="It went on.")
+            made.append(job)
+        return made
+
+    def test_are_those_of_jobs_while_the_version_before_counts_too(
+        self, jobs: list[Job], owner: User, stranger: User, clock: Clock
+    ) -> None:
+        later = clock.now + timedelta(days=200)
+        Job.objects.filter(pk__in=[job.pk for job in jobs[3:]]).update(is_counted=True)
+        with mock.patch.object(month_figures, "add", add_as_before):
+            assert count_ended() == 3
+        Job.objects.filter(pk__in=[job.pk for job in jobs[3:]]).update(is_counted=False)
+        assert count_ended() == 3
+        transitions.transition(jobs[1], "running", now=clock.forward(minutes=5), message="It was found again.")
+        assert count_ended() == 1  # taken back by this version, was counted by the one before
+        wanted = self.figures(owner, clock.now)
+
+        assert wanted[0][0].jobs == 5
+        assert wanted[0][0].priced == 3
+        assert sum(wanted[0][2]["spot"].waits.values()) == 3
+        assert MonthFigures.objects.filter(jobs__lt=0).exists()
+        assert self.figures(owner, later) == wanted
+        while fold_months():
+            assert self.figures(owner, later) == wanted
+        assert not MonthFigures.objects.filter(jobs__lt=0).exists()
+        assert self.figures(owner, later) == wanted
+        assert self.figures(stranger, later)[0][0].jobs == 0

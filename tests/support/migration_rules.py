@@ -80,6 +80,8 @@ def _holds(before: Field, after: Field) -> bool:
     """Return whether the new column can hold all values of the old one without a rewrite of the table."""
     if isinstance(before, models.CharField) and isinstance(after, models.CharField):
         return after.max_length is None or (before.max_length or 0) <= after.max_length
+    if type(before) is models.PositiveIntegerField and type(after) is models.IntegerField:
+        return True  # the same column without its CHECK; SQLite's has another name
     if isinstance(before, models.ForeignKey) or isinstance(after, models.ForeignKey):
         return type(before) is type(after)
     return before.db_type(connection) == after.db_type(connection)

@@ -7,7 +7,7 @@ from django.db import connection, models
 
 from jobs.database import unlimited
 from jobs.models import Approval, Job, JobEvent, JobFigures, LastSeen, LogLine, MonthFigures, Trial
-from jobs.models.figures import GROUPED, SUMMED
+from jobs.models.figures import GROUPED, IN_COLUMNS, SUMMED, WAITS
 
 COPIED: tuple[type[models.Model], ...] = (Job, JobEvent, Approval, LastSeen, Trial, LogLine, JobFigures)
 FAST = {
@@ -55,13 +55,15 @@ def multiply(times: int) -> None:
 def _sum_months() -> None:
     """Recompute the figures per month from those per job."""
     MonthFigures.objects.all().delete()
-    is_postgres, columns = connection.vendor == "postgresql", ", ".join(f"{name}" for name in _columns(GROUPED))
+    is_postgres, columns = connection.vendor == "postgresql", ", ".join(_columns(GROUPED))
     month = "date_trunc('month', ended_on)::date" if is_postgres else "date(ended_on, 'start of month')"
-    sums = ", ".join(f"SUM({name})" for name in SUMMED)
+    sums = {name: f"SUM({name})" for name in SUMMED}
+    sums |= {name: f"SUM(CASE WHEN wait_bucket = {bucket} THEN jobs ELSE 0 END)" for bucket, name in enumerate(WAITS)}
     with connection.cursor() as cursor:
         cursor.execute(
-            f"INSERT INTO jobs_monthfigures (month, {columns}, {', '.join(SUMMED)})"
-            f" SELECT {month}, {columns}, {sums} FROM jobs_jobfigures GROUP BY {month}, {columns}"
+            f"INSERT INTO jobs_monthfigures (month, {columns}, wait_bucket, {', '.join(sums)})"
+            f" SELECT {month}, {columns}, {IN_COLUMNS}, {', '.join(sums.values())} FROM jobs_jobfigures"
+            f" GROUP BY {month}, {columns}"
         )
 
 
@@ -84,7 +86,7 @@ def _copy(model: type[models.Model], number: int) -> str:
 def _value(column: models.Field, number: int) -> str:  # type: ignore[type-arg]
     """Return the value of a column in copy `number`, as an SQL expression over the copied row."""
     name, is_postgres = f'"{column.column}"', connection.vendor == "postgresql"
-    if column.name == "wait_bucket":  # otherwise all copies would fall into existing groups of months
+    if column.name == "wait_bucket":  # otherwise all copies of a job would have the same wait
         return f"CASE WHEN {name} >= 0 THEN ({name} + {number}) % 12 ELSE {name} END"
     if isinstance(column, models.DateTimeField):
         age = number * STEP_SECONDS

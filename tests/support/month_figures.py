@@ -1,0 +1,54 @@
+"""Figures of months as the version before wrote them, and what all rows of both versions add up to."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from django.db.models import F
+
+from jobs.models import JobFigures, MonthFigures
+from jobs.models.figures import SUMMED, WAITS
+from jobs.upkeep import month_figures
+
+COLUMNS = (*month_figures.COLUMNS, "wait_bucket")
+Sums = dict[tuple[Any, ...], Counter[str]]
+"""{month and values of GROUPED: sums that are not 0, those of WAITS among them}."""
+
+
+def add_as_before(before: Iterable[JobFigures], after: Iterable[JobFigures]) -> None:
+    """Add to the sums of months as the version before did: rows of one bucket, and the two steps of each apart."""
+    changes: Sums = {}
+    for sign, rows in ((-1, before), (1, after)):
+        for row in rows:
+            group = (row.ended_on.replace(day=1), *(getattr(row, name) for name in COLUMNS[1:]))
+            sums = changes.setdefault(group, Counter())
+            for name in SUMMED:
+                sums[name] += sign * getattr(row, name)
+    groups = [
+        (dict(zip(COLUMNS, group, strict=True)), sums) for group, sums in sorted(changes.items()) if any(sums.values())
+    ]
+    MonthFigures.objects.bulk_create([MonthFigures(**group) for group, _ in groups], ignore_conflicts=True)
+    for group, sums in groups:
+        MonthFigures.objects.filter(**group).update(**{name: F(name) + sums[name] for name in SUMMED if sums[name]})
+
+
+def sums_of_months() -> Sums:
+    """Return the sums of each group, of all its rows."""
+    return _sums((row.month, row) for row in MonthFigures.objects.all())
+
+
+def sums_of_jobs() -> Sums:
+    """Return what they have to be: the same of the figures of single jobs."""
+    return _sums((row.ended_on.replace(day=1), row) for row in JobFigures.objects.all())
+
+
+def _sums(rows: Iterable[tuple[Any, JobFigures | MonthFigures]]) -> Sums:
+    found: Sums = {}
+    for month, row in rows:
+        sums = found.setdefault((month, *(getattr(row, name) for name in COLUMNS[1:-1])), Counter())
+        for name in (*SUMMED, *WAITS):
+            sums[name] += getattr(row, name, 0)
+        if row.wait_bucket >= 0:
+            sums[WAITS[row.wait_bucket]] += row.jobs
+    held = {group: Counter({name: value for name, value in sums.items() if value}) for group, sums in found.items()}
+    return {group: sums for group, sums in held.items() if sums}
