@@ -65,7 +65,7 @@ def _locked(team: Team, member_id: int) -> Membership:
     Team.objects.select_for_update().get(pk=team.pk)
     member = Membership.objects.select_related("user", "team").filter(pk=member_id, team=team).first()
     if member is None:
-        raise NotChanged(_("This person is not in the team any more."))
+        raise NotChanged(_("This person is no longer in the team."))
     return member
 
 
@@ -85,6 +85,7 @@ def _find(name: str) -> User:
     found = User.objects.filter(is_active=True, username=name).first()
     if found is None:
         raise NotChanged(
-            _("Nobody here is called “%(name)s”. Invite people who have no account yet.") % {"name": name[:150]}
+            _("There is no account “%(name)s”. People without an account can be invited by link.")
+            % {"name": name[:150]}
         )
     return found

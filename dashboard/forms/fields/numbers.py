@@ -18,7 +18,7 @@ WHOLE = re.compile(r"[+-]?[0-9]{1,30}", re.ASCII)
 def parse_number(text: str) -> int | float:
     """Read "3", "0.1" or "1e-5"; raise ValidationError with what is wrong."""
     if not NUMBER.fullmatch(text) or not math.isfinite(float(text)):
-        raise ValidationError(_("“%(text)s” is no number; write 3, 0.1 or 1e-5.") % {"text": text[:40]})
+        raise ValidationError(_("“%(text)s” is not a number; write 3, 0.1 or 1e-5.") % {"text": text[:40]})
     return int(text) if WHOLE.fullmatch(text) else float(text)
 
 
