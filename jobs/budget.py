@@ -67,7 +67,7 @@ def check(most_usd: Decimal | None, budgets: Iterable[BudgetLeft]) -> tuple[Find
 def _check(most_usd: Decimal | None, budget: BudgetLeft) -> Finding | None:
     if most_usd is None:
         severity = Severity.NOTE if budget.passing is Passing.WARN else Severity.APPROVAL
-        message = _("Nobody can say what it will cost, so it is not held against %(budget)s.", budget=_name(budget))
+        message = _("Its cost is not known, so it is not checked against %(budget)s.", budget=_name(budget))
         return Finding("budget_cost_unknown", severity, "", message, source=SOURCE)
     most_usd = round_up(most_usd)
     if not most_usd or most_usd <= budget.left_usd:
@@ -96,16 +96,16 @@ def check_cap(
         message, remedy = _("A cap is an amount above $0.00."), _("Write another one.")
         return (Finding("cap_not_usable", Severity.ERROR, "", message, remedy),)
     if low_usd is None or expected_usd is None:
-        message = _("Nobody knows the price of this job, so its cap cannot be kept.")
+        message = _("The price of this job is not known, so its cap cannot be enforced.")
         return (Finding("cap_without_price", Severity.NOTE, "", message),)
     least = low_usd if cap_usd < low_usd else expected_usd
     if cap_usd >= least:
         return ()
     words = {"least": format_usd(least), "cap": format_usd(cap_usd)}
     message = _("It is expected to cost at least %(least)s, more than its cap of %(cap)s.", **words)
-    remedy = _("When it has cost its cap, people are told, and it goes on, as the team's policy says.")
+    remedy = _("At its cost cap, its team is notified and the job continues, as the team's policy says.")
     if cancels:
-        remedy = _("When it has cost its cap, it is cancelled.")
+        remedy = _("At its cost cap, the job is cancelled.")
     return (Finding("cap_below_estimate", Severity.NOTE, "", message, remedy),)
 
 

@@ -22,7 +22,7 @@ CHECKED = 60
 def problem_of(expression: str, zone: str, now: datetime) -> str:
     """Return a sentence with what is wrong with an expression or a time zone; "" if both are valid."""
     if zone not in available_timezones():
-        return _("“%(zone)s” is no time zone; write a name such as Europe/Berlin or UTC.") % {"zone": zone[:40]}
+        return _("“%(zone)s” is not a time zone; write a name such as Europe/Berlin or UTC.") % {"zone": zone[:40]}
     if len(expression) > MAX_EXPRESSION or len(expression.split()) != 5:
         return _("Write five fields: minute, hour, day of month, month, day of week, such as 0 6 * * 1-5.")
     try:

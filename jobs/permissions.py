@@ -45,5 +45,5 @@ def check_is_ours(job: Job) -> None:
     """Raise NotPermitted for an adopted job."""
     if job.is_adopted:
         raise NotPermitted(
-            _("This job was made outside Trainboard and is only watched here; whoever made it changes it at Vertex AI.")
+            _("This job was created outside Trainboard and is read only here. Its creator can change it at Vertex AI.")
         )

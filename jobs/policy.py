@@ -82,7 +82,7 @@ def _missing(rule: Rule, submission: Submission, where: str) -> list[Finding]:
     spec, job = submission.job_spec, submission.job
     labels = ", ".join(key for key in rule.require_labels if key not in job.labels)
     wanted = [
-        (bool(labels), "labels", "labels", _("It lacks %(labels)s among its labels.", labels=labels)),
+        (bool(labels), "labels", "labels", _("It lacks these labels: %(labels)s.", labels=labels)),
         (rule.require_service_account and not spec.service_account, "service_account",
          submission.spec_field("serviceAccount"), _("It names no service account.")),
         (rule.require_network and not spec.network and spec.psc_interface_config is None, "network",

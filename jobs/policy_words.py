@@ -147,9 +147,9 @@ def explain(rule: Rule, matched: Matched) -> tuple[str, str, str]:
         message = _("Jobs over %(limit)s need an approval.", limit=limit)
         return "over_ask_limit", joined(spends, message), _SHORTER_TIMEOUT if helps else ""
     if conditions == {"cost_unknown"} and rule.outcome == "ask":
-        why = _("Nobody can say what this job will cost, so somebody has to approve it.")
+        why = _("The cost of this job is not known, so it needs an approval.")
         missing = ", ".join(dict.fromkeys(line.resource for line in estimate.lines if line.unit_usd is None))
-        reason = _("With that many machines that may be preempted it might never finish.")
+        reason = _("With that many preemptible machines it might never finish.")
         if missing:
             reason = _("No price is known for %(names)s.", names=missing)
         return "cost_unknown", joined(why, reason), ""
@@ -159,7 +159,7 @@ def explain(rule: Rule, matched: Matched) -> tuple[str, str, str]:
 
 
 _CHEAPER = _("Run it for a shorter time, on fewer or smaller machines, or under another strategy.")
-_SHORTER_TIMEOUT = _("Set a shorter timeout, the longest time that a run may really take.")
+_SHORTER_TIMEOUT = _("Set a shorter timeout: the longest time that a run may take.")
 
 
 def _ends_at_timeout(estimate: Estimate) -> bool:

@@ -89,7 +89,7 @@ ENGLISH = frozenset(
     {
         "prices of {}",
         "without a date",
-        "not official: a copy at second hand",
+        "published copy, not official",
         "a turn has a best",
         "with a password",
         "by a link from manage.py",

@@ -47,11 +47,11 @@ class NotTheKnownPassword:
     def validate(self, password: str, user: Any = None) -> None:  # noqa: ARG002 - Django's signature
         """Raise ValidationError for the demo's password."""
         if password == rehearsal.PASSWORD:
-            raise ValidationError(_("This is the password of the demo, which everybody knows."), code="known_password")
+            raise ValidationError(_("This is the demo password, which everybody knows."), code="known_password")
 
     def get_help_text(self) -> str:
         """Return the requirement for a password."""
-        return _("Your password can’t be the one of the demo.")
+        return _("Your password can’t be the demo password.")
 
 
 class KnownPasswordMiddleware(MiddlewareMixin):

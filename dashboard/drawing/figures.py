@@ -91,6 +91,15 @@ def rough_money(usd: Decimal | None) -> str:
     return format_usd(usd.quantize(Decimal(1))).removesuffix(".00") if is_whole else format_usd(usd)
 
 
+def hourly_price(usd: Decimal | str) -> str:
+    """Return a price per hour in cents, below a dollar with four significant digits: "$39.63", "$0.134", "$0.05424"."""
+    amount = Decimal(usd)
+    if amount >= 1 or not amount:
+        return money(amount)
+    whole, _point, fraction = f"{amount.quantize(Decimal(1).scaleb(amount.adjusted() - 3)):f}".partition(".")
+    return f"${whole}.{fraction.rstrip('0'):0<2}"
+
+
 def thousands(number: int) -> str:
     """Return an integer with commas between thousands."""
     return f"{number:,}"

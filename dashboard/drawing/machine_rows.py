@@ -24,7 +24,7 @@ PRICED: tuple[Strategy, ...] = tuple(STRATEGIES[key] for key in ("standard", "sp
 """Strategies with a price of their own. On a persistent resource the job is free, and its machines cost as standard."""
 
 UNDATED = "without a date"
-NOT_OFFICIAL = "not official: a copy at second hand"
+NOT_OFFICIAL = "published copy, not official"
 
 
 @dataclass(frozen=True, slots=True)

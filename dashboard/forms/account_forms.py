@@ -48,23 +48,23 @@ class ProfileForm(Existing):
 
     time_zone = forms.ChoiceField(label=_("Time zone"), required=False)
     language = forms.ChoiceField(
-        label=_("Language"), required=False, choices=lambda: [("", _("That of the browser")), *settings.LANGUAGES]
+        label=_("Language"), required=False, choices=lambda: [("", _("Browser default")), *settings.LANGUAGES]
     )
 
     def __init__(self, *args: Any, zones: Collection[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         named = [(name, name.replace("_", " ")) for name in sorted(zones)]
-        of_site = _("That of the site: %(zone)s") % {"zone": settings.TIME_ZONE}
+        of_site = _("Site default (%(zone)s)") % {"zone": settings.TIME_ZONE}
         self.fields["time_zone"].choices = [("", of_site), *named]  # type: ignore[attr-defined]
 
 
 class RuleForm(forms.Form):
     """Which people join which team at their first sign-in by a provider."""
 
-    source = forms.ChoiceField(label=_("Compare"), choices=[("domain", _("Domain")), ("group", _("Group"))])
-    value = forms.CharField(label=_("With"), max_length=255, help_text=_("Such as example.com, or ml@example.com."))
-    team = forms.ChoiceField(label=_("Joins"))
-    role = forms.ChoiceField(label=_("As"), choices=ROLES, initial="viewer")
+    source = forms.ChoiceField(label=_("Match by"), choices=[("domain", _("Domain")), ("group", _("Group"))])
+    value = forms.CharField(label=_("Value"), max_length=255, help_text=_("Such as example.com, or ml@example.com."))
+    team = forms.ChoiceField(label=_("Team"))
+    role = forms.ChoiceField(label=_("Role"), choices=ROLES, initial="viewer")
 
     def __init__(self, *args: object, teams: list[tuple[str, str]], **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]

@@ -47,7 +47,7 @@ class NumberedRows(forms.BaseFormSet):  # type: ignore[type-arg]
     def clean(self) -> None:
         """Raise ValidationError for a negative number of rows, which Django treats as zero."""
         if (self.management_form.cleaned_data.get("TOTAL_FORMS") or 0) < 0:
-            raise forms.ValidationError(_("The form arrived without the number of its rows. Open it once more."))
+            raise forms.ValidationError(_("The form was sent incomplete. Reload the page and try again."))
 
 
 class BaseFurtherApprovers(NumberedRows):

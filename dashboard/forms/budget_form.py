@@ -15,7 +15,7 @@ from jobs.budgets import BudgetValues
 PERSON, LABEL = "person", "label"
 """Dimensions of `jobs.models.Dimension` that a budget may have. Without one it applies to all jobs."""
 PASSING = (
-    (Passing.WARN, _("say so, and let it through")),
+    (Passing.WARN, _("warn, and allow it")),
     (Passing.ASK, _("ask an approver")),
     (Passing.STOP, _("refuse it")),
 )
@@ -32,18 +32,20 @@ class BudgetForm(FindingsForm):
         label=_("Label"),
         required=False,
         max_length=200,
-        help_text=_("Fill in where jobs with a label count: key=value."),
+        help_text=_("Only for jobs with a label: key=value."),
     )
-    amount = UsdField(_("US dollars a month"), _("A calendar month, UTC. 0 lets only jobs through that cost nothing."))
+    amount = UsdField(
+        _("US dollars a month"), _("Per calendar month, UTC. With 0, only jobs that cost nothing are allowed.")
+    )
     passing = forms.ChoiceField(label=_("When a job may cost more than is left"), choices=PASSING, initial=Passing.ASK)
     thresholds = forms.CharField(
         label=_("Tell the leads at, %"),
         initial="50, 80, 100",
         max_length=60,
-        help_text=_("Shares of the budget that are spent."),
+        help_text=_("Percentages of the budget, separated by commas."),
     )
     reason = forms.CharField(
-        label=_("Reason"), max_length=200, help_text=_("Kept with the change, for everybody to read.")
+        label=_("Reason"), max_length=200, help_text=_("Shown with the change in the history of the budget.")
     )
 
     def __init__(self, *args: Any, people: Sequence[tuple[str, str]] = (), is_new: bool, **options: Any) -> None:
@@ -65,7 +67,7 @@ class BudgetForm(FindingsForm):
         """Return whole percentages, separated by commas in the text."""
         parts = [part.strip().removesuffix("%").strip() for part in self.cleaned_data["thresholds"].split(",")]
         if not all(part.isascii() and part.isdecimal() and len(part) <= 4 for part in parts if part):
-            raise ValidationError(_("Write whole percents with commas between them, such as 50, 80, 100."))
+            raise ValidationError(_("Write whole percentages separated by commas, such as 50, 80, 100."))
         return tuple(int(part) for part in parts if part)
 
     @property

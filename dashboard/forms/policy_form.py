@@ -21,8 +21,8 @@ OUTCOMES = [
     ("ask", _("Ask for approval")),
     ("refuse", _("Refuse")),
     ("allow", _("Allow")),
-    ("require", _("Require what a job carries")),
-    ("set", _("Set what a job lacks")),
+    ("require", _("Require a value")),
+    ("set", _("Set a default")),
 ]
 
 
@@ -37,7 +37,7 @@ class RuleForm(ApproversForm):
     """The rule. None until the form was found valid, and for an unchanged row."""
     outcome = forms.ChoiceField(label=_("Outcome"), choices=OUTCOMES)
     cost_basis = forms.ChoiceField(
-        label=_("Of these costs"),
+        label=_("Which cost"),
         required=False,
         choices=[
             ("most", _("most until the timeout")),
@@ -47,7 +47,7 @@ class RuleForm(ApproversForm):
         ],
     )
     cost_over = _amount(_("Cost over, USD"))
-    cost_unknown = forms.BooleanField(label=_("Cost not known"), required=False)
+    cost_unknown = forms.BooleanField(label=_("Cost unknown"), required=False)
     budget_left_under = _amount(_("Leaves of a budget less than, USD"))
     gpus_over = forms.IntegerField(label=_("Accelerators over"), required=False, min_value=0, max_value=10**8)
     gpu_types = WordsField(label=_("Accelerator types"), help_text=_("Such as NVIDIA_H100_80GB."))
@@ -62,7 +62,7 @@ class RuleForm(ApproversForm):
         label=_("Kinds"), required=False, choices=KINDS, widget=forms.CheckboxSelectMultiple
     )
     regions = WordsField(label=_("Regions"), help_text=_("Such as us-central1, europe-west4."))
-    in_other_regions = forms.BooleanField(label=_("Every region but these"), required=False)
+    in_other_regions = forms.BooleanField(label=_("All regions except these"), required=False)
     labels = WordsField(label=_("Labels"), help_text=_("key or key=value."))
     submitters = WordsField(label=_("Requested by"), help_text=_("User names."))
     require_labels = WordsField(label=_("Label keys"))
@@ -82,7 +82,7 @@ class RuleForm(ApproversForm):
         label=_("Timeout to set, hours"), required=False, min_value=0, max_digits=7, decimal_places=2
     )
     must = forms.BooleanField(label=_("Refuse a job that has another value"), required=False)
-    words = forms.CharField(label=_("What the requester reads"), required=False, max_length=500)
+    words = forms.CharField(label=_("Message to the requester"), required=False, max_length=500)
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -145,11 +145,11 @@ class RuleForm(ApproversForm):
         if values.get("outcome") == "require" and not any(
             name.startswith("require_") and values[name] for name in values
         ):
-            self.add_error(None, _("Say what a job has to carry."))
+            self.add_error(None, _("Choose what a job must have."))
         if values.get("outcome") == "set" and not any(name.startswith("set_") and values[name] for name in values):
-            self.add_error(None, _("Say what is set."))
+            self.add_error(None, _("Choose what is set."))
         if self.further.is_bound and not self.further.is_valid():
-            self.add_error(None, _("Correct who else has to approve."))
+            self.add_error(None, _("Correct the further approvers."))
         if not self.errors:
             try:
                 self.rule = Rule.model_validate(fields | {"further": self.further.groups()})
@@ -191,18 +191,18 @@ class TermsForm(forms.Form):
     """Terms that apply to all rules of a policy."""
 
     drift_percent = forms.IntegerField(
-        label=_("An approval holds while the cost rises by at most, %"), min_value=0, max_value=100
+        label=_("Approval stays valid up to a cost increase of, %"), min_value=0, max_value=100
     )
-    remind_hours = forms.IntegerField(label=_("Remind approvers every, hours (0: never)"), min_value=0, max_value=720)
+    remind_hours = forms.IntegerField(label=_("Remind approvers every (hours, 0: never)"), min_value=0, max_value=720)
     expire_hours = forms.IntegerField(
-        label=_("A request expires after, hours (0: never)"), min_value=0, max_value=8_760
+        label=_("A request expires after (hours, 0: never)"), min_value=0, max_value=8_760
     )
     cancel_over_approved = forms.BooleanField(
         label=_("Cancel a running job that costs more than was approved"), required=False
     )
-    cancel_at_cap = forms.BooleanField(label=_("Cancel a running job that has cost its cap"), required=False)
+    cancel_at_cap = forms.BooleanField(label=_("Cancel a running job at its cost cap"), required=False)
     approvers_choose_strategy = forms.BooleanField(
-        label=_("Approvers may choose another strategy without asking the requester"), required=False
+        label=_("Approvers may change the strategy without asking the requester"), required=False
     )
-    note = forms.CharField(label=_("Why it is changed"), required=False, max_length=200)
+    note = forms.CharField(label=_("Reason for the change"), required=False, max_length=200)
     base = forms.IntegerField(widget=forms.HiddenInput, min_value=0)

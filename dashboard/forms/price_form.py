@@ -29,9 +29,11 @@ class PriceForm(forms.Form):
         help_text=_("Empty: it is no longer sold. Of a disk per GiB: the monthly price divided by 730."),
     )
     as_of = forms.DateField(
-        label=_("Price of"), widget=forms.DateInput(attrs={"type": "date"}), help_text=_("The day the source held it.")
+        label=_("Price of"),
+        widget=forms.DateInput(attrs={"type": "date"}),
+        help_text=_("The date of the price in the source."),
     )
     source = forms.CharField(label=_("Source"), max_length=200)
     source_url = forms.URLField(label=_("Address of the source"), required=False, max_length=500, assume_scheme="https")
-    is_official = forms.BooleanField(label=_("Google itself says so"), required=False)
+    is_official = forms.BooleanField(label=_("From Google directly"), required=False)
     reason = forms.CharField(label=_("Reason"), max_length=200)

@@ -19,7 +19,7 @@ class ScheduleForm(FindingsForm):
         widget=forms.TextInput(attrs={"class": "mono", "spellcheck": "false", "autocomplete": "off"}),
     )
     time_zone = forms.CharField(
-        label=_("Time zone"), max_length=64, initial="UTC", help_text=_("A name such as Europe/Berlin or UTC.")
+        label=_("Time zone"), max_length=64, initial="UTC", help_text=_("For example Europe/Berlin or UTC.")
     )
     last_day = forms.DateField(
         label=_("Last day"),

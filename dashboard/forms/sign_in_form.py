@@ -32,7 +32,7 @@ class LinkForm(forms.Form):
     """Asks for the password of an account before a provider is linked to it, unless the person is signed in."""
 
     password = forms.CharField(
-        label=_("Password of the account here"),
+        label=_("Password of your Trainboard account"),
         max_length=4096,
         strip=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),

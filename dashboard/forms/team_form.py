@@ -31,7 +31,7 @@ class PlacesForm(forms.Form):
 
     default_region = forms.ChoiceField(label=_("Default region"), choices=REGION_CHOICES)
     bucket = forms.CharField(
-        label=_("Default bucket"), required=False, max_length=255, help_text=_("Such as gs://vision-training.")
+        label=_("Default bucket"), required=False, max_length=255, help_text=_("For example gs://vision-training.")
     )
     regions = forms.MultipleChoiceField(
         label=_("Allowed regions"),
@@ -49,7 +49,7 @@ class ProjectForm(forms.Form):
         label=_("Act as service account"),
         required=False,
         max_length=255,
-        help_text=_("Vertex AI is called as this account for new jobs of the team. Empty: as Trainboard."),
+        help_text=_("Trainboard calls Vertex AI as this account for new jobs of the team. Empty: its own account."),
     )
 
 

@@ -22,7 +22,7 @@ class TokenForm(forms.Form):
         choices=list(SCOPES.items()),
         initial=["read", "submit"],
         widget=forms.CheckboxSelectMultiple,
-        help_text=_("Never more than you may yourself."),
+        help_text=_("Never more than your own permissions."),
     )
     days = forms.TypedChoiceField(
         label=_("Valid for"),

@@ -90,7 +90,7 @@ def close(request: Request, pk: int) -> HttpResponse:
     except (NotPermitted, ValueError) as refusal:
         messages.error(request, str(refusal))
         return redirect("budget", row.pk)
-    words = _("Closed the budget %(name)s. No job is held against it any more.")
+    words = _("Closed the budget %(name)s. It no longer applies to jobs.")
     messages.success(request, words % {"name": row.name})
     return redirect("budgets")
 

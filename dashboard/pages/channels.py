@@ -109,13 +109,15 @@ def _test(request: Request, found: Channel) -> HttpResponse:
 
 def _pause(request: Request, found: Channel) -> HttpResponse:
     verbs.set_paused(found, by=request.user, now=database_now(), is_paused=True)
-    notices.success(request, _("%(name)s is paused: messages of this time are not kept for it.") % {"name": found.name})
+    notices.success(
+        request, _("%(name)s is paused. Messages sent while it is paused are not kept for it.") % {"name": found.name}
+    )
     return redirect("channel", found.pk)
 
 
 def _resume(request: Request, found: Channel) -> HttpResponse:
     verbs.set_paused(found, by=request.user, now=database_now(), is_paused=False)
-    notices.success(request, _("%(name)s gets messages again.") % {"name": found.name})
+    notices.success(request, _("%(name)s receives messages again.") % {"name": found.name})
     return redirect("channel", found.pk)
 
 

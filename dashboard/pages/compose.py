@@ -105,7 +105,7 @@ def _of_text(*, is_read: bool) -> Finding:
     if is_read:
         words, remedy = _("The text of the request was edited; the form follows it now."), _("Submit it again.")
         return Finding("text_read", Severity.ERROR, "", str(words), str(remedy))
-    words, remedy = _("The text of the request was edited and cannot be read."), _("See what is below it.")
+    words, remedy = _("The text of the request was edited and cannot be read."), _("See the message below.")
     return Finding("text_unread", Severity.ERROR, "", str(words), str(remedy))
 
 

@@ -93,11 +93,11 @@ def read_decision(request: Request) -> Decision:
         cap = Decimal(text) if text and verb in ("approve", "as") else None
         expected = Decimal(amount) if amount else None
     except InvalidOperation:
-        raise ValueError(_("The cap is no amount. Write it in dollars, such as 500 or 1250.50.")) from None
+        raise ValueError(_("The cap is not an amount. Write it in dollars, such as 500 or 1250.50.")) from None
     if expected is not None and not expected.is_finite():
-        raise ValueError(_("The cost under the strategy is no amount."))
+        raise ValueError(_("The cost under the strategy is not an amount."))
     if cap is not None and (not cap.is_finite() or round(cap, 2) != cap):
-        raise ValueError(_("The cap is no amount in dollars and cents."))
+        raise ValueError(_("The cap is not an amount in dollars and cents."))
     return Decision(verb, comment, cap, strategy, expected)
 
 

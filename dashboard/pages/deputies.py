@@ -29,7 +29,7 @@ class DeputyForm(forms.Form):
     """Form for a deputy and the period."""
 
     first_day = forms.DateField(label=_("From"), widget=DayInput)
-    last_day = forms.DateField(label=_("Until and including"), widget=DayInput)
+    last_day = forms.DateField(label=_("Until (inclusive)"), widget=DayInput)
 
     def __init__(self, *args: Any, names: Sequence[str], **options: Any) -> None:
         super().__init__(*args, **options)
@@ -69,5 +69,5 @@ def end(request: Request, pk: int) -> HttpResponse:
     """Remove a deputy."""
     if not end_deputy(request.user, pk, now=database_now()):
         raise Http404("no such deputy")
-    messages.success(request, _("The deputy decides for you no longer."))
+    messages.success(request, _("The deputy no longer decides for you."))
     return redirect("deputies")

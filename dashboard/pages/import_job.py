@@ -30,7 +30,7 @@ from jobs.requests import imported_drafts
 from jobs.requests.allowed_resources import allowed_of
 from jobs.spec import Finding, Severity, Submission
 
-UNFILLED = _("The form would show its own values for these placeholders; fill them in in the text first: %(names)s.")
+UNFILLED = _("Fill in these placeholders in the text before you edit the form: %(names)s.")
 MAX_NAMED = 5
 UNNAMED = _("without a name")
 NAME = "imported-job"
@@ -180,7 +180,7 @@ def _placed(submission: Submission | None, team: Team) -> tuple[Submission | Non
         notes.append(Finding("other_project", Severity.NOTE, "", message))
     region = submission.region if submission.region.isprintable() else ""
     if not region:
-        words = _("The text names no region; %(region)s is the usual one of %(team)s.")
+        words = _("The text names no region; the default region of %(team)s, %(region)s, is used.")
         message = words % {"team": team.name, "region": team.default_region}
         notes.append(Finding("region_assumed", Severity.NOTE, "", message))
     placed = replace(submission, project=project, region=region or team.default_region, confirmed=frozenset())

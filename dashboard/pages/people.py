@@ -24,9 +24,9 @@ from jobs.people.members import NotChanged
 
 DONE = {
     "activate": _("%(name)s can sign in again."),
-    "deactivate": _("%(name)s cannot sign in any more."),
-    "make_admin": _("%(name)s is an admin of the site now."),
-    "remove_admin": _("%(name)s is no admin any more."),
+    "deactivate": _("%(name)s can no longer sign in."),
+    "make_admin": _("%(name)s is now an admin of the site."),
+    "remove_admin": _("%(name)s is no longer an admin."),
     "link": _("The next sign-in with the e-mail address of %(name)s takes the account over."),
 }
 
@@ -64,7 +64,7 @@ def change_rules(request: Request) -> HttpResponse:
     _check_admin(request)
     if key := request.POST.get("remove"):
         accounts.remove_rule(parse_key(key), by=request.user)
-        messages.success(request, _("The rule was removed. Who joined by it stays a member."))
+        messages.success(request, _("The rule was removed. People who joined by it stay members."))
         return redirect("people")
     form = RuleForm(request.POST, teams=team_choices(teams_of(request.user)))
     if form.is_valid():
@@ -75,7 +75,7 @@ def change_rules(request: Request) -> HttpResponse:
         except NotChanged as refusal:
             form.add_error(None, str(refusal))
         else:
-            messages.success(request, _("The rule was added. It counts for people who sign in for the first time."))
+            messages.success(request, _("The rule was added. It applies to people who sign in for the first time."))
             return redirect("people")
     return _page(request, {"form": form}, status=422)
 

@@ -97,9 +97,7 @@ def _save(request: Request, team: Team, rules: tuple[Rule, ...], rows: Any, form
         return _page(request, team, conflict.current, rows, form, status=409, refusal=str(conflict), changes=changes)
     except ValueError as refusal:
         return _page(request, team, current_version(team), rows, form, status=422, refusal=str(refusal))
-    messages.success(
-        request, _("Policy %(number)s of %(team)s counts from now on.") % {"number": saved.number, "team": team}
-    )
+    messages.success(request, _("Policy %(number)s of %(team)s now applies.") % {"number": saved.number, "team": team})
     return redirect(f"{reverse('policy')}?team={team.pk}&version={saved.number}")
 
 

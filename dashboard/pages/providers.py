@@ -34,11 +34,11 @@ from jobs.people.provider_links import add_link, remove_link
 log = logging.getLogger(__name__)
 NEXT = "provider_next"
 """Session key of the page to open after the sign-in."""
-CANCELLED = _("You did not sign in: %(name)s was told to cancel, or refused.")
-DOWN = _("%(name)s does not answer as it should at the moment. Try again in a minute, or sign in another way.")
+CANCELLED = _("You were not signed in: the sign-in at %(name)s was cancelled or refused.")
+DOWN = _("%(name)s is not responding correctly. Try again in a minute, or sign in another way.")
 NOT_OURS = _(
-    "What came back is not the answer to a sign-in that this browser began in the last hour, or it was not signed by"
-    " the provider as it has to be. Begin again on the sign-in page."
+    "The provider's answer does not belong to a sign-in that this browser began in the last hour, or its signature is "
+    "not valid. Start again on the sign-in page."
 )
 
 
@@ -86,9 +86,7 @@ def confirm(request: HttpRequest) -> HttpResponse:
     """Ask whether to link a provider. A user who is not signed in enters the password of the account."""
     pending = find_pending(request, now=database_now())
     if pending is None:
-        return _refusal(
-            request, str(_("Nothing waits to be linked any more. Begin again on the sign-in page.")), status=410
-        )
+        return _refusal(request, str(_("This link request has expired. Start again on the sign-in page.")), status=410)
     form = LinkForm(request.POST if request.method == "POST" else None, is_signed_in=request.user.is_authenticated)
     if request.method == "POST" and form.is_valid() and _is_owner(request, pending, form):
         return _link(request, pending)
@@ -117,7 +115,7 @@ def once(request: HttpRequest, secret: str) -> HttpResponse:
     """Sign in the user of a link made by `manage.py sign_in_link`."""
     person = find_person(secret)
     if person is None:
-        return _refusal(request, str(_("This link has been used or is too old.")), status=410)
+        return _refusal(request, str(_("This link has been used or has expired.")), status=410)
     if request.method != "POST":
         return render(request, "registration/once.html", {"person": person})
     log.warning("%s signs in with a link from manage.py", person.get_username())

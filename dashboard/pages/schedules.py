@@ -35,7 +35,7 @@ from jobs.translations import translated
 PAGE_SIZE = 50
 PREVIEWED = 5
 DEFAULT_RUN_TIME = timedelta(hours=1)
-NOT_HERE = gettext_lazy("Begin with a template or a job: each has a button that leads here.")
+NOT_HERE = gettext_lazy("Open a template or a job and choose “Run on a schedule”.")
 ACTIONS = {
     "pause": gettext_lazy("Pause"),
     "resume": gettext_lazy("Resume"),

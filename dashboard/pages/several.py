@@ -199,7 +199,7 @@ def _do(request: Request, action: Action, jobs: Sequence[Job]) -> None:
             tasks.enqueue_job(job.pk)
             done.append(job.display_name)
         else:
-            words = _("%(name)s has changed meanwhile; nothing was done to it.")
+            words = _("%(name)s has changed in the meantime; nothing was done.")
             messages.warning(request, words % {"name": job.display_name})
     if done:
         messages.success(request, action.done(len(done)) % {"number": len(done), "names": ", ".join(done)})

@@ -64,21 +64,23 @@ def read_rows(lines: Iterable[str]) -> Iterator[BilledRow]:
                 continue
             if len(cells) != len(head):
                 raise BadExport(
-                    _("Line %(line)s has %(cells)s cells, and line 1 has %(heads)s.")
+                    _("Line %(line)s has %(cells)s cells, but line 1 has %(heads)s.")
                     % {"line": reader.line_num, "cells": len(cells), "heads": len(head)}
                 )
             yield _row(dict(zip(head, cells, strict=True)), reader.line_num)
     except csv.Error as error:
-        raise BadExport(_("Line %(line)s is no CSV: %(error)s.") % {"line": reader.line_num, "error": error}) from None
+        raise BadExport(
+            _("Line %(line)s is not valid CSV: %(error)s.") % {"line": reader.line_num, "error": error}
+        ) from None
     except UnicodeDecodeError:
-        raise BadExport(_("After line %(line)s the file is no UTF-8 text.") % {"line": reader.line_num}) from None
+        raise BadExport(_("After line %(line)s the file is not valid UTF-8.") % {"line": reader.line_num}) from None
 
 
 def _row(cells: dict[str, str], line: int) -> BilledRow:
     currency = cells["currency"].strip().upper()
     if len(currency) != 3 or not currency.isascii() or not currency.isalpha():
         raise BadExport(
-            _("Line %(line)s: “%(currency)s” is no currency such as USD.")
+            _("Line %(line)s: “%(currency)s” is not a currency such as USD.")
             % {"line": line, "currency": cells["currency"][:20]}
         )
     return BilledRow(
@@ -99,7 +101,7 @@ def _month(cells: dict[str, str], line: int) -> date:
             return datetime.strptime(named, "%Y%m").replace(tzinfo=UTC).date()
         except ValueError:
             raise BadExport(
-                _("Line %(line)s: “%(named)s” is no month such as 202611.") % {"line": line, "named": named[:20]}
+                _("Line %(line)s: “%(named)s” is not a month such as 202611.") % {"line": line, "named": named[:20]}
             ) from None
     text = cells["usage_start_time"].strip().replace(" UTC", "+00:00").replace("Z", "+00:00")
     try:
@@ -108,7 +110,7 @@ def _month(cells: dict[str, str], line: int) -> date:
         return moment.astimezone(PACIFIC).date().replace(day=1)
     except (ValueError, OverflowError):
         raise BadExport(
-            _("Line %(line)s: “%(text)s” is no time such as 2026-11-03 08:00:00 UTC.")
+            _("Line %(line)s: “%(text)s” is not a time such as 2026-11-03 08:00:00 UTC.")
             % {"line": line, "text": text[:40]}
         ) from None
 
@@ -120,7 +122,7 @@ def _amount(text: Any, name: str, line: int) -> Decimal:
         amount = Decimal("NaN")
     if not amount.is_finite() or abs(amount) >= MAX_AMOUNT:
         raise BadExport(
-            _("Line %(line)s: “%(text)s” in the column %(name)s is no amount.")
+            _("Line %(line)s: “%(text)s” in the column %(name)s is not an amount.")
             % {"line": line, "text": str(text)[:40], "name": name}
         )
     return amount
@@ -140,7 +142,7 @@ def _job(text: str, line: int) -> str:
     if isinstance(found, dict):
         return str(found.get(JOB_LABEL, ""))[:63]
     if not isinstance(found, list):
-        raise BadExport(_("Line %(line)s: the column labels is no list of keys and values.") % {"line": line})
+        raise BadExport(_("Line %(line)s: the column labels is not a list of keys and values.") % {"line": line})
     values = [each.get("value") for each in found if isinstance(each, dict) and each.get("key") == JOB_LABEL]
     return str(values[0])[:63] if values else ""
 
@@ -150,6 +152,6 @@ def _json(text: str, name: str, line: int) -> Any:
         return json.loads(text, parse_float=Decimal, parse_int=Decimal)
     except (ValueError, RecursionError):
         raise BadExport(
-            _("Line %(line)s: the column %(name)s is no JSON; write it with TO_JSON_STRING.")
+            _("Line %(line)s: the column %(name)s is not valid JSON; write it with TO_JSON_STRING.")
             % {"line": line, "name": name}
         ) from None

@@ -38,7 +38,7 @@ def record_notices(now: datetime) -> int:
         BudgetNotice.objects.bulk_create(new, ignore_conflicts=True)  # another worker may do the same
         for notice in new:
             key = f"budget:{notice.budget_id}:{notice.month.isoformat()}:{notice.percent}:{notice.amount_usd}"
-            detail = {"text": notice.text, "path": "/spend/", "next": _("Look at what spends it on the page Spend.")}
+            detail = {"text": notice.text, "path": "/spend/", "next": _("See what spends it on the page Spend.")}
             outbox.announce(Message.Kind.BUDGET, team=notice.team, once_key=key, now=now, detail=detail)
     return len(new)
 

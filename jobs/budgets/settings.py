@@ -21,7 +21,7 @@ MAX_USD = Decimal(10) ** 11
 MAX_BUDGETS = 50
 """Open budgets of one team; each request is checked against all that apply to it."""
 MAX_PERCENT = 500
-CHANGED = gettext_lazy("Somebody else has changed this budget meanwhile. Look at it again, then repeat your change.")
+CHANGED = gettext_lazy("Somebody else has changed this budget in the meantime. Check it, then repeat your change.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def create_budget(
             row = Budget.objects.create(team=team, dimension=dimension, value=value, created_at=now, **columns)
             _record(row, dict.fromkeys(columns), columns, by=by, reason=reason, now=now)
     except IntegrityError:
-        raise ValueError(_("There is a budget for these jobs already. Change that one.")) from None
+        raise ValueError(_("There is already a budget for these jobs. Change that one.")) from None
     return row
 
 

@@ -37,7 +37,7 @@ def tuning_notes(submission: Submission, hours: float, billed_hours: float) -> l
     if math.isfinite(billed_hours):
         times = _("%(count)s rounds", count=count) if count > 1 else _("one round")
         words = {"rounds": times, "time": in_words(billed_hours * count)}
-        note = joined(note, _("In %(rounds)s they take about %(time)s; a trial that waits costs nothing.", **words))
+        note = joined(note, _("In %(rounds)s they take about %(time)s. A waiting trial costs nothing.", **words))
     failed = tuning.max_failed_trial_count
     study = tuning.study_spec
     stops = (
@@ -88,7 +88,7 @@ def restart_notes(found: Forecast, hours: float, allowed: int, submission: Submi
         checkpoint=f"{CHECKPOINT_HOURS * 60:.0f}",
     )
     if not math.isfinite(middle.billed_hours):
-        return [assumed, _("With that many machines it would hardly ever finish.")]
+        return [assumed, _("With that many machines it would almost never finish.")]
     words = {"work": in_words(hours), "billed": in_words(middle.billed_hours), "preemptions": _preemptions(middle)}
     gone = {"limit": allowed, "chance": _chance(1 - least.survival, 1 - most.survival)}
     if submission.tuning is None:
@@ -136,8 +136,8 @@ def resource_notes(held: Rate) -> list[str]:
         share = _("about %(usd)s", usd=format_usd(held.usd_per_hour))
     return [
         _(
-            "The run itself costs nothing: the persistent resource is billed all the time it is up, busy or not. The "
-            "machines that this run holds account for %(share)s an hour of that, taken at the standard price.",
+            "The run itself costs nothing: the persistent resource is billed while it is up, busy or not. The "
+            "machines that this run holds account for %(share)s an hour of that, at the standard price.",
             share=share,
         )
     ]
@@ -153,14 +153,14 @@ def _rests_on(label: str, learned: Learned, *, is_preemptible: bool) -> str:
     if is_preemptible:
         prior = _("half to twice the run time that is expected and the documented rate of preemptions")
     if not learned.team_runs.runs:
-        return _("Rests on no jobs of your team yet: on %(prior)s.", prior=prior)
+        return _("Not based on jobs of your team yet, but on %(prior)s.", prior=prior)
     jobs, seen = _jobs(learned), learned.team.runs if is_preemptible else 0
     if not seen:
-        return _("Rests on the run times of %(jobs)s, with %(prior)s as prior.", jobs=jobs, prior=prior)
+        return _("Based on the run times of %(jobs)s, with %(prior)s as prior.", jobs=jobs, prior=prior)
     kind = {"strategy": label, "count": seen}
     lost = _("1 %(strategy)s job", strategy=label) if seen == 1 else _("%(count)s %(strategy)s jobs", **kind)
     words = {"jobs": jobs, "lost": lost, "prior": prior}
-    return _("Rests on the run times of %(jobs)s and the preemptions of %(lost)s, with %(prior)s as prior.", **words)
+    return _("Based on the run times of %(jobs)s and the preemptions of %(lost)s, with %(prior)s as prior.", **words)
 
 
 def _jobs(learned: Learned) -> Text:

@@ -157,7 +157,7 @@ def _counted(known: Diagnosis, job: Circumstances) -> Diagnosis:
             known, retried=_("Vertex AI tried it again %(times)s, which is as often as it does.", times=_times(limit))
         )
     if used:
-        seen = _("%(used)s of the at most %(limit)s retries by Vertex AI were seen.", used=used, limit=limit)
+        seen = _("Vertex AI used %(used)s of at most %(limit)s retries.", used=used, limit=limit)
         return replace(known, retried=seen)
     words = _("Vertex AI tries it again at most %(times)s; no retry was seen.", times=_times(limit))
     return replace(known, retried=words)

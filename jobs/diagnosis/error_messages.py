@@ -135,7 +135,7 @@ def _from_code(code: int | None, message: str) -> Diagnosis:
     is_believed = code is not None and (not message or code not in WORDLESS_CODES)
     known = CAUSES[CODES.get(code or 0, "unknown") if is_believed else "unknown"]
     name = CODE_NAMES[code] if code and 0 < code < len(CODE_NAMES) else _("a code that Google does not define")
-    words = message or _("Vertex AI gave no words, only the code %(code)s (%(name)s).", code=code, name=name)
+    words = message or _("Vertex AI gave no message, only the code %(code)s (%(name)s).", code=code, name=name)
     if known.cause in {"unknown", "permission"}:
         return replace(known, explanation=joined(known.explanation, words))
     words = _("Its words: %(words)s.", words=quotation(message))

@@ -75,7 +75,7 @@ RANK = {"distributed": 1, "terminated": 2, "user_code": 2}
 
 def _from_code(first: Exit, replicas: tuple[str, ...]) -> Diagnosis:
     if first.code in KILLED:
-        words = _("%(words)s Nearly always that is for lack of memory.", words=first.words)
+        words = _("%(words)s The cause is nearly always a lack of memory.", words=first.words)
         return replace(out_of_memory((first.replica,), words), title=_("Probably out of memory"), replicas=replicas)
     if first.code in TERMINATED:
         return _with_words(CAUSES["terminated"], first, replicas)
@@ -94,9 +94,7 @@ def _with_words(known: Diagnosis, first: Exit, replicas: tuple[str, ...]) -> Dia
     words = [known.explanation, first.words]
     if others:
         words.append(
-            _("%(count)s more replicas ended badly too.", count=others)
-            if others > 1
-            else _("One more replica ended badly too.")
+            _("%(count)s more replicas failed too.", count=others) if others > 1 else _("One more replica failed too.")
         )
     if first.last_words:
         words.append(_("Its last words: %(words)s.", words=quotation(first.last_words)))

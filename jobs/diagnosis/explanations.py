@@ -51,7 +51,7 @@ def named_fields(text: str) -> list[str]:
     return list(dict.fromkeys(json_path(field) for field in found if field not in {"type", "names"}))
 
 
-PREEMPTIBLE = _("Spot and Flex-start jobs count against the quotas called preemptible, machines' processors included.")
+PREEMPTIBLE = _("Spot and Flex-start jobs use the preemptible quotas, also for CPUs.")
 
 
 def _quota(line: Line, message: str) -> Diagnosis:

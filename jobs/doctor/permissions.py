@@ -56,7 +56,7 @@ PERMISSIONS = (
         ProjectPermission(
             f"artifactregistry.{name}.get",
             "roles/artifactregistry.reader",
-            _("tell while one composes whether an image exists"),
+            _("show in the form whether an image exists"),
             need=OPTIONAL,
         )
         for name in ("dockerimages", "repositories", "tags")

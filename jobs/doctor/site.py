@@ -117,7 +117,7 @@ def check_processes(now: datetime) -> Iterator[Check]:
         if key in fresh:
             yield passed(GROUP, name, _("It runs."))
         else:
-            yield failed(GROUP, name, _("None has been heard of for 45 s."), commands[key[0]] + key[1])
+            yield failed(GROUP, name, _("None has reported for 45 s."), commands[key[0]] + key[1])
 
 
 def check_clock(now: datetime, machine_now: Callable[[], datetime]) -> Iterator[Check]:
@@ -164,7 +164,7 @@ def check_quotas(now: datetime) -> Iterator[Check]:
         read = QuotaReading.objects.filter(read_at__gte=now - MAX_QUOTA_AGE)
         full = read.filter(limit__gt=0, used__gte=F("limit")).order_by("project", "region", "metric")
         names = [f"{each.metric} ({each.project}, {each.region})" for each in full[:MAX_NAMED]]
-        words = _("%(n)s are read, none of them is used up.", n=read.count())
+        words = _("%(n)s were read; none is used up.", n=read.count())
         if names:
             words = _("Used up: %(names)s.", names="; ".join(names))
         yield (warned if names else passed)(GROUP, _("quotas"), words)

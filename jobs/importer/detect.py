@@ -50,10 +50,12 @@ def decode(given: str | bytes, notes: Notes) -> str | None:
         return None
     text = _decoded(given) if isinstance(given, bytes) else given
     if text is None or "\0" in text:
-        notes.error("not_text", None, _("This is no text but binary data."), SUPPORTED)
+        notes.error("not_text", None, _("This is binary data, not text."), SUPPORTED)
         return None
     if any("\ud800" <= sign <= "\udfff" for sign in text):
-        notes.error("not_text", None, _("The text holds half characters (lone surrogates)."), _("Save it as UTF-8."))
+        notes.error(
+            "not_text", None, _("The text contains invalid characters (lone surrogates)."), _("Save it as UTF-8.")
+        )
         return None
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     if not text.strip():
@@ -61,7 +63,7 @@ def decode(given: str | bytes, notes: Notes) -> str | None:
         return None
     if (indent := INDENT.search(text)) is not None:
         line = text.count("\n", 0, indent.start()) + 1
-        notes.note("invisible_blanks", line, _("Indents hold blanks of another sort; they are read as blanks."))
+        notes.note("invisible_blanks", line, _("The indentation has other kinds of spaces; they are read as spaces."))
     return INDENT.sub(lambda indent: indent[0].translate(VISIBLE), text)
 
 

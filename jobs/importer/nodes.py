@@ -95,7 +95,9 @@ class Notes:
     def given_twice(self, name: str, first: Node, line: int) -> None:
         """Add an error about a name that a mapping has twice; the `first` one is read."""
         message = _(
-            "%(name)s is given twice, first on line %(line)s; the first is read.", name=quoted(name), line=first.line
+            "%(name)s is given twice, first on line %(line)s; the first one is used.",
+            name=quoted(name),
+            line=first.line,
         )
         self.error("given_twice", line, message, _("Keep one of them."))
 
@@ -118,7 +120,7 @@ class Notes:
         """Return the findings, with one more that counts those left out."""
         if not self.left_out:
             return self.findings
-        message = _("%(count)s more remarks of the importer are not shown.", count=self.left_out)
+        message = _("%(count)s more import findings are not shown.", count=self.left_out)
         return [*self.findings, Finding("more_findings", Severity.NOTE, "", message)]
 
     def _add(self, finding: Finding, most: int) -> None:
@@ -168,7 +170,7 @@ def exceeded_limit(node: Node, max_values: int = MAX_VALUES) -> str:
         if depth > MAX_DEPTH:
             return _("It is nested more than %(limit)s levels deep.", limit=MAX_DEPTH)
         if seen > max_values or len(waiting) > 2 * max_values:
-            return _("Written out, it holds more than %(limit)s values.", limit=f"{max_values:,}")
+            return _("With all references expanded, it has more than %(limit)s values.", limit=f"{max_values:,}")
         if not current.is_scalar:
             items = current.value.values() if isinstance(current.value, dict) else current.value
             waiting.extend((item, depth + 1) for item in items)

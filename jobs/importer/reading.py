@@ -206,7 +206,7 @@ def _refuse_lost_strategy(reading: Reading, candidates: Candidates) -> Reading:
     lines = (find_lost_request(text, is_python=is_python, bodies=bodies) for text in candidates.texts)
     if not (line := next((line for line in lines if line), 0)):
         return reading
-    message = _("Spot or Flex-start is asked for here, in a way that is not read; the job would run as Standard.")
+    message = _("Spot or Flex-start is requested here in a way that cannot be read; the job would run as Standard.")
     remedy = _("Give it as scheduling.strategy of the job, or take it out.")
     lost = Finding("strategy_not_read", Severity.ERROR, "", message, remedy, SOURCE, READ, line)
     return replace(reading, findings=(*reading.findings, lost))

@@ -103,11 +103,11 @@ def choose(drafts: list[Draft], job: str, notes: Notes) -> Draft | None:
     for place, other in enumerate(jobs):
         if place != at:
             message = _(
-                "Another job begins here: number %(number)s, %(name)s; one is read at a time.",
+                "Another job begins here: number %(number)s, %(name)s. Only one job is imported at a time.",
                 number=place + 1,
                 name=quoted(other.name),
             )
-            notes.note("further_job", other.line, message, _("Choose the one that is meant."))
+            notes.note("further_job", other.line, message, _("Choose the one to import."))
     chosen = drafts[at] if drafts else None
     notes.extend(chosen.notes if chosen is not None else None)
     return chosen

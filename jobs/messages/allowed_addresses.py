@@ -67,7 +67,7 @@ def check_url(url: str, *, allows_loopback: bool) -> tuple[bool, str, int, str]:
         parts = urlsplit(url)
         port, name = parts.port, parts.hostname or ""
     except ValueError:
-        raise NotReachable(_("This is no address of a web server.")) from None
+        raise NotReachable(_("This is not the address of a web server.")) from None
     if len(url) > MAX_LENGTH or not url.isascii() or not url.isprintable() or any(each in url for each in " \\"):
         raise NotReachable(_("The address is too long or has characters that an address cannot have."))
     if parts.scheme != "https" and not (parts.scheme == "http" and allows_loopback):

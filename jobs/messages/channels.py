@@ -51,7 +51,7 @@ def create_channel(
     """Add a channel; a webhook gets a new secret. Raise NotPermitted or ChannelNotUsable."""
     check_is_lead(team, by)
     if via not in Via.values or via == Via.BROWSER:
-        raise ChannelNotUsable("via", _("This is no kind of channel."))
+        raise ChannelNotUsable("via", _("This kind of channel does not exist."))
     columns = _content(via, name, address, kinds_wanted, digest)
     secret = webhook.new_secret() if via == Via.WEBHOOK else ""
     with transaction.atomic():
@@ -159,7 +159,7 @@ def check_is_lead(team: Team, by: User) -> None:
 
 
 def _taken(team: Team) -> ChannelNotUsable:
-    return ChannelNotUsable("name", _("%(team)s has a channel of this name.") % {"team": team})
+    return ChannelNotUsable("name", _("%(team)s already has a channel with this name.") % {"team": team})
 
 
 def _content(via: str, name: str, address: str, wanted: Collection[str], digest: str) -> dict[str, Any]:

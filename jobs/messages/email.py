@@ -45,7 +45,7 @@ def text_of(content: Content) -> str:
         blocks += ["\n".join(f"{label}: {value}" for label, value in content.facts)] if content.facts else []
         blocks += ["\n".join(f"{label}: {url}" for label, url in content.links)] if content.links else []
     address = f"{settings.SITE_URL}/messages/settings/"
-    foot = _("Choose what you are told: %(address)s") % {"address": address} if settings.SITE_URL else ""
+    foot = _("Choose which messages you get: %(address)s") % {"address": address} if settings.SITE_URL else ""
     return "\n\n".join([*blocks, f"-- \nTrainboard\n{foot}".rstrip()]) + "\n"
 
 

@@ -58,7 +58,7 @@ def _adopt_once(external: ExternalJob, team: Team, by: User, now: datetime) -> J
     label = remote.labels.get(JOB_LABEL, "")
     is_ours = remote.labels.get(INSTANCE_LABEL) == settings.INSTANCE
     if is_ours and UUID_FORM.fullmatch(label) and Job.objects.filter(pk=label, is_adopted=False).exists():
-        raise NotPermitted(_("It was made by a request of this Trainboard, which follows it by itself."))
+        raise NotPermitted(_("It was created by this Trainboard, which already follows it."))
     try:
         with transaction.atomic():
             return _known(remote, team) or _adopt(external, remote, team, by, now)
@@ -75,7 +75,7 @@ def _known(remote: vertex.RemoteJob, team: Team) -> Job | None:
         return None
     ExternalJob.objects.filter(remote_name=remote.name).delete()
     if job.team_id != team.pk:
-        raise NotPermitted(_("Another team follows this job already."))
+        raise NotPermitted(_("Another team already follows this job."))
     return job
 
 

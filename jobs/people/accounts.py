@@ -24,7 +24,7 @@ def change_account(user_id: int, action: str, *, by: User) -> User:
     if user is None or action not in ACTIONS:
         raise NotChanged(_("There is no such account or action."))
     if user.pk == by.pk and action in ("deactivate", "remove_admin"):
-        raise NotChanged(_("Ask another admin to do this to your own account, so that the site keeps one."))
+        raise NotChanged(_("Ask another admin to do this, so that the site always has an admin."))
     if action == "link":
         profile = Profile.objects.get_or_create(user=user)[0]
         profile.links_next_sign_in = True
@@ -62,7 +62,7 @@ def add_rule(source: str, value: str, team: Team, role: str, *, by: User) -> Sig
             return SignInRule.objects.create(source=source, value=value, team=team, role=role)
     except IntegrityError:
         raise NotChanged(
-            _("There is a rule for %(value)s and %(team)s already.") % {"value": value, "team": team.name}
+            _("There is already a rule for %(value)s and %(team)s.") % {"value": value, "team": team.name}
         ) from None
 
 

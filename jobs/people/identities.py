@@ -17,7 +17,7 @@ from jobs.models import Identity, Invitation, Membership, Profile, Role, SignInR
 RANK = {role: rank for rank, role in enumerate(Role.values)}
 MAX_GROUPS = 500
 """Groups of one sign-in that are checked."""
-DEACTIVATED = gettext_lazy("This account is deactivated; a site admin can open it again.")
+DEACTIVATED = gettext_lazy("This account is deactivated; a site admin can activate it.")
 
 
 class NotAdmitted(Exception):
@@ -168,8 +168,8 @@ def _own_account(email: str, claims: Claims) -> User | None:
     if not claimed or allowed or (claims.trusts_address and not is_admin):
         return user
     words = _(
-        "The account %(person)s has this e-mail address and is opened in another way. A site admin can "
-        "let the next sign-in take it over, on the page People."
+        "The account %(person)s has this e-mail address but another way to sign in. A site admin can allow the next "
+        "sign-in to take it over, on the page People."
     ) % {"person": user.get_username()}
     raise PasswordNeeded(user, words) if user.has_usable_password() else NotAdmitted(words)
 

@@ -38,7 +38,7 @@ def invite(team: Team, email: str, role: str, *, by: User, now: datetime) -> tup
     try:
         validate_email(email)
     except ValidationError:
-        raise NotChanged(_("“%(email)s” is no e-mail address.") % {"email": email[:100]}) from None
+        raise NotChanged(_("“%(email)s” is not an e-mail address.") % {"email": email[:100]}) from None
     if open_invitations(team, now).count() >= MAX_OPEN:
         raise NotChanged(_("A team has at most %(limit)s open invitations: withdraw one first.") % {"limit": MAX_OPEN})
     secret = secrets.token_urlsafe(32)

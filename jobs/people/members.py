@@ -27,7 +27,8 @@ def add_member(team: Team, name: str, role: str, *, by: User) -> Membership:
     user = User.objects.filter(is_active=True, username=name).first()
     if user is None:
         raise NotChanged(
-            _("Nobody here is called “%(name)s”. Invite people who have no account yet.") % {"name": name[:150]}
+            _("There is no account “%(name)s”. People without an account can be invited by link.")
+            % {"name": name[:150]}
         )
     try:
         with transaction.atomic():
@@ -71,7 +72,7 @@ def _locked(team: Team, member_id: int) -> Membership:
     Team.objects.select_for_update().get(pk=team.pk)
     member = Membership.objects.select_related("user", "team").filter(pk=member_id, team=team).first()
     if member is None:
-        raise NotChanged(_("This person is not in the team any more."))
+        raise NotChanged(_("This person is no longer in the team."))
     return member
 
 

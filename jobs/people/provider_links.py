@@ -32,7 +32,7 @@ def add_link(user: User, claims: Claims, *, now: datetime) -> Identity:
         with transaction.atomic():
             return link(user, claims, now=now)
     except IntegrityError:
-        raise NotChanged(_("This person of the provider is linked to an account here already.")) from None
+        raise NotChanged(_("This provider account is already linked to a Trainboard account.")) from None
 
 
 def list_links(user: User) -> Sequence[Identity]:

@@ -49,7 +49,7 @@ def create_team(name: str, project: str, *, by: User) -> Team:
         with transaction.atomic():
             return Team.objects.create(name=name, project=project)
     except IntegrityError:
-        raise NotChanged(_("There is a team called %(name)s already.") % {"name": name}) from None
+        raise NotChanged(_("There is already a team called %(name)s.") % {"name": name}) from None
 
 
 @transaction.atomic
@@ -117,7 +117,7 @@ def allow(team: Team, kind: str, name: str, *, by: User) -> AllowedResource:
         with transaction.atomic():
             return AllowedResource.objects.create(team=team, kind=kind, name=name)
     except IntegrityError:
-        raise NotChanged(_("%(name)s is allowed already.") % {"name": name}) from None
+        raise NotChanged(_("%(name)s is already allowed.") % {"name": name}) from None
 
 
 def disallow(row: AllowedResource, *, by: User) -> None:
@@ -135,8 +135,11 @@ def _check_may_allow(by: User, team: Team, kind: str) -> None:
 
 def _check_name(kind: str, name: str) -> None:
     checks: dict[str, tuple[Callable[[str], object], str]] = {
-        AllowedResource.Kind.PROJECT: (PROJECT.fullmatch, _("A project is named by its id, such as vision-research.")),
-        AllowedResource.Kind.BUCKET: (is_bucket, _("A bucket is named such as vision-training, without a folder.")),
+        AllowedResource.Kind.PROJECT: (PROJECT.fullmatch, _("Give the ID of the project, such as vision-research.")),
+        AllowedResource.Kind.BUCKET: (
+            is_bucket,
+            _("Give the name of the bucket, such as vision-training, without a folder."),
+        ),
         AllowedResource.Kind.SERVICE_ACCOUNT: (
             SERVICE_ACCOUNT.fullmatch,
             _("A service account is an address such as trainer@vision-research.iam.gserviceaccount.com."),

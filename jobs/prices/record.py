@@ -75,7 +75,7 @@ def _check(key: Key, usd: Decimal | None, texts: tuple[str, str, str], as_of: da
     resource, region, strategy, basis = key
     if region not in REGIONS or key not in price_keys.keys_in(region):
         raise ValueError(
-            _("Nothing has a price like %(resource)s, %(strategy)s, %(basis)s in %(region)s.")
+            _("There is no price of %(resource)s, %(strategy)s, %(basis)s in %(region)s.")
             % {"resource": resource, "strategy": strategy, "basis": basis, "region": region}
         )
     if usd is not None and not 0 < usd < MAX_USD_PER_HOUR:
@@ -84,6 +84,6 @@ def _check(key: Key, usd: Decimal | None, texts: tuple[str, str, str], as_of: da
     if not source.strip() or not reason.strip():
         raise ValueError(_("A price needs a source and a reason."))
     if not all(map(is_storable, texts)):
-        raise ValueError(_("The text holds a character that cannot be kept."))
+        raise ValueError(_("The text contains a character that cannot be stored."))
     if as_of > now.date():
         raise ValueError(_("The day on which the source held the price is in the future."))

@@ -116,7 +116,7 @@ def lock_question(job: Job, *, by: User, digest: str | None, now: datetime) -> O
 def check_digest(question: Approval, digest: str | None) -> None:
     """Raise Changed if the question is not the one that the person has seen."""
     if digest is not None and digest != question.digest:
-        raise Changed(_("What is asked has changed since you opened it. Check the amount and the reasons anew."))
+        raise Changed(_("The request has changed since you opened it. Check the amount and the reasons again."))
 
 
 def record_votes(

@@ -13,14 +13,14 @@ HALF_CHARACTERS = spec.Finding(
     code="text_cannot_be_kept",
     severity=spec.Severity.ERROR,
     field="",
-    message=_("It holds a NUL character or half of a character, which cannot be kept."),
+    message=_("It contains a NUL character or an invalid character, which cannot be stored."),
     remedy=_("Write that value anew."),
 )
 HIDDEN_SECRET = spec.Finding(
     code="hidden_secret",
     severity=spec.Severity.ERROR,
     field="",
-    message=_("It holds a value that was hidden because it is somebody else's secret."),
+    message=_("It contains somebody else's secret, which is hidden."),
     remedy=_("Write your own value in its place."),
 )
 

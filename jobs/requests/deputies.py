@@ -30,7 +30,7 @@ def name_deputy(person: User, deputy_name: str, *, first_day: date, last_day: da
     if deputy is None or not possible_deputies(person).filter(pk=deputy.pk).exists():
         raise ValueError(WHO_MAY)
     if Deputy.objects.filter(person=person, ended_at=None, last_day__gte=now.date()).count() >= MAX_OPEN:
-        raise ValueError(_("You have named %(limit)s deputies already. End one of them first.") % {"limit": MAX_OPEN})
+        raise ValueError(_("You already have %(limit)s deputies. End one of them first.") % {"limit": MAX_OPEN})
     return Deputy.objects.create(person=person, deputy=deputy, first_day=first_day, last_day=last_day, named_at=now)
 
 

@@ -32,7 +32,7 @@ def save_form(fields: Mapping[str, str], *, form_key: str, version: int, team: T
     """
     kept = {name: bounds.clean(value) for name, value in fields.items()}
     if not form_key or sum(len(name) + len(value) for name, value in kept.items()) > MAX_LENGTH:
-        raise NotKept(_("It is too long to be kept as a draft."))
+        raise NotKept(_("It is too long to be saved as a draft."))
     if Job.objects.filter(owner=by, request_key__in=[form_key, f"{form_key}-1"]).exists():
         raise EditedElsewhere
     mine = Draft.objects.filter(owner=by, form_key=form_key)

@@ -29,7 +29,7 @@ def save_draft(
     """
     body = spec.rest_body(submission.job)
     if not bounds.is_storable_json(body):
-        raise NotKept(_("It holds a NUL character or half of a character, which cannot be kept."))
+        raise NotKept(_("It contains a NUL character or an invalid character, which cannot be stored."))
     with transaction.atomic():
         draft = Draft.objects.create(
             owner=by,

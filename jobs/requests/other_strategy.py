@@ -59,7 +59,7 @@ def approve_as(
     not run under the strategy. Raise ValueError for an unknown strategy.
     """
     if strategy not in STRATEGIES:
-        raise ValueError(_("Choose a strategy that there is."))
+        raise ValueError(_("Choose one of the strategies."))
     check_cap(cap_usd)
     check_is_ours(job)
     with transaction.atomic():
@@ -69,7 +69,7 @@ def approve_as(
             return False
         assessments = _assess(found.waiting, _bodies(found.waiting, strategy), now)
         if expected_usd is not None and _expected(assessments[0]) != expected_usd:
-            raise Changed(_("What the job costs under that strategy has changed since you opened it. Check it anew."))
+            raise Changed(_("The cost under that strategy has changed since you opened it. Check it again."))
         requested = {each.pk: found.questions[each.pk].requested_spec or each.spec for each in found.waiting}
         asks_requester = not terms_of(current_version(job.team)).approvers_choose_strategy
         _ask_again(found.waiting, assessments, by, found.questions, now, asks_requester=asks_requester)
@@ -85,10 +85,10 @@ def approve_as(
 def _bodies(jobs: Sequence[Job], strategy: str) -> list[spec.Submission]:
     """Return the jobs as they would be sent under another strategy. Raise Changed and ValueError as `approve_as`."""
     if any(job.strategy == strategy for job in jobs):
-        raise Changed(_("The job runs under that strategy already. Check it anew, then decide."))
+        raise Changed(_("The job already has that strategy. Check it again, then decide."))
     bodies = [STRATEGIES[strategy].apply(submission_of(job)) for job in jobs]
     if any(strategy_of(body).key != strategy for body in bodies):
-        raise ValueError(_("That strategy needs a value, such as the name of a resource, that the requester gives."))
+        raise ValueError(_("That strategy needs a value from the requester, such as the name of a resource."))
     return bodies
 
 
@@ -138,7 +138,7 @@ def keep_request(job: Job, *, by: User, now: datetime, digest: str | None = None
 def _proposed(job: Job, by: User, digest: str | None) -> tuple[list[Job], Mapping[Any, Approval]]:
     """Lock the jobs whose changed strategy waits for the requester, and return them with their questions."""
     if job.owner_id != by.pk:
-        raise NotPermitted(_("Only who requested the job accepts another strategy for it."))
+        raise NotPermitted(_("Only the requester can accept another strategy."))
     check_may_request(by, job.team)
     budgets.lock_teams([job.team_id])
     waiting = lock_waiting(job)

@@ -27,7 +27,7 @@ class SavedMeanwhile(Exception):
     def __init__(self, current: PolicyVersion | None) -> None:
         self.current = current
         name = current.saved_by.get_username() if current is not None else _("Somebody")
-        words = _("%(person)s has saved another version meanwhile. Compare it with yours, then save again.")
+        words = _("%(person)s has saved another version in the meantime. Compare it with yours, then save again.")
         super().__init__(words % {"person": name})
 
 
@@ -97,7 +97,7 @@ def save_policy(
         raise NotPermitted(_("Only leads of %(team)s change its policy.") % {"team": team})
     stored = RULES.dump_python(RULES.validate_python(tuple(rules)), mode="json", exclude_defaults=True)
     if not is_storable_json([stored, note]):
-        raise ValueError(_("The policy holds a character that cannot be kept."))
+        raise ValueError(_("The policy contains a character that cannot be stored."))
     _check_approvers(team, rules)
     with transaction.atomic():
         Policy.objects.get_or_create(team=team)
@@ -127,7 +127,7 @@ def _check_approvers(team: Team, rules: Sequence[Rule]) -> None:
     for number, group in groups:
         if strange := sorted(set(group.approvers) - known):
             raise ValueError(
-                _("Rule %(number)s: %(strange)s is no approver or lead of %(team)s.")
+                _("Rule %(number)s: %(strange)s is not an approver or lead of %(team)s.")
                 % {"number": number, "strange": ", ".join(strange), "team": team}
             )
         if (able := sum(roster.is_in(group, person, team.pk) for person in roster.people)) < group.approvals:

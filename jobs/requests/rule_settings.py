@@ -46,7 +46,7 @@ def set_severity(code: str, severity: str, *, by: User, note: str, now: datetime
     Raise NotPermitted unless `by` is a site admin. Raise ValueError for a code or severity that does not exist.
     """
     if not by.is_superuser:
-        raise NotPermitted(_("Only an admin of this site changes what its rules weigh."))
+        raise NotPermitted(_("Only a site admin can change the severity of a rule."))
     if code not in strategies.RULES:
         raise ValueError(_("There is no rule “%(code)s”.") % {"code": code})
     if severity not in CHOICES:

@@ -95,11 +95,11 @@ def create_schedule(
 def _check_may_be_kept(body: dict[str, Any], plan: dict[str, Any] | None, region: str) -> None:
     if holds_mask(mask_secrets(body)):
         words = gettext(
-            "It holds what looks like a secret, which a schedule does not keep. Name it in Secret Manager instead."
+            "It contains what looks like a secret, which a schedule does not store. Keep it in Secret Manager instead."
         )
         raise NotUsable("name", words)
     if not bounds.is_storable_json([body, plan, region]):
-        raise NotUsable("name", gettext("Its request holds characters that cannot be kept."))
+        raise NotUsable("name", gettext("Its request contains characters that cannot be stored."))
     if len(region) > MAX_REGION_LENGTH:
         raise NotUsable(
             "name", gettext("The name of its region has more than %(limit)s characters.") % {"limit": MAX_REGION_LENGTH}
@@ -139,7 +139,7 @@ def resume_schedule(row: Schedule, *, by: User, now: datetime) -> None:
         fresh.is_enabled, fresh.paused_because, fresh.paused_parts, fresh.updated_at = True, "", None, now
         fresh.next_at = next_of(fresh, now)
         if fresh.next_at is None:
-            raise NotUsable("last_day", gettext("Its last day is over; give it a later one."))
+            raise NotUsable("last_day", gettext("Its last day is in the past. Choose a later one."))
         fresh.save()
 
 
@@ -211,10 +211,10 @@ def _save(row: Schedule, times: Times, now: datetime) -> Schedule:
     row.allows_overlap, row.last_day, row.updated_at = times.allows_overlap, times.last_day, now
     row.next_at = next_of(row, now) if row.is_enabled else None
     if row.is_enabled and row.next_at is None:
-        raise NotUsable("last_day", gettext("It is not due before its last day is over."))
+        raise NotUsable("last_day", gettext("It has no run before its last day ends."))
     try:
         with transaction.atomic():
             row.save(force_insert=row._state.adding)
     except IntegrityError:
-        raise NotUsable("name", gettext("The team has a schedule of this name already.")) from None
+        raise NotUsable("name", gettext("The team already has a schedule with this name.")) from None
     return row

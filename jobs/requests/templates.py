@@ -25,7 +25,7 @@ class NameTaken(NameNotUsable):
     """Another template of the team has this name. `template` is that one."""
 
     def __init__(self, template: Template) -> None:
-        super().__init__(_("%(team)s has a template of this name already.") % {"team": template.team})
+        super().__init__(_("%(team)s already has a template with this name.") % {"team": template.team})
         self.template = template
 
 
@@ -143,7 +143,9 @@ def _tidy(text: str) -> str:
 
 def _taken(team: Team, name: str) -> NameNotUsable:
     other = Template.objects.filter(team=team, name=name).select_related("team").first()
-    return NameTaken(other) if other else NameNotUsable(_("Another template had this name a moment ago; try again."))
+    return (
+        NameTaken(other) if other else NameNotUsable(_("Another template with this name was just changed. Try again."))
+    )
 
 
 def _check_may_write(team: Team, by: User) -> None:

@@ -73,9 +73,9 @@ def parse_text(value: object) -> str:
     if not isinstance(value, str):
         raise ValueError(_("must be text, not %(value)s", value=described(value)))
     if "\0" in value:
-        raise ValueError(_("holds a NUL character, which no argument or label can carry"))
+        raise ValueError(_("contains a NUL character, which no argument or label can have"))
     if not value.isascii() and any("\ud800" <= sign <= "\udfff" for sign in value):
-        raise ValueError(_("holds half of a character (a lone surrogate)"))
+        raise ValueError(_("contains an invalid character (a lone surrogate)"))
     return str(value)
 
 
@@ -126,7 +126,7 @@ def parse_duration(value: object) -> timedelta:
     if int(seconds) > MAX_SECONDS:
         raise ValueError(_("is longer than ten thousand years"))
     if fraction and fraction[6:].strip("0"):
-        raise ValueError(_("is finer than a microsecond, which Trainboard does not keep"))
+        raise ValueError(_("is more precise than a microsecond, which Trainboard does not store"))
     length = timedelta(seconds=int(seconds), microseconds=int((fraction or "").ljust(6, "0")[:6] or 0))
     return -length if sign else length
 

@@ -15,8 +15,8 @@ MISPLACED = {
     "parameterspec": _("It belongs in `%(place)s`, as a list.", place="studySpec.parameters"),
     "metricspec": _("It belongs in `%(place)s`, as a list.", place="studySpec.metrics"),
     "environmentvariables": _("It belongs in `containerSpec.env`, as a list of name and value."),
-    "minreplicacount": _("Jobs do not scale; give `replicaCount`."),
-    "maxreplicacount": _("Jobs do not scale; give `replicaCount`."),
+    "minreplicacount": _("Jobs are not autoscaled; set `replicaCount`."),
+    "maxreplicacount": _("Jobs are not autoscaled; set `replicaCount`."),
     **dict.fromkeys(
         ("preemptible", "spot", "usespot", "usepreemptible", "provisioningmodel"),
         _("Spot is asked for with `scheduling.strategy: SPOT`, for the whole job."),

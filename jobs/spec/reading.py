@@ -46,7 +46,7 @@ def read(kind: str, body: object) -> tuple[Any, list[Finding]]:
     notes = Notes()
     model = KINDS.get(kind)
     if model is None:
-        notes.add("unknown_kind", "", _("%(name)s is none of %(names)s.", name=quoted(kind), names=", ".join(KINDS)))
+        notes.add("unknown_kind", "", _("%(name)s is not one of %(names)s.", name=quoted(kind), names=", ".join(KINDS)))
         return None, notes.findings
     if problem := unsound(body):
         notes.add("unreadable_body", "", problem)
@@ -70,11 +70,11 @@ def unsound(body: object) -> str:
         if depth > MAX_DEPTH:
             return _("The request is nested more than %(n)s levels deep.", n=MAX_DEPTH)
         if seen > MAX_VALUES:
-            return _("The request holds more than %(n)s values.", n=f"{MAX_VALUES:,}")
+            return _("The request has more than %(n)s values.", n=f"{MAX_VALUES:,}")
         if isinstance(value, float) and not abs(value) < float("inf"):
-            return _("The request holds a number that is not finite, which JSON cannot carry.")
+            return _("The request contains a number that is not finite, which JSON does not allow.")
         if isinstance(value, int) and abs(value) >= 2**1023:
-            return _("The request holds a number of more than 300 digits.")
+            return _("The request contains a number of more than 300 digits.")
         if isinstance(value, Mapping):
             waiting.extend((item, depth + 1) for item in value.values())
         elif isinstance(value, list | tuple):
@@ -171,7 +171,7 @@ def _one(slot: Slot, value: object, path: str, notes: Notes, around: Mapping[str
         names = slot.kind.names.values()
         near = nearest_enum(found, names)
         remedy = _("Did you mean `%(near)s`?", near=near) if near else _("Use one of %(keys)s.", keys=", ".join(names))
-        message = _("%(value)s is no %(field)s that Vertex AI knows.", value=quoted(found), field=slot.alias)
+        message = _("%(value)s is not a %(field)s that Vertex AI has.", value=quoted(found), field=slot.alias)
         notes.add("unknown_value", path, message, remedy)
     return found
 
@@ -228,9 +228,9 @@ def _unknown(model: type[Message], key: object, path: str, notes: Notes) -> None
         remedy = home
     elif belongs:
         remedy = _("It belongs in `%(place)s`.", place=belongs[0])
-    message = _("%(name)s is no field of a %(message)s.", name=quoted(name), message=model.__name__)
+    message = _("%(name)s is not a field of %(message)s.", name=quoted(name), message=model.__name__)
     if path:
-        message = _("%(name)s is no field in %(place)s.", name=quoted(name), place=path)
+        message = _("%(name)s is not a field of %(place)s.", name=quoted(name), place=path)
     notes.add("unknown_field", join(path, shown), message, remedy)
 
 

@@ -68,7 +68,7 @@ def flex_start_has_one_machine_configuration(submission: Submission) -> Iterator
 
 @rule(Severity.NOTE, FLEX)
 def flex_start_disks_are_the_same(submission: Submission) -> Iterator[Problem]:
-    """Whether the boot disks of a Flex-start job may differ is not documented."""
+    """It is not documented whether the boot disks of a Flex-start job may differ."""
     pools = submission.pools
     for index, pool in pools[1:]:
         if pool.disk_spec != pools[0][1].disk_spec:
@@ -91,14 +91,14 @@ def flex_start_wait_is_given(submission: Submission) -> Iterator[Problem]:
     if wait is None:
         yield Problem(
             field,
-            _("No maxWaitDuration is given; the job gives up after waiting 24 hours."),
+            _("No maxWaitDuration is set; the job gives up after waiting 24 hours."),
             _("Say how long to wait."),
         )
     elif not wait:
         yield Problem(
             field,
-            _("A maxWaitDuration of 0 waits without end."),
-            _('Set a limit, e.g. "86400s", unless that is meant.'),
+            _("With a maxWaitDuration of 0 the job waits without limit."),
+            _('Set a limit, e.g. "86400s", unless this is intended.'),
         )
 
 
@@ -110,7 +110,9 @@ def apply(submission: Submission) -> Submission:
 STRATEGY = Strategy(
     key="flex_start",
     label="Flex-start",
-    summary=_("Waits until all GPUs are there, then keeps them for up to 7 days at a reduced price, never preempted."),
+    summary=_(
+        "Waits until all GPUs are available, then keeps them for up to 7 days at a reduced price. Never preempted."
+    ),
     sets="scheduling.strategy = FLEX_START and scheduling.maxWaitDuration",
     machines=f"Machines with {OFFERED}; one configuration in all pools; no TPUs",
     serves=serves,
@@ -121,7 +123,7 @@ STRATEGY = Strategy(
     preemptible=False,
     restart_allowance=3,
     restart_rule=_("Never preempted; errors are retried as for standard jobs."),
-    wait_rule=_("Waits up to maxWaitDuration, 24 hours unless given, without end if 0."),
+    wait_rule=_("Waits up to maxWaitDuration: 24 hours by default, without limit if 0."),
     default_wait=DEFAULT_WAIT,
     console=_("gcloud, the SDK and REST submit it; whether the console does is not documented."),
     longest_run=MAX_RUN,

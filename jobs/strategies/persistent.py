@@ -26,9 +26,9 @@ def resource_is_named(submission: Submission) -> Iterator[Problem]:
         remedy = (
             _("Write only its id, `%(short)s`.", short=short)
             if RESOURCE_ID.fullmatch(short)
-            else _("Use small letters, digits and -.")
+            else _("Use lowercase letters, digits and -.")
         )
-        yield Problem(field, _("%(name)s is no id of a persistent resource.", name=quoted(name)), remedy)
+        yield Problem(field, _("%(name)s is not the ID of a persistent resource.", name=quoted(name)), remedy)
 
 
 @resource_rule(Severity.NOTE, PERSISTENT)
@@ -73,9 +73,9 @@ def pools_match_the_resource(submission: Submission, known: Known) -> Iterator[P
         offered = "; ".join(describe_pool(found) for found in choices[:4]) or "none"
         yield Problem(
             submission.pool_path(index, "diskSpec" if near else "machineSpec"),
-            _("The boot disk of worker pool %(index)s is that of no pool of the resource.", index=index)
+            _("The boot disk of worker pool %(index)s matches no pool of the resource.", index=index)
             if near
-            else _("The machine of worker pool %(index)s is that of no pool of the resource.", index=index),
+            else _("The machine of worker pool %(index)s matches no pool of the resource.", index=index),
             _("Match one of its pools exactly: %(offered)s.", offered=offered),
         )
 
@@ -180,7 +180,7 @@ def apply(submission: Submission) -> Submission:
 STRATEGY = Strategy(
     key="persistent",
     label="Persistent resource",
-    summary=_("Machines that stay up for your team; a job starts at once when they are free and costs nothing extra."),
+    summary=_("Machines that stay up for your team. A job starts at once if they are free, and costs nothing extra."),
     sets="persistentResourceId; scheduling.strategy left out",
     machines="Exactly a machine and disk of one of the resource's pools",
     serves=serves,

@@ -55,7 +55,7 @@ def reservation_covers_every_pool(submission: Submission) -> Iterator[Problem]:
             yield Problem(
                 submission.pool_path(index, "machineSpec.reservationAffinity"),
                 _("Worker pool %(index)s names no reservation and is provisioned on demand.", index=index),
-                _("Give it the reservation too, unless that is meant."),
+                _("Add the reservation here too, unless this is intended."),
             )
 
 
@@ -91,7 +91,9 @@ def apply(submission: Submission) -> Submission:
 STRATEGY = Strategy(
     key="reservation",
     label="Reservation",
-    summary=_("Machines that a Compute Engine reservation already holds for you; certain, and billed used or not."),
+    summary=_(
+        "Machines that a Compute Engine reservation holds for you. Always available, and billed whether used or not."
+    ),
     sets="machineSpec.reservationAffinity of each pool; scheduling.strategy left out",
     machines="CPU and GPU machines, TPUs in preview; exactly the machine that the reservation holds",
     serves=serves,

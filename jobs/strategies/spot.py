@@ -32,7 +32,7 @@ def spot_uses_a2_or_a3(submission: Submission) -> Iterator[Problem]:
 
 @rule(Severity.ERROR, SPOT)
 def spot_has_no_tpu_pods(submission: Submission) -> Iterator[Problem]:
-    """TPU Pods, slices of several machines, are not to be had as Spot."""
+    """TPU Pods, slices of several machines, are not available as Spot."""
     for index, spec, found in known_machines(submission):
         is_sound = found.series != "cloud-tpu" or found.takes(spec.accelerator, spec.accelerator_count)
         if found.is_tpu and is_sound and is_pod(spec, found):
@@ -58,7 +58,7 @@ def spot_saves_checkpoints(submission: Submission) -> Iterator[Problem]:
                 "directory to save to.",
                 restarts=RESTARTS,
             ),
-            _("Give a gs:// folder, save to AIP_CHECKPOINT_DIR often and resume from there."),
+            _("Set a gs:// folder, save to AIP_CHECKPOINT_DIR often and resume from there."),
         )
 
 

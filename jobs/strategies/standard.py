@@ -14,13 +14,13 @@ SCARCE = frozenset({"NVIDIA_H100_MEGA_80GB", "NVIDIA_H200_141GB", "NVIDIA_B200"}
 
 @rule(Severity.NOTE, COMPUTE)
 def scarce_machines_are_reserved(submission: Submission) -> Iterator[Problem]:
-    """A3 Mega, A3 Ultra and A4 machines rarely stand free; Google recommends a reservation or Spot."""
+    """A3 Mega, A3 Ultra and A4 machines are rarely available; Google recommends a reservation or Spot."""
     for index, _spec, found in known_machines(submission):
         if found.gpu_type in SCARCE:
             yield Problem(
                 submission.pool_path(index, "machineSpec.machineType"),
                 _(
-                    "%(machine_type)s rarely stands free; the job may fail for lack of capacity.",
+                    "%(machine_type)s is rarely available; the job may fail for lack of capacity.",
                     machine_type=found.machine_type,
                 ),
                 _("Use a reservation, Flex-start or Spot."),

@@ -113,10 +113,10 @@ def _of_replicas(events: Sequence[JobEvent]) -> list[RetryBudget]:
 def _uncounted(events: Sequence[JobEvent], causes: Counter[str]) -> list[RetryBudget]:
     parts = Counter(row.reason for row in events if row.kind == JobEvent.Kind.RESTARTED and row.detail.get("replica"))
     rules = {
-        _("maintenance"): _("Maintenance moves a replica to another machine; nothing counts it."),
+        _("maintenance"): _("Maintenance moves a replica to another machine; it counts against no limit."),
         _("replica restarts, cause unknown"): _(
-            "Vertex AI stopped and started a replica; its log does not name the machines, which would tell an eviction"
-            " from maintenance."
+            "Vertex AI restarted a replica. Its log does not name the machines, so an eviction and maintenance look "
+            "the same."
         ),
         _("restarts with a worker"): _(
             "restartJobOnWorkerRestart restarts the whole job with each restart of a worker."

@@ -34,7 +34,7 @@ class TestPeople:
         row = found(cloud, owner)["theirs"]
         observation.adopt(row, team=team, by=owner, now=cloud.now)
 
-        with pytest.raises(NotPermitted, match="Another team follows this job"):
+        with pytest.raises(NotPermitted, match="Another team already follows this job"):
             observation.adopt(row, team=other, by=owner, now=cloud.now)
 
     def test_a_stranger_may_not_nor_into_a_team_of_another_project(
@@ -63,9 +63,9 @@ class TestPeople:
         job = adopted(cloud, team, owner)
         assert not may_delete(job, by=owner, role="lead")
 
-        with pytest.raises(NotPermitted, match="only watched"):
+        with pytest.raises(NotPermitted, match="read only here"):
             steps.cancel(job, by=owner, clock=cloud.clock)
-        with pytest.raises(NotPermitted, match="only watched"):
+        with pytest.raises(NotPermitted, match="read only here"):
             delete_job(job, by=owner, now=cloud.now)
         repair(cloud.now)
         steps.advance(job.pk, clock=cloud.clock)

@@ -201,8 +201,8 @@ class TestSaving:
         [
             ({"role": "lead", "approvals": 2}, "of leads, 2 must approve and only 1 can"),
             ({"role": "lead", "approvers": ["sam"]}, "of sam, 1 must approve and only 0 can"),
-            ({"approvers": ["owner"]}, "owner is no approver or lead of vision"),
-            ({"approvers": ["stranger"]}, "stranger is no approver or lead of vision"),
+            ({"approvers": ["owner"]}, "owner is not an approver or lead of vision"),
+            ({"approvers": ["stranger"]}, "stranger is not an approver or lead of vision"),
         ],
     )
     def test_refuses_a_group_that_nobody_can_fill(

@@ -96,11 +96,11 @@ class TestRequest:
         Job.objects.update(is_adopted=True)
         ended.refresh_from_db()
 
-        with pytest.raises(NotPermitted, match="only watched here"):
+        with pytest.raises(NotPermitted, match="read only here"):
             delete_job(ended, by=owner, now=cloud.now)
-        with pytest.raises(NotPermitted, match="only watched here"):
+        with pytest.raises(NotPermitted, match="read only here"):
             steps.cancel(ended, by=owner, clock=cloud.clock)
-        with pytest.raises(NotPermitted, match="only watched here"):
+        with pytest.raises(NotPermitted, match="read only here"):
             requests.approve(ended, by=approver, comment="", now=cloud.now)
 
 

@@ -273,7 +273,7 @@ class TestAdoption:
         steps.advance(job.pk, clock=cloud.clock)
         external = self.external(cloud, team, owner)
 
-        with pytest.raises(NotPermitted, match="made by a request"):
+        with pytest.raises(NotPermitted, match="already follows it"):
             observation.adopt(external, team=team, by=owner, now=cloud.now)
 
     def test_one_that_was_adopted_first_is_followed_by_the_request(

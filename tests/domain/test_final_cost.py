@@ -115,7 +115,7 @@ class TestPrices:
         assert job.state == JobState.AWAITING_APPROVAL
         assert job.price_snapshot is None
         event = job.events.filter(to_state=JobState.AWAITING_APPROVAL).get()
-        assert "Nobody can say what this job will cost" in event.message
+        assert "The cost of this job is not known" in event.message
 
     def test_are_kept_only_by_the_worker_that_holds_the_job(self, request_job: RequestJob, cloud: Cloud) -> None:
         job = request_job(hours=1)
@@ -143,7 +143,7 @@ def test_history_lowers_no_limit(request_job: RequestJob, cloud: Cloud, team: Te
 
     last = request_job(hours=2, name="last")
 
-    assert last.estimate["basis"][0].startswith("Rests on the run times of 5 of your team's")
+    assert last.estimate["basis"][0].startswith("Based on the run times of 5 of your team's")
     assert Decimal(last.estimate["expected_usd"]) < Decimal(first.estimate["expected_usd"])
     assert last.max_usd == first.max_usd
 

@@ -285,7 +285,7 @@ class TestChanges:
 
     def test_a_name_is_used_once_in_a_team(self, make: MakeSchedule) -> None:
         make()
-        with pytest.raises(NotUsable, match="of this name already"):
+        with pytest.raises(NotUsable, match="already has a schedule with this name"):
             make()
 
     def test_a_secret_is_not_kept(self, make: MakeSchedule, owner: User, clock: Clock, team: Team) -> None:

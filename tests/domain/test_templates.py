@@ -44,7 +44,7 @@ class TestSave:
         assert templates.submission_of(template) == samples.submission(project="vision-research")
 
     def test_says_which_template_has_the_name(self, template: Template, owner: User, clock: Clock) -> None:
-        with pytest.raises(templates.NameTaken, match="vision has a template of this name") as taken:
+        with pytest.raises(templates.NameTaken, match="vision already has a template with this name") as taken:
             templates.save_template(
                 team=template.team,
                 name=" resnet\n",

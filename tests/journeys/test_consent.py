@@ -53,14 +53,14 @@ def test_a_lead_sets_a_budget_and_a_policy(window: OpenWindow) -> None:
     rule(page, 3).get_by_label("Outcome").select_option(label="Refuse")
     rule(page, 3).get_by_label("Position").fill("1")
     rule(page, 3).get_by_label("Accelerators over").fill("8")
-    rule(page, 3).get_by_label("What the requester reads").fill("Ask the leads for a reservation first.")
+    rule(page, 3).get_by_label("Message to the requester").fill("Ask the leads for a reservation first.")
 
     page.get_by_role("button", name=re.compile("^Test on the last")).click()
     tested = page.get_by_role("region", name="Test")
     expect(tested).to_contain_text("This policy would have asked for 1 of the last 1 jobs")
-    page.get_by_label("Why it is changed").fill("no surprises")
+    page.get_by_label("Reason for the change").fill("no surprises")
     page.get_by_role("button", name="Save as version 1").click()
-    expect(page.get_by_text("Policy 1 of vision counts from now on.")).to_be_visible()
+    expect(page.get_by_text("Policy 1 of vision now applies.")).to_be_visible()
     expect(page.get_by_role("region", name="Rules").get_by_role("listitem").first).to_contain_text(
         "Refuse if a job has over 8 accelerators. Ask the leads for a reservation first."
     )
@@ -81,13 +81,13 @@ def test_a_rule_asks_two_groups(window: OpenWindow) -> None:
     page.get_by_role("button", name="Add a rule").click()
     added = rule(page, count + 1)
     added.get_by_label("Position").fill("1")
-    added.get_by_label("What the requester reads").fill("Two groups agree.")
+    added.get_by_label("Message to the requester").fill("Two groups agree.")
     added.get_by_text("Who approves", exact=True).click()
     added.get_by_label("Decided by").select_option(label="leads only")
     added.get_by_role("button", name="Add approvers").click()
     group = rule(page, count + 1).get_by_role("group", name="And also")
     group.get_by_label("Only these people").fill("approver")
-    expect(rule(page, count + 1).get_by_label("What the requester reads")).to_have_value("Two groups agree.")
+    expect(rule(page, count + 1).get_by_label("Message to the requester")).to_have_value("Two groups agree.")
     assert lead.overflow() <= 0
     page.get_by_role("button", name=re.compile("^Save as version")).click()
     expect(page.get_by_role("region", name="Rules").get_by_role("listitem").first).to_contain_text(
@@ -150,7 +150,7 @@ def test_a_deputy_approves_for_an_approver_who_is_away(window: OpenWindow) -> No
     page.get_by_role("link", name=re.compile("^Approvals")).click()
     page.get_by_role("link", name="Deputies").click()
     page.get_by_label("Deputy", exact=True).select_option("engineer")
-    page.get_by_role("button", name="Name the deputy").click()
+    page.get_by_role("button", name="Add deputy").click()
     expect(page.get_by_text(re.compile("^engineer decides for you from"))).to_be_visible()
 
     phone = deputy.page

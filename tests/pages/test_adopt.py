@@ -172,7 +172,7 @@ class TestAdopting:
 
         page = signed_in(owner).post("/jobs/adopt/take/", {"job": [row.pk], "team": team.pk, **PLACE}, follow=True)
 
-        assert "theirs: Another team follows this job already." in text_of(page)
+        assert "theirs: Another team already follows this job." in text_of(page)
         assert Job.objects.get().team_id == first.team_id
 
     def test_with_several_teams_one_is_chosen(self, team: Team, found: Found, owner: User, signed_in: SignIn) -> None:

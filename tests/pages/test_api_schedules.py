@@ -67,12 +67,12 @@ class TestMaking:
         [
             ({"cron": "often"}, "cron", "Write five fields"),
             ({"cron": "* * * * *"}, "cron", "more often than every five minutes"),
-            ({"time_zone": "Mars"}, "time_zone", "is no time zone"),
+            ({"time_zone": "Mars"}, "time_zone", "is not a time zone"),
             ({"schedule": " "}, "schedule", "Give it a name"),
             ({"schedule": "x" * 81}, "schedule", "at most 80 characters"),
-            ({"last_day": "2020-01-01"}, "last_day", "last day is over"),
+            ({"last_day": "2020-01-01"}, "last_day", "no run before its last day ends"),
             ({"last_day": "soon"}, "last_day", "valid date"),
-            ({"region": "r" * 39 + "\x00"}, "schedule", "cannot be kept"),
+            ({"region": "r" * 39 + "\x00"}, "schedule", "cannot be stored"),
         ],
     )
     def test_says_what_is_wrong_and_keeps_nothing(self, api: Caller, wrong: Any, field: str, told: str) -> None:
@@ -95,7 +95,7 @@ class TestMaking:
         answers = [api.post("/schedules", body) for body in (asked(), secret, open_value)]
 
         assert [answer.status_code for answer in answers] == [422, 422, 422]
-        assert "of this name already" in answers[0].json()["detail"]
+        assert "already has a schedule with this name" in answers[0].json()["detail"]
         assert "secret" in answers[1].json()["detail"]
         assert answers[2].json()["findings"]
         assert Schedule.objects.count() == 1
@@ -224,10 +224,10 @@ class TestChanging:
         ("wrong", "field", "told"),
         [
             ({"cron": "* * * * *"}, "cron", "more often than every five minutes"),
-            ({"time_zone": "Mars"}, "time_zone", "is no time zone"),
+            ({"time_zone": "Mars"}, "time_zone", "is not a time zone"),
             ({"schedule": ""}, "schedule", "Give it a name"),
-            ({"schedule": "second"}, "schedule", "of this name already"),
-            ({"last_day": "2020-01-01"}, "last_day", "last day is over"),
+            ({"schedule": "second"}, "schedule", "already has a schedule with this name"),
+            ({"last_day": "2020-01-01"}, "last_day", "no run before its last day ends"),
             ({"cron": None}, "cron", "valid string"),
             ({"spec": {}}, "spec", "not permitted"),
         ],

@@ -30,13 +30,13 @@ class TestInbox:
     def test_says_so_where_the_job_would_be_estimated_otherwise_now(
         self, asked: Job, approver: User, stranger: User, signed_in: SignIn
     ) -> None:
-        client, note = signed_in(approver), "Estimated now, with the prices and run times known today"
+        client, note = signed_in(approver), "With today's prices and run times the estimate is"
         assert asked.estimate_usd is not None
         assert note not in text_of(client.get("/approvals/"))
 
         Job.objects.filter(pk=asked.pk).update(estimate_usd=999)
 
-        shown = f"{note}: ${asked.estimate_usd:,.2f} for what was estimated at $999.00 when it was requested."
+        shown = f"{note} ${asked.estimate_usd:,.2f}; when the job was requested it was $999.00."
         assert shown in text_of(client.get("/approvals/"))
         assert note not in text_of(signed_in(stranger).get(f"/approvals/?job={asked.pk}"))
 

@@ -87,9 +87,9 @@ class TestEditor:
         for change, words in (
             ({"further-0-approvals": "11"}, "less than or equal to 10"),
             ({"further-0-approvals": "3"}, "of sam and zoe, 3 must approve and only 2 can"),
-            ({"further-0-approvers": "owner"}, "owner is no approver or lead of vision"),
-            ({"further-TOTAL_FORMS": "-1"}, "without the number of its rows"),
-            ({"further-TOTAL_FORMS": "9"}, "Correct who else has to approve"),
+            ({"further-0-approvers": "owner"}, "owner is not an approver or lead of vision"),
+            ({"further-TOTAL_FORMS": "-1"}, "was sent incomplete"),
+            ({"further-TOTAL_FORMS": "9"}, "Correct the further approvers"),
         ):
             page = browser.post("/policy/", draft(TWO | change, action="save"))
             assert page.status_code == 422

@@ -143,15 +143,15 @@ class TestBadFiles:
         [
             ("", "Line 1 lacks"),
             ("a,b\n1,2\n", "Line 1 lacks the column usage_start_time, cost, currency, labels"),
-            (export(row(cost="lots")), "Line 2: “lots” in the column cost is no amount"),
+            (export(row(cost="lots")), "Line 2: “lots” in the column cost is not an amount"),
             (export(row(cost="NaN")), "Line 2: “NaN”"),
-            (export(row(), row(currency="dollars")), "Line 3: “dollars” is no currency"),
-            (export(row(month="2026-03")), "Line 2: “2026-03” is no month"),
-            (export(row(month="", time="yesterday")), "Line 2: “yesterday” is no time"),
-            (export([*row()[:-2], "key=value", "[]"]), "Line 2: the column labels is no JSON"),
+            (export(row(), row(currency="dollars")), "Line 3: “dollars” is not a currency"),
+            (export(row(month="2026-03")), "Line 2: “2026-03” is not a month"),
+            (export(row(month="", time="yesterday")), "Line 2: “yesterday” is not a time"),
+            (export([*row()[:-2], "key=value", "[]"]), "Line 2: the column labels is not valid JSON"),
             (export([*row()[:-1], '[{"amount": "x"}]']), "Line 2: “x” in the column credits"),
-            (export(row()[:-1]), "Line 2 has 8 cells, and line 1 has 9"),
-            (export(row()) + '"', "is no CSV"),
+            (export(row()[:-1]), "Line 2 has 8 cells, but line 1 has 9"),
+            (export(row()) + '"', "is not valid CSV"),
             (export(), "no rows"),
         ],
     )
@@ -170,7 +170,7 @@ class TestBadFiles:
     def test_a_file_that_is_no_text_is_explained(self, team: Team, lead: User, signed_in: SignIn) -> None:
         upload = SimpleUploadedFile("bad.csv", b"\xff\xfe\x00PK" * 100)
 
-        assert "is no UTF-8" in text_of(signed_in(lead).post(f"/spend/billing/{team.pk}/", {"export": upload}))
+        assert "is not valid UTF-8" in text_of(signed_in(lead).post(f"/spend/billing/{team.pk}/", {"export": upload}))
 
     @given(st.text(max_size=200))
     def test_any_text_is_read_or_explained(self, text: str) -> None:

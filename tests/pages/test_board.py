@@ -136,7 +136,9 @@ class TestBoard:
         for _ in range(2):
             make_job("queued")
 
-        assert "Counted and shown are the 2 jobs that changed last; the history has all." in text_of(client.get("/"))
+        assert "Only the 2 jobs that changed last are counted and shown; the history has all." in text_of(
+            client.get("/")
+        )
 
     def test_counts_the_other_reasons_for_an_approval(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
         approval = Approval.objects.get(job=make_job("awaiting_approval"))

@@ -365,7 +365,7 @@ class TestBadInput:
         page = engineer.post("/jobs/new/", {name: text for name, text in example.items() if "_FORMS" not in name})
 
         assert page.status_code == 422
-        assert "without the number of its rows" in text_in(page.content.decode(), "findings")
+        assert "was sent incomplete" in text_in(page.content.decode(), "findings")
         assert fields_of(page.content.decode())["pool-0-args"] == example["pool-0-args"]
 
 

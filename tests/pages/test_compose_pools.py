@@ -49,8 +49,8 @@ class TestCompose:
 
         seen(pools=[N1], now=clock.now)
         page = engineer.post("/jobs/new/check/", named).content.decode()
-        assert "machine of worker pool 0 is that of no pool" in text_in(page, "id_pool-0-machine_type-finds")
-        assert "machine of worker pool 0 is that of no pool" in text_in(page, "strategy-persistent-facts")
+        assert "machine of worker pool 0 matches no pool" in text_in(page, "id_pool-0-machine_type-finds")
+        assert "machine of worker pool 0 matches no pool" in text_in(page, "strategy-persistent-facts")
         assert engineer.post("/jobs/new/", named).status_code == 422
 
         seen(state="REBOOTING", now=clock.now)
@@ -90,7 +90,7 @@ class TestImport:
 
         words = text_of(engineer.post("/jobs/import/", asked))
         assert "has not seen" not in words
-        assert "is that of no pool of the resource" in words
+        assert "matches no pool of the resource" in words
 
 
 class TestJobspec:

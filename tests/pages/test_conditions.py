@@ -182,7 +182,7 @@ class TestPage:
 
         page = engineer.post("/jobs/new/", example | self.FIELDS | changed).content.decode()
 
-        assert "no number" in text_in(page, "id_parameter-2-numbers-finds")
+        assert "not a number" in text_in(page, "id_parameter-2-numbers-finds")
         assert text_in(page, "id_parameter-3-parent-finds") == ""
 
     def test_a_stranger_sees_nothing_of_it(

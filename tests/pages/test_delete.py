@@ -90,4 +90,4 @@ class TestDelete:
         assert at(job, below) not in client.get(at(job)).content.decode()
         for answer in (client.get(at(job, below)), client.post(at(job, below))):
             assert answer.status_code == 403
-            assert "only watched here" in text_of(answer)
+            assert "read only here" in text_of(answer)

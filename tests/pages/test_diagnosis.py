@@ -150,7 +150,7 @@ class TestRetries:
         ("used", "words", "count"),
         [
             (3, "tried it again three times, which is as often as it does", "3 of 3 none left"),
-            (1, "1 of the at most 3 retries by Vertex AI were seen", "1 of 3"),
+            (1, "Vertex AI used 1 of at most 3 retries", "1 of 3"),
             (0, "tries it again at most three times; no retry was seen", "0 of 3"),
         ],
     )

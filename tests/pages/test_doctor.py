@@ -38,7 +38,7 @@ def test_shows_what_fails_first_with_its_command(admin: User, signed_in: SignIn,
 
 
 def test_says_that_nothing_was_checked_yet(admin: User, signed_in: SignIn) -> None:
-    assert "No worker has checked anything yet." in text_of(signed_in(admin).get("/doctor/"))
+    assert "Nothing has been checked yet." in text_of(signed_in(admin).get("/doctor/"))
 
 
 def test_a_check_can_be_asked_for(admin: User, signed_in: SignIn, clock: Clock) -> None:

@@ -81,6 +81,21 @@ class TestFigures:
     def test_money_is_readable_at_every_size(self, usd: str | None, text: str) -> None:
         assert figures.money(Decimal(usd) if usd else usd) == text
 
+    @pytest.mark.parametrize(
+        ("usd", "text"),
+        [
+            ("39.6336", "$39.63"),
+            ("1.999", "$2.00"),
+            ("0.13402284", "$0.134"),
+            ("0.080424", "$0.08042"),
+            ("0.1", "$0.10"),
+            ("0.00005479452", "$0.00005479"),
+            ("0", "$0.00"),
+        ],
+    )
+    def test_an_hourly_price_is_short_and_exact_enough(self, usd: str, text: str) -> None:
+        assert figures.hourly_price(usd) == text
+
     def test_a_range_of_money_says_nothing_where_its_ends_read_the_same(self) -> None:
         assert figures.between("67.33", "67.82") == "$67.33 – $67.82"
         assert figures.between("9699.281", "9699.284") == figures.between(None, "1") == figures.between("", None) == ""

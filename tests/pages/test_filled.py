@@ -144,7 +144,7 @@ class TestCarried:
         form.read()
 
         assert not form.is_readable
-        assert "carried along was changed" in str(form.job.errors["carried"])
+        assert "hidden part of this form was changed" in str(form.job.errors["carried"])
 
 
 class TestReservation:

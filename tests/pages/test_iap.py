@@ -213,7 +213,7 @@ class TestFirstSignIn:
         answer = ask(GOOD)
 
         assert answer.status_code == 403
-        assert "opened in another way" in text_of(answer)
+        assert "another way to sign in" in text_of(answer)
         assert not Identity.objects.exists()
         Profile.objects.create(user=user, links_next_sign_in=True)
         assert ask(GOOD).status_code == 200

@@ -78,7 +78,7 @@ class TestReading:
 
         assert "“CHEAP” no es un valor de strategy que Vertex AI conozca." in page
         assert "replicaCount debe ser un número entero, no “many”." in page
-        assert "that Vertex AI knows" not in page
+        assert "that Vertex AI has" not in page
 
     def test_says_what_policy_would_say(self, team: Team, owner: User, signed_in: SignIn) -> None:
         client = signed_in(owner)
@@ -128,7 +128,7 @@ class TestReading:
         assert Draft.objects.get().region == "europe-west4"
 
     def test_says_which_region_is_assumed(self, owner: User, signed_in: SignIn) -> None:
-        assert "The text names no region; us-central1 is the usual one of vision." in text_of(
+        assert "The text names no region; the default region of vision, us-central1, is used." in text_of(
             send(signed_in(owner), YAML)
         )
 
@@ -252,7 +252,7 @@ class TestAnything:
 
         page = send(signed_in(owner), json.dumps(body))
 
-        assert "which cannot be kept" in text_of(page)
+        assert "which cannot be stored" in text_of(page)
         assert not Draft.objects.exists()
 
 

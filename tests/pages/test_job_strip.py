@@ -128,7 +128,7 @@ class TestEnd:
         text = text_of(signed_in(owner).get(f"/jobs/{job.pk}/"))
 
         assert f"ends about {clock.now + timedelta(minutes=100):%H:%M} UTC" in text
-        assert "About 1 h 40 min left at the pace that its log tells." in text
+        assert "About 1 h 40 min left, judging by the progress in its log." in text
 
     def test_an_end_on_another_day_has_its_day(
         self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock

@@ -152,7 +152,7 @@ class TestWaiting:
 
         assert re.search(r"Usual wait 10 min 4 min \d+ s – 1 h", text)
         assert "3 jobs of vision with the same strategy, machines and region, last 90 days." in text
-        assert "Vertex AI tells no place in its queue." in text
+        assert "Vertex AI does not report a position in its queue." in text
 
     def test_tells_the_place_in_our_own_queue(
         self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
@@ -163,9 +163,9 @@ class TestWaiting:
 
         text = text_of(signed_in(owner).get(f"/jobs/{second.pk}/"))
 
-        assert "Place in Trainboard's queue 2 of 2" in text
+        assert "Position in Trainboard's queue 2 of 2" in text
         assert "No job of vision with this strategy has run in the last 90 days." in text
-        assert "Vertex AI tells no place" not in text
+        assert "Vertex AI does not report a position" not in text
 
     def test_waits_of_another_team_are_told_to_nobody(
         self, make_job: MakeJob, stranger: User, owner: User, signed_in: SignIn

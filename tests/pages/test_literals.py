@@ -98,5 +98,5 @@ class TestImport:
     ) -> None:
         page = send(signed_in(owner), YAML.replace(*change))
 
-        assert "fill them in in the text first" in text_of(page)
+        assert "Fill in these placeholders in the text" in text_of(page)
         assert not Draft.objects.exists()

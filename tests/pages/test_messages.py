@@ -246,7 +246,9 @@ class TestChannels:
 
     def test_names_are_unique_and_their_number_is_bounded(self, lead: Client, team: Team, channel: MakeChannel) -> None:
         channel(name="ops")
-        assert "has a channel of this name" in text_of(lead.post(f"/messages/channels/new/{team.pk}/", fields()))
+        assert "already has a channel with this name" in text_of(
+            lead.post(f"/messages/channels/new/{team.pk}/", fields())
+        )
         for number in range(MAX_CHANNELS - 1):
             channel(name=f"c{number}")
 

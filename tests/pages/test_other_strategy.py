@@ -76,11 +76,11 @@ def test_nobody_else_is_offered_it(
 @pytest.mark.parametrize(
     ("button", "words"),
     [
-        ("as:overnight", "Choose a strategy"),
-        ("as:standard", "runs under that strategy already"),
-        ("as:", "Choose a strategy"),
-        ("as:spot:x", "no amount"),
-        ("as:spot:NaN", "no amount"),
+        ("as:overnight", "Choose one of the strategies"),
+        ("as:standard", "already has that strategy"),
+        ("as:", "Choose one of the strategies"),
+        ("as:spot:x", "not an amount"),
+        ("as:spot:NaN", "not an amount"),
         ("as:spot:0.01", "has changed since you opened it"),
         ("as:persistent", "needs a value"),
     ],

@@ -110,7 +110,7 @@ class TestSave:
         page = other.post("/policy/", draft(REFUSE, action="save"))
 
         assert page.status_code == 409
-        assert "lena has saved another version meanwhile" in text_of(page)
+        assert "lena has saved another version in the meantime" in text_of(page)
         assert 'value="Not on Spot."' in page.content.decode()
         assert 'name="drift_percent" value="10"' in page.content.decode()
         assert other.post("/policy/", draft(REFUSE, action="save", base="1")).status_code == 302
@@ -123,10 +123,10 @@ class TestSave:
             ({"outcome": "ask", "gpu_types": "NVIDIA_T1000"}, "There is no accelerator type NVIDIA_T1000."),
             ({"outcome": "ask", "cost_over": "-1"}, "greater than or equal to 0"),
             ({"outcome": "ask", "cost_over": "much"}, "Enter a number."),
-            ({"outcome": "require"}, "Say what a job has to carry."),
-            ({"outcome": "set"}, "Say what is set."),
+            ({"outcome": "require"}, "Choose what a job must have."),
+            ({"outcome": "set"}, "Choose what is set."),
             ({"outcome": "set", "set_labels": "Owner"}, "set_labels"),
-            ({"outcome": "ask", "approvers": "owner"}, "owner is no approver or lead of vision"),
+            ({"outcome": "ask", "approvers": "owner"}, "owner is not an approver or lead of vision"),
             ({"outcome": "maybe"}, "Select a valid choice"),
         ],
     )

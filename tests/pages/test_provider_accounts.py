@@ -37,7 +37,7 @@ class TestWhoIsAdmitted:
         server.person = {"sub": "eve", "email": "ada@example.com", "email_verified": True}
         answer = sign_in(Client())
         assert answer.status_code == 403
-        assert "opened in another way" in text_of(answer)
+        assert "another way to sign in" in text_of(answer)
 
     @pytest.mark.parametrize("verified", [False, None, "yes", 1, "false"])
     def test_an_address_that_is_not_verified_is_none(self, server: OpenIdServer, ada: User, verified: Any) -> None:
@@ -308,7 +308,7 @@ class TestLinks:
         client = signed_in(owner)
 
         assert sign_in(client)["Location"] == CONFIRM
-        assert "will be signed in here as owner" in text_of(client.get(CONFIRM))
+        assert "signs you in as owner" in text_of(client.get(CONFIRM))
         assert not Identity.objects.exists()
         assert client.post(CONFIRM)["Location"] == "/account/"
         assert "Corp" in text_of(client.get("/account/"))

@@ -33,7 +33,7 @@ class TestWithoutPasswords:
             client = Client()
             client.post(path, {"username": name, "password": PASSWORD})
             assert not is_signed_in(client)
-        assert "Nobody signs in here with a password" in text_of(Client().get("/accounts/password/"))
+        assert "Passwords are not used on this site" in text_of(Client().get("/accounts/password/"))
 
     def test_a_password_still_proves_whose_an_account_is(self, ada: User) -> None:
         client = Client()

@@ -146,7 +146,7 @@ def test_a_bad_token_signs_nobody_in(server: OpenIdServer, fault: dict[str, Any]
     answer = sign_in(client)
 
     assert answer.status_code == 400
-    assert "not signed by the provider" in text_of(answer)
+    assert "its signature is not valid" in text_of(answer)
     assert not is_signed_in(client)
     assert not User.objects.exists()
 
@@ -222,7 +222,7 @@ def test_a_person_who_cancels_is_told_so(server: OpenIdServer) -> None:
     answer = sign_in(client)
 
     assert answer.status_code == 200
-    assert "You did not sign in" in text_of(answer)
+    assert "You were not signed in" in text_of(answer)
     assert "Back to sign-in" in text_of(answer)
 
 
@@ -240,7 +240,7 @@ class TestProviderInTrouble:
         answer = client.get(BEGIN)
 
         assert answer.status_code == 503
-        assert "Corp does not answer as it should" in text_of(answer)
+        assert "Corp is not responding correctly" in text_of(answer)
         assert client.post("/accounts/login/", {"username": "owner", "password": PASSWORD}).status_code == 302
 
     def test_it_is_asked_again_only_after_a_while(self, server: OpenIdServer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,10 +35,10 @@ def test_an_account_with_a_password_is_linked_and_the_link_removed(window: OpenW
     view.expected_statuses = {422}
     page.goto("/")
     page.get_by_role("link", name="Sign in with Corp").click()
-    page.get_by_label("Password of the account here").fill("wrong")
+    page.get_by_label("Password of your Trainboard account").fill("wrong")
     page.get_by_role("button", name="Link Corp").click()
     expect(page.get_by_text("This is not the password of the account.")).to_be_visible()
-    page.get_by_label("Password of the account here").fill(PASSWORD)
+    page.get_by_label("Password of your Trainboard account").fill(PASSWORD)
     page.get_by_role("button", name="Link Corp").click()
     expect(page.locator(".menu.account summary")).to_have_text("owner")
 
@@ -59,7 +59,7 @@ def test_the_pages_are_accessible_and_fit(window: OpenWindow, server: OpenIdServ
     cancelled = faulty(view, ["/accounts/login/", "/accounts/providers/corp/"], widths)
     server.is_cancelling = False
     asked = faulty(view, ["/accounts/providers/corp/"], widths)
-    view.page.get_by_label("Password of the account here").fill(PASSWORD)
+    view.page.get_by_label("Password of your Trainboard account").fill(PASSWORD)
     view.page.get_by_role("button", name="Link Corp").click()
 
     assert [cancelled, asked, faulty(view, ["/account/"], widths)] == [{}, {}, {}]

@@ -76,8 +76,8 @@ class TestChange:
     @pytest.mark.parametrize(
         ("action", "words"),
         [
-            ("resize", "how many machines are up and billed"),
-            ("reboot", "jobs that run on it, so wait until none does"),
+            ("resize", "the number of machines that run and are billed"),
+            ("reboot", "running jobs may be interrupted, so wait until none is running"),
             ("delete", "Vertex AI cancels them, also those of other teams"),
         ],
     )

@@ -119,8 +119,8 @@ class TestBudgets:
         label = text_in(engineer.get("/spend/?of=label").content.decode(), "where")
         person = text_in(engineer.get("/spend/?of=person").content.decode(), "where")
 
-        assert "what stood idle is in no label" in " ".join(label.split())
-        assert "what stood idle counts for who has created the resource" in " ".join(person.split())
+        assert "idle replicas count for no label" in " ".join(label.split())
+        assert "idle replicas count for the person who created the resource" in " ".join(person.split())
 
     def test_of_an_upgrade_count_the_month_so_far_once(
         self, used: PersistentResource, team: Team, owner: User, lead: User, clock: Clock

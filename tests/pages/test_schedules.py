@@ -56,9 +56,9 @@ class TestMaking:
         [
             ({"cron": "often"}, "Write five fields"),
             ({"cron": "* * * * *"}, "more often than every five minutes"),
-            ({"time_zone": "Mars"}, "is no time zone"),
+            ({"time_zone": "Mars"}, "is not a time zone"),
             ({"name": ""}, "required"),
-            ({"last_day": "2020-01-01"}, "last day is over"),
+            ({"last_day": "2020-01-01"}, "no run before its last day ends"),
             ({"cron": "\x00 6 * * *"}, "Null characters"),
         ],
     )

@@ -68,7 +68,7 @@ class TestApproving:
         confirm(signed_in(owner), "approve", job)
         assert Job.objects.get().state == "awaiting_approval"
         job.max_usd = (job.max_usd or 0) - 1
-        assert "ask has changed meanwhile" in confirm(signed_in(approver), "approve", job)
+        assert "ask has changed in the meantime" in confirm(signed_in(approver), "approve", job)
         assert Job.objects.get().state == "awaiting_approval"
 
 

@@ -160,6 +160,6 @@ def test_a_link_to_choose_a_password_is_refused_where_they_are_off(
     link = made[made.index("http://testserver/accounts/password/") :].split()[0]
     settings.PASSWORD_SIGN_IN = False
 
-    assert "Nobody signs in here with a password" in text_of(Client().get(link, follow=True))
+    assert "Passwords are not used on this site" in text_of(Client().get(link, follow=True))
     refused = signed_in(admin).post(f"/people/{owner.pk}/", {"do": "password"}, follow=True)
     assert "http://testserver/accounts/password/" not in text_of(refused)

@@ -178,12 +178,12 @@ class TestBudgets:
     @pytest.mark.parametrize(
         ("field", "value", "words"),
         [
-            ("amount", "-5", "not below zero"),
+            ("amount", "-5", "cannot be negative"),
             ("amount", "€500", "in US dollars"),
             ("amount", "500 EUR", "in US dollars"),
-            ("amount", "lots", "no amount"),
+            ("amount", "lots", "not an amount"),
             ("amount", "", "Write an amount"),
-            ("thresholds", "half", "whole percents"),
+            ("thresholds", "half", "whole percentages"),
             ("thresholds", "0", "1 to 500 percent"),
             ("applies_to", "person:999", "valid choice"),
             ("reason", "", "required"),

@@ -55,7 +55,7 @@ class TestWaits:
 
         words = text_in(engineer.get("/jobs/new/?example=1").content.decode(), "estimate")
 
-        assert f"Rests on the run times of 3 of your team's {MACHINE} jobs in us-central1 since" in words
+        assert f"Based on the run times of 3 of your team's {MACHINE} jobs in us-central1 since" in words
         assert "the preemptions of 3 Spot jobs" in words
         assert "the documented rate of preemptions as prior" in words
         assert "9 of 10 such jobs" in words
@@ -77,7 +77,7 @@ class TestWaits:
         page = signed_in(stranger).get("/jobs/new/?example=1").content.decode()
 
         assert "unknown no job yet" in text_in(page, "strategy-spot-facts")
-        assert "Rests on no jobs of your team yet" in text_in(page, "estimate")
+        assert "Not based on jobs of your team yet" in text_in(page, "estimate")
 
 
 class TestTags:
@@ -151,7 +151,7 @@ class TestSummary:
         page = engineer.post("/jobs/new/check/", example | {"timeout": "soon"}).content.decode()
 
         assert "Write a number and its unit" in text_in(page, "id_timeout-finds")
-        assert "No timeout is given" not in page
+        assert "No timeout is set" not in page
 
     def test_is_not_there_while_one_types(self, engineer: Client, example: dict[str, str]) -> None:
         page = engineer.post("/jobs/new/", example | {"output": "here", "do": "check"}).content.decode()

@@ -279,7 +279,7 @@ class TestJobPage:
 
         assert "Trials 0 of 4 4 to come" in text_of(client.get(f"/jobs/{make_study().pk}/"))
         assert "No trials yet" in text_of(client.get(at(make_study())))
-        assert "No trial was seen before the job ended." in text_of(client.get(at(make_study(state="cancelled"))))
+        assert "The job ended before it had a trial." in text_of(client.get(at(make_study(state="cancelled"))))
 
 
 class TestCsv:

@@ -31,7 +31,7 @@ class TestMembers:
     @pytest.mark.parametrize(
         ("name", "role", "words"),
         [
-            ("nobody-here", "viewer", "Nobody here is called"),
+            ("nobody-here", "viewer", "There is no account"),
             ("owner", "viewer", "already a member"),
             ("stranger", "king", "not one of the available choices"),
             ("", "viewer", "This field is required"),
@@ -52,7 +52,7 @@ class TestMembers:
 
         answer = browser.post(f"/teams/{team.pk}/members/", {"do": "add", "name": "boss@example.com", "role": "lead"})
 
-        assert "Nobody here is called" in text_of(answer)
+        assert "There is no account" in text_of(answer)
 
     def test_a_lead_changes_a_role_and_removes_a_member(self, browser: Client, team: Team, owner: User) -> None:
         member = Membership.objects.get(user=owner)
@@ -110,7 +110,7 @@ class TestMembers:
 
         answer = browser.post(f"/teams/{team.pk}/members/", {"do": "remove", "member": theirs.pk}, follow=True)
 
-        assert "not in the team any more" in text_of(answer)
+        assert "no longer in the team" in text_of(answer)
         assert Membership.objects.filter(pk=theirs.pk).exists()
 
 
@@ -200,7 +200,7 @@ class TestAllowed:
         browser.post(f"/teams/{team.pk}/allowed/", {"kind": "bucket", "name": "other"})
         answer = browser.post(f"/teams/{team.pk}/allowed/", {"kind": "bucket", "name": "other"})
 
-        assert "allowed already" in text_of(answer)
+        assert "is already allowed" in text_of(answer)
 
     def test_a_lead_takes_away_buckets_and_no_projects(self, browser: Client, team: Team) -> None:
         bucket = AllowedResource.objects.create(team=team, kind="bucket", name="other")

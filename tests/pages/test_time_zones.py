@@ -64,7 +64,7 @@ class TestTwoPeople:
         job = make_job("running")
 
         assert "2 Mar 2026, 04:00:00 EST" in text_of(engineer.get(f"/jobs/{job.pk}/"))
-        assert "That of the site: America/New_York" in text_of(engineer.get("/account/"))
+        assert "Site default (America/New_York)" in text_of(engineer.get("/account/"))
 
     @pytest.mark.parametrize("zone", ["Mars/Base", "../../etc/passwd", "Etc/GMT+5", "x" * 300, "a\0b"])
     def test_an_unknown_zone_is_refused(self, engineer: Client, zone: str) -> None:

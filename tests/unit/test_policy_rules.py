@@ -128,7 +128,7 @@ class TestOrder:
             ("policy_requires_labels", "labels"),
             ("policy_requires_network", "jobSpec.network"),
         ]
-        assert "lacks owner among" in found[0].message
+        assert "lacks these labels: owner" in found[0].message
 
     def test_a_judgement_keeps_version_rule_and_figures(self) -> None:
         kept = decide(JOB, costs("10"), policy_of(Rule(outcome="ask", cost_over="5", approvals=2))).as_dict()

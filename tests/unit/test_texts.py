@@ -39,7 +39,7 @@ def test_a_text_is_its_english_in_everything() -> None:
 
 
 def test_a_text_is_translated_with_its_values() -> None:
-    text = translatable("%(words)s Nearly always that is for lack of memory.", words=translatable("Out of memory"))
+    text = translatable("%(words)s The cause is nearly always a lack of memory.", words=translatable("Out of memory"))
 
     with override("es"):
         assert translated(text) == "Sin memoria Casi siempre se debe a falta de memoria."

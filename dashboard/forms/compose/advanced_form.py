@@ -27,7 +27,7 @@ class AdvancedForm(FindingsForm):
     )
     network_attachment = _line(
         _("Private Service Connect"),
-        _("The network attachment that it goes through."),
+        _("The network attachment that the job uses."),
         path="jobSpec.pscInterfaceConfig.networkAttachment",
         covers=("jobSpec.pscInterfaceConfig",),
     )

@@ -17,7 +17,7 @@ SALT = "trainboard.compose.carried.2"
 """Changes with the format of the carried data, so that an older page is not misread."""
 MAX_LENGTH = 2_000_000
 MAX_SHOWN = 12
-CHANGED = _("What this form carried along was changed on its way, so it cannot be used. Open the form once more.")
+CHANGED = _("The hidden part of this form was changed, so it cannot be used. Reload the page and try again.")
 
 
 class CarriedField(forms.CharField):

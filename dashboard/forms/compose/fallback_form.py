@@ -43,11 +43,11 @@ class FallbackForm(FindingsForm):
     on_internal = FlagField(LABELS[Reason.INTERNAL], initial=True)
     wait_hours = IntegerField(
         _("Longest wait, hours"),
-        _("An attempt that has not run by then is cancelled before the next. Empty: it may wait without end."),
+        _("An attempt that has not started by then is cancelled before the next one. Empty: no limit."),
         min_value=1,
         max_value=MAX_WAIT_HOURS,
     )
-    attempts_usd = UsdField(_("Most for all attempts"), _("US dollars; empty: no limit together."))
+    attempts_usd = UsdField(_("Cost limit for all attempts"), _("US dollars. Empty: no limit."))
 
     then_1 = _strategy_field(2)
     then_1_region = _region_field(2)

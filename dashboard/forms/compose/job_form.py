@@ -82,21 +82,21 @@ class JobForm(CarryingForm):
         _("Empty: 7 days, Vertex AI's default."),
         path="jobSpec.scheduling.timeout",
     )
-    cap = UsdField(_("Cost cap"), _("US dollars. When the job has cost it, it is cancelled or people are told."))
+    cap = UsdField(_("Cost cap"), _("US dollars. At the cap, the job is cancelled or its team is notified."))
     max_wait = DurationField(
         _("Maximum wait"),
-        _("Flex-start only. Empty: 24 h; 0 s: without end."),
+        _("Flex-start only. Empty: 24 h. 0 s: no limit."),
         path="jobSpec.scheduling.maxWaitDuration",
     )
     reservation = LineField(
         _("Reservation"),
-        _("projects/P/zones/Z/reservations/NAME, for every worker pool; empty means any that has room."),
+        _("projects/P/zones/Z/reservations/NAME, for every worker pool. Empty: any with free capacity."),
         max_length=500,
         is_code=True,
     )
     resource = LineField(
         _("Persistent resource"),
-        _("Its id; machine and disk of each worker pool have to be exactly those of one of its resource pools."),
+        _("Its ID. The machine and disk of each worker pool must match one of its resource pools exactly."),
         path="jobSpec.persistentResourceId",
         max_length=500,
         is_code=True,

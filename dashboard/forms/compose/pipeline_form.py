@@ -15,7 +15,7 @@ SPLITS = (
     ("fraction", _("at random, by fractions")),
     ("timestamp", _("by time, in fractions")),
     ("stratified", _("the same mixture in each part")),
-    ("predefined", _("as a column says")),
+    ("predefined", _("by a column")),
     ("filter", _("by filters")),
 )
 
@@ -43,7 +43,7 @@ class PipelineForm(FindingsForm):
     )
     model_name = _line(
         _("Model to upload"),
-        _("Its display name; empty: nothing is uploaded."),
+        _("The display name of the model. Empty: no model is uploaded."),
         path="modelToUpload.displayName",
         covers=("modelToUpload",),
     )
@@ -56,7 +56,7 @@ class PipelineForm(FindingsForm):
     model_id = _line(_("Model id"), _("For a new model; empty: Vertex AI chooses."), path="modelId")
     dataset = _line(
         _("Managed dataset"),
-        _("Its number; empty: the code finds its data itself."),
+        _("The ID of the dataset. Empty: the code finds its data itself."),
         path=f"{DATA}.datasetId",
         covers=(DATA,),
     )
@@ -75,7 +75,7 @@ class PipelineForm(FindingsForm):
     training_fraction = NumberField(_("Training"), path=_in_splits("trainingFraction", FRACTIONS))
     validation_fraction = NumberField(_("Validation"), path=_in_splits("validationFraction", FRACTIONS))
     test_fraction = NumberField(_("Test"), path=_in_splits("testFraction", FRACTIONS))
-    split_key = _line(_("Column"), _("The key of the data by which it is split."), path=_in_splits("key", KEYED))
+    split_key = _line(_("Column"), _("The key in the data that decides the split."), path=_in_splits("key", KEYED))
     training_filter = _line(_("Training filter"), path=f"{DATA}.filterSplit.trainingFilter")
     validation_filter = _line(_("Validation filter"), path=f"{DATA}.filterSplit.validationFilter")
     test_filter = _line(_("Test filter"), path=f"{DATA}.filterSplit.testFilter")

@@ -18,7 +18,7 @@ class Rows(forms.BaseFormSet):  # type: ignore[type-arg]
     """Rows of one kind, at least one. An invalid spec may have more rows than can be added."""
 
     default_error_messages = {
-        "missing_management_form": _("The form arrived without the number of its rows. Open it once more."),
+        "missing_management_form": _("The form was sent incomplete. Reload the page and try again."),
         "too_many_forms": _("There are more rows than this form takes."),
     }
 

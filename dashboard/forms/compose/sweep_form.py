@@ -29,7 +29,9 @@ class SeedsField(TextField):
             found = SPAN.fullmatch(part)
             first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
             if last < first:
-                raise ValidationError(_("“%(text)s” is no number and no span such as 1-5.") % {"text": part[:40]})
+                raise ValidationError(
+                    _("“%(text)s” is neither a number nor a range such as 1-5.") % {"text": part[:40]}
+                )
             seeds += range(first, min(last, first + MAX_SWEEP) + 1)
         if len(seeds) > MAX_SWEEP:
             raise ValidationError(_("A sweep has at most %(most)s jobs.") % {"most": MAX_SWEEP})

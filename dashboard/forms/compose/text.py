@@ -106,6 +106,6 @@ def _with_rest(submission: Submission, current: Submission | None) -> Submission
 
 def _unreadable(left_out: list[str]) -> Finding:
     if left_out:
-        words = _("The form does not follow the text: a placeholder stands in %(places)s.")
+        words = _("The form cannot show the text: %(places)s contains a placeholder.")
         return Finding("unreadable", Severity.ERROR, "", words % {"places": ", ".join(left_out[:3])})
-    return Finding("unreadable", Severity.ERROR, "", _("The form does not follow the text: no job was found in it."))
+    return Finding("unreadable", Severity.ERROR, "", _("The form cannot show the text: no job was found in it."))

@@ -59,7 +59,7 @@ class TuningForm(FindingsForm):
     goal = OpenChoiceField(_("Goal"), path="studySpec.metrics[0].goal", choices=GOALS, initial="MAXIMIZE")
     algorithm = OpenChoiceField(_("Algorithm"), path="studySpec.algorithm", choices=ALGORITHMS, covers=("studySpec",))
     measurement = OpenChoiceField(
-        _("Measurement that counts"), path="studySpec.measurementSelectionType", choices=MEASUREMENTS
+        _("Measurement used"), path="studySpec.measurementSelectionType", choices=MEASUREMENTS
     )
     max_trials = _trials(_("Trials"), path="maxTrialCount", initial=8)
     parallel_trials = _trials(_("At once"), path="parallelTrialCount", initial=2)
@@ -87,17 +87,17 @@ class ParameterForm(CarryingForm):
     )
     high = NumberField(_("To"), path=("doubleValueSpec.maxValue", "integerValueSpec.maxValue"))
     words = WordsField(
-        _("Words"), _("Commas between them."), path="categoricalValueSpec.values", covers=("categoricalValueSpec",)
+        _("Words"), _("Separated by commas."), path="categoricalValueSpec.values", covers=("categoricalValueSpec",)
     )
     numbers = NumbersField(
         _("Numbers"),
-        _("Ascending, commas between them."),
+        _("In ascending order, separated by commas."),
         path="discreteValueSpec.values",
         covers=("discreteValueSpec",),
     )
     scale = OpenChoiceField(_("Scale"), path="scaleType", choices=SCALES)
     parent = TextField(_("Only with the parameter"), _("One above; empty: always."), max_length=MAX_ID_LENGTH)
-    parent_values = WordsField(_("Being one of"), _("Commas between them."))
+    parent_values = WordsField(_("Is one of"), _("Separated by commas."))
 
     @property
     def row_label(self) -> str:

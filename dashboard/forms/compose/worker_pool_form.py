@@ -26,7 +26,7 @@ RESERVATION_KEY = "compute.googleapis.com/reservation-name"
 AFFINITIES = (
     ("", _("as for the whole job")),
     (SPECIFIC, _("these reservations")),
-    ("ANY_RESERVATION", _("any that has room")),
+    ("ANY_RESERVATION", _("any with free capacity")),
     ("NO_RESERVATION", _("none")),
 )
 
@@ -78,7 +78,7 @@ class WorkerPoolForm(CarryingForm):
     )
     executor_image = _code(
         _("Executor image"),
-        _("A prebuilt training image of Google's."),
+        _("One of Google's prebuilt training images."),
         path="pythonPackageSpec.executorImageUri",
         covers=("pythonPackageSpec",),
     )

@@ -19,7 +19,7 @@ def parse_number(text: str) -> int | float:
     """Return the number in "3", "0.1" or "1e-5". Raise ValidationError with the reason for other text."""
     # 1e999 has the format of a number but is infinite.
     if not NUMBER.fullmatch(text) or not math.isfinite(float(text)):
-        raise ValidationError(_("“%(text)s” is no number; write 3, 0.1 or 1e-5.") % {"text": text[:40]})
+        raise ValidationError(_("“%(text)s” is not a number; write 3, 0.1 or 1e-5.") % {"text": text[:40]})
     return int(text) if WHOLE.fullmatch(text) else float(text)
 
 

@@ -18,10 +18,10 @@ def parse_usd(text: str) -> Decimal:
     if found := USD.fullmatch(text.strip()):
         return Decimal(found[1].replace(",", "") + (found[2] or ""))
     if text.strip().startswith(("-", "−")):
-        raise ValidationError(_("An amount is not below zero."))
+        raise ValidationError(_("An amount cannot be negative."))
     if OTHER_CURRENCY.search(re.sub(r"USD|US\$", "", text)):
         raise ValidationError(_("Amounts are in US dollars, as Trainboard's prices are; write 20000 or $20,000."))
-    raise ValidationError(_("“%(text)s” is no amount; write 20000, $20,000 or 1234.50.") % {"text": text[:40]})
+    raise ValidationError(_("“%(text)s” is not an amount; write 20000, $20,000 or 1234.50.") % {"text": text[:40]})
 
 
 class UsdField(LineField):

@@ -31,7 +31,7 @@ KNOWN = (
         "scope",
         _("The access token lacks a scope"),
         _(
-            "The account may have the right, but its access token was issued without the OAuth scope "
+            "The account may have the permission, but its access token was issued without the OAuth scope "
             "cloud-platform. Tokens of the Vertex AI Custom Code Service Agent never have it."
         ),
         NOT_RETRIED,
@@ -117,7 +117,7 @@ KNOWN = (
     Diagnosis(
         "bucket_access",
         _("A bucket may not be read or written"),
-        _("The account that the job runs as lacks a right on a Cloud Storage bucket or object."),
+        _("The account that the job runs as lacks a permission on a Cloud Storage bucket or object."),
         NOT_RETRIED,
         _(
             "Grant the account that the message names the role Storage Object User on the bucket, or "
@@ -150,9 +150,12 @@ KNOWN = (
     Diagnosis(
         "permission",
         _("A right is missing"),
-        _("An account that takes part in this job lacks a right."),
+        _("An account that this job uses lacks a permission."),
         NOT_RETRIED,
-        _("Grant the right that the message names; Vertex AI User covers all that jobs themselves need."),
+        _(
+            "Grant the permission that the message names. The role Vertex AI User covers everything that jobs "
+            "themselves need."
+        ),
         ACCESS_PAGE,
     ),
     Diagnosis(

@@ -75,7 +75,7 @@ KNOWN = (
     Diagnosis(
         "retries_exhausted",
         _("Vertex AI used up its restarts"),
-        _("The job or a replica kept failing until no restart was left. The reason of each failure stands in the log."),
+        _("The job or a replica kept failing until no restart was left. The log has the reason for each failure."),
         _("Vertex AI had restarted a replica up to five times and then the whole job up to three times."),
         _(
             "Read what the replica printed before its last end, correct that, and run it again; "
@@ -141,7 +141,7 @@ KNOWN = (
     Diagnosis(
         "gpu_driver",
         _("CUDA and the machine's driver do not match"),
-        _("The image's CUDA or framework does not run with the machine's NVIDIA driver or on its GPU."),
+        _("The image's CUDA or framework version does not work with the machine's NVIDIA driver or GPU."),
         NOT_RETRIED,
         _(
             "Build the image on a CUDA version that the driver supports and with a framework built "
@@ -189,7 +189,7 @@ KNOWN = (
         _("Internal error at Vertex AI"),
         _("Something failed inside Vertex AI. The job itself is most likely fine."),
         _("Vertex AI had already tried it three times."),
-        _("Run it again. If that fails twice more, contact Google's support with the number of the job."),
+        _("Run it again. If it fails twice more, contact Google's support with the job's ID."),
         SERVICE_PAGE,
         ({"action": "resubmit"},),
     ),
@@ -225,7 +225,7 @@ KNOWN = (
         _("A reason that Trainboard does not know"),
         "",
         "",
-        _("Read the end of the job's log; Google's support can tell more from the number of the job."),
+        _("Read the end of the job's log. Google's support can find out more with the job's ID."),
         CODES,
     ),
 )

@@ -98,7 +98,7 @@ KNOWN = (
     Diagnosis(
         "data_loader",
         _("A data-loader worker died"),
-        _("A worker process that loads data was killed, nearly always for lack of memory."),
+        _("A worker process that loads data was killed, nearly always because memory ran out."),
         EXIT_NOT_RETRIED,
         _("Use fewer workers (num_workers) or smaller prefetch buffers, or choose a machine with more memory."),
         "PyTorch documentation: torch.utils.data, multi-process data loading",

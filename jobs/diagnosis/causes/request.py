@@ -19,7 +19,7 @@ KNOWN = (
     Diagnosis(
         "unknown_field",
         _("The job has a field that Vertex AI lacks"),
-        _("Vertex AI does not know a field of the job: its name is misspelt, or it stands at the wrong place."),
+        _("Vertex AI does not know a field of the job: its name is misspelled or it is in the wrong place."),
         REFUSED,
         _("Correct the name or move the field; strategy, for example, belongs under jobSpec.scheduling."),
         GOOGLE + "REST reference, projects.locations.customJobs, 2026-08-22",
@@ -115,7 +115,7 @@ KNOWN = (
         _("The machine is not offered for training"),
         _("Vertex AI does not train on this machine type, or not with this accelerator or in this region."),
         REFUSED,
-        _("Choose another machine type; the compose page offers only such as can be used."),
+        _("Choose another machine type. The form offers only those that can be used."),
         f"{TROUBLE_PAGE}; {COMPUTE_PAGE}; {SAMPLES}213",
         ({"action": "other_machine"}, {"action": "other_region"}),
     ),
@@ -155,7 +155,7 @@ KNOWN = (
     Diagnosis(
         "trials_failed",
         _("Too many trials failed"),
-        _("The tuning job ended because its trials failed. The reason stands in the log of a failed trial."),
+        _("The tuning job ended because its trials failed. The log of a failed trial has the reason."),
         _(
             "Vertex AI goes on with other trials until maxFailedTrialCount is reached; by default it "
             "ends when the first trials all fail."
@@ -167,9 +167,9 @@ KNOWN = (
     Diagnosis(
         "conflict",
         _("Another change was under way"),
-        _("The thing exists already, or something else changed it at the same time."),
+        _("It already exists, or something else changed it at the same time."),
         REFUSED,
-        _("Look whether it exists already; if not, run the job again after a minute."),
+        _("Check whether it already exists; if not, run the job again after a minute."),
         CODES,
         ({"action": "resubmit"},),
     ),

@@ -70,9 +70,7 @@ class Normalizer:
         """Count an unknown field; return whether it is kept, so that it is reported by name."""
         self.unknown += 1
         if self.unknown == MAX_UNKNOWN + 1:
-            message = _(
-                "From %(name)s on, fields that Vertex AI does not know are no longer looked at.", name=quoted(name)
-            )
+            message = _("From %(name)s on, unknown fields are not checked.", name=quoted(name))
             self.notes.error("more_unknown_fields", node.line, message, "", path)
         return self.unknown <= MAX_UNKNOWN
 
@@ -82,7 +80,7 @@ class Normalizer:
         if not slot.many:
             return self._one(slot, node, path, around)
         if slot.model is EnvVar and isinstance(node.value, dict) and not {"name", "value"} & set(node.value):
-            message = _("env must be a list of name and value; the names and values are read as such a list.")
+            message = _("env must be a list of name and value pairs; it is read as such a list.")
             self.notes.error("env_as_mapping", node.line, message, _("Write - name: A and value: b."), path)
             node = env_of(node)
         if not isinstance(node.value, list):
@@ -133,8 +131,8 @@ class Normalizer:
         self.placeholders[path] = text if is_kept else ""
         message = _("%(text)s is a placeholder.", text=quoted(text))
         if not is_kept:
-            message = _("%(text)s is a placeholder; it is left out until it is filled.", text=quoted(text))
-        self.notes.note("placeholder", line, message, _("Put the real value there before submitting."), path)
+            message = _("%(text)s is a placeholder; it is left out until you fill it in.", text=quoted(text))
+        self.notes.note("placeholder", line, message, _("Replace it with the real value before you submit."), path)
 
     def _text(self, slot: Slot, node: Node, path: str) -> Node:
         if isinstance(node.value, str) or not node.is_scalar:
@@ -214,9 +212,7 @@ def add_defaults(tree: Node, draft: Draft, format_key: str, name: str, notes: No
                 notes.note("count_assumed", None, message, _("Give %(field)s.", field=field), field)
                 entries[field] = Node(1, tree.line)
     if name and tree.get("displayName") is None:
-        message = _(
-            "The file gives no display name, which gcloud takes as a flag; %(name)s is taken.", name=quoted(name)
-        )
+        message = _("The file has no display name, which gcloud takes as a flag; %(name)s is used.", name=quoted(name))
         notes.note("name_assumed", None, message, _("Give displayName beside jobSpec."), "displayName")
         entries = {"displayName": Node(name[:MAX_NAME], tree.line), **entries}
     return Node(entries, tree.line)

@@ -98,7 +98,7 @@ class Evaluator:
             entries |= value.value
             return
         message = _(
-            "What **%(name)s holds is not known here; it is left out until it is written out.",
+            "The contents of **%(name)s are not known; they are left out until you write them out.",
             name=describe(expression),
         )
         self.notes.note("placeholder", expression.lineno, message, _("Write its names and values there."))
@@ -178,7 +178,7 @@ class Evaluator:
         for part in (expression.body, expression.orelse):
             value = self.evaluate(part)
             if value.value is not None and not is_unknown(value):
-                message = _("Of the two values of an if, one is taken; check which.")
+                message = _("One of the two values of a condition is used; check which.")
                 self.notes.note("choice", expression.lineno, message)
                 return value
         return None

@@ -46,6 +46,6 @@ def default_of_argument(call: ast.Call, values: Evaluator) -> dict[str, Node]:
 
 def parsed_arguments(arguments: dict[str, Node], notes: Notes, call: ast.Call) -> Node:
     """Return the result of `parser.parse_args()` without arguments: their defaults."""
-    message = _("Arguments of the command line are read as their defaults; change what is given otherwise.")
+    message = _("Command-line arguments are read with their default values; change those that differ.")
     notes.note("defaults_taken", call.lineno, message)
     return Node(arguments, call.lineno)

@@ -82,7 +82,7 @@ def _data(command: Command) -> Word | None:
 
 def _body(command: Command, data: Word | None, shell: Shell, files: Files, notes: Notes) -> Word | None:
     if data is None:
-        notes.error("no_body", command.words[0].line, _("The curl command sends no body."), _("Give it with -d."))
+        notes.error("no_body", command.words[0].line, _("The curl command has no request body."), _("Give it with -d."))
         return None
     if not data.text.startswith("@"):
         held = shell.documents.get("")

@@ -134,7 +134,8 @@ def _documented_job(node: Node, notes: Notes) -> Node | None:
     if name is None or "/customJobs/" not in name.text() or node.get("trainingTaskDefinition") or inputs is None:
         return None
     message = _(
-        "%(inputs)s of a custom job is read as jobSpec; Google's pages show it so, the API does not take it.",
+        "%(inputs)s of a custom job is read as jobSpec. Google's pages show it like this, but the API does not accept "
+        "it.",
         inputs=quoted(inputs),
     )
     notes.note("shown_otherwise", node.value[inputs].line, message, _("Write jobSpec."), "jobSpec")
@@ -150,13 +151,15 @@ def _of_spec(spec: Node, notes: Notes, form: str) -> Draft:
         place = PLACE_NAMES.get(folded(name))
         if folded(name) in JOB_NAMES:
             outer[name] = item
-            message = _("%(name)s is no field of a CustomJobSpec; it is taken as the job's own.", name=quoted(name))
+            message = _(
+                "%(name)s is not a field of CustomJobSpec; it is read as a field of the job.", name=quoted(name)
+            )
             remedy = _("Put it beside a jobSpec, or give it to gcloud as a flag.")
             notes.error("misplaced", item.line, message, remedy, quoted(name)[1:-1])
         elif place and isinstance(item.value, str):
             places[place] = item.value
             message = _(
-                "%(name)s is no field of a CustomJobSpec; it is taken as where the job runs.", name=quoted(name)
+                "%(name)s is not a field of CustomJobSpec; it is read as the region of the job.", name=quoted(name)
             )
             notes.error("misplaced", item.line, message, _("gcloud takes it as a flag, REST in the address."), name)
         else:
@@ -182,7 +185,7 @@ def _unwrap(node: Node, notes: Notes, depth: int) -> Draft | None:
         for other, left in node.value.items():
             if other != name and left.value is not None:
                 message = _(
-                    "%(other)s beside %(name)s is not carried; the job is read from the latter.",
+                    "%(other)s is left out; the job is read from %(name)s.",
                     other=quoted(other),
                     name=quoted(name),
                 )

@@ -78,7 +78,7 @@ def _with_command(draft: Draft, command: Draft) -> Draft:
     taken = {name: node for name, node in command.body.value.items() if name in FLAGS_ONLY and not draft.body.get(name)}
     notes = Notes()
     if taken or command.region or command.project:
-        message = _("The command in the comment at the head is read, too: it gives what the file itself cannot hold.")
+        message = _("The command in the comment at the top is read too: it sets what the file cannot.")
         notes.note("command_in_comment", 1, message)
     notes.extend(draft.notes)
     project, region = draft.project or command.project, draft.region or command.region
@@ -178,7 +178,7 @@ def _set_pools(spec: Node, given: Flags, notes: Notes, *, is_unseen: bool) -> No
         for name in ("args", "command", "--"):
             if name in given:
                 flag = name.strip("-") or "--"
-                message = _("--%(flag)s applies to worker pools, and there are none; it is not carried.", flag=flag)
+                message = _("--%(flag)s applies to worker pools, and there are none; it is left out.", flag=flag)
                 if is_unseen:
-                    message = _("--%(flag)s replaces what that file gives; it is not carried.", flag=flag)
+                    message = _("--%(flag)s would replace a value of that file; it is left out.", flag=flag)
                 note("not_carried", given[name][0].line, message, _("Put it into the config file."))

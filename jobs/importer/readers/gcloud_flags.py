@@ -52,7 +52,7 @@ def read_flags(words: list[Word], notes: Notes) -> Flags:
             break
         if not word.text.startswith("--"):
             if word.text.strip():
-                message = _("%(text)s belongs to no flag and is not carried.", text=quoted(word.text))
+                message = _("%(text)s belongs to no flag and is left out.", text=quoted(word.text))
                 notes.note("stray_word", word.line, message)
             continue
         name, equals, value = word.text[2:].partition("=")
@@ -103,7 +103,7 @@ def split_pairs(word: Word, notes: Notes) -> Iterator[tuple[str, Node]]:
         if equals:
             yield name, Node(value, word.line_at(place))
         elif item.strip():
-            message = _("%(item)s is no name=value.", item=quoted(item))
+            message = _("%(item)s is not name=value.", item=quoted(item))
             notes.error("no_pair", word.line_at(place), message, _("Write name=value,name=value."))
 
 

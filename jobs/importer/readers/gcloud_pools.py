@@ -37,7 +37,7 @@ def pools_of_flags(given: Flags, notes: Notes) -> Node | None:
     specs = given.get("worker-pool-spec")
     if not specs:
         if "python-package-uris" in given:
-            message = _("--python-package-uris applies to pools of --worker-pool-spec only; it is not carried.")
+            message = _("--python-package-uris applies to pools of --worker-pool-spec only; it is left out.")
             note = notes.note if "config" in given else notes.error
             line = given["python-package-uris"][0].line
             note("not_carried", line, message, _("Put packageUris into the config file."))
@@ -75,11 +75,11 @@ def _entries(spec: Word, notes: Notes) -> Entries:
         if not equals and last == "values" and item:
             entries[last] = Node(f"{entries[last].value},{item}", entries[last].line)
         elif not equals and PLACEHOLDER.fullmatch(item):
-            message = _("%(item)s is a placeholder; the pool is read without what it stands for.", item=quoted(item))
-            notes.note("placeholder", line, message, _("Put the real pairs there before submitting."))
+            message = _("%(item)s is a placeholder; the pool is read without it.", item=quoted(item))
+            notes.note("placeholder", line, message, _("Replace it with the real pairs before you submit."))
         elif not equals and item:
-            remedy = _("Separate the pairs by commas, without blanks, in one word.")
-            message = _("%(item)s in --worker-pool-spec is no name=value.", item=quoted(item))
+            remedy = _("Separate the pairs with commas, without spaces.")
+            message = _("%(item)s in --worker-pool-spec is not name=value.", item=quoted(item))
             notes.error("no_pair", line, message, remedy)
         elif equals:
             last = _add_pair(entries, name, Node(value.strip().strip("'\""), line), notes) or last
@@ -131,7 +131,7 @@ def _task(entries: Entries, spec: Word, given: Flags, built: Node | None, notes:
     image, executor = entries.get("container-image-uri"), entries.get("executor-image-uri")
     other = "executor-image-uri" if executor is not None else "local-package-path"
     if image is not None and other in entries:
-        message = _("container-image-uri and %(other)s are given both.", other=other)
+        message = _("Both container-image-uri and %(other)s are given.", other=other)
         notes.error("two_images", image.line, message, _("Give exactly one of them."))
     elif built is None and image is None and executor is None:
         message = _("Neither container-image-uri nor executor-image-uri is given.")
@@ -145,7 +145,7 @@ def _task(entries: Entries, spec: Word, given: Flags, built: Node | None, notes:
         notes.note("local_code", entries[local[0]].line, message, remedy)
     if built is None and executor is not None:
         if "command" in given:
-            message = _("--command applies to container images only; with an executor image it is not carried.")
+            message = _("--command applies to container images only; with an executor image it is left out.")
             notes.error("not_carried", given["command"][0].line, message)
         module = {"pythonModule": entries["python-module"]} if "python-module" in entries else {}
         task = {"executorImageUri": executor} | module | _lists(given, "python-package-uris", "args")

@@ -58,7 +58,7 @@ def job_spec(given: Arguments, notes: Notes) -> dict[str, Node]:
     """Return the fields of the job spec that the constructor sets."""
     spec, bucket = given.pop_fields(SPEC), given.pop("staging_bucket")
     if bucket is not None and "baseOutputDirectory" not in spec:
-        message = _("Without base_output_dir the SDK makes up a folder in the staging bucket; it is not carried.")
+        message = _("Without base_output_dir the SDK creates a folder in the staging bucket; Trainboard does not.")
         notes.note("staging_bucket", bucket.line, message, _("Set baseOutputDirectory to keep outputs."))
     return spec
 
@@ -96,7 +96,7 @@ def tuning_job(args: Node, run: Node | None, notes: Notes, *, is_local_script: b
         project, region = project or inner.project, region or inner.region
         spec = dict(inner.body.value["jobSpec"].value)
     elif custom is not None:
-        message = _("The custom_job is not made in this text.")
+        message = _("The custom_job is not created in this text.")
         notes.error("unknown_job", custom.line, message, _("Give that part, too."))
     spec |= run_fields(later, project, region, notes)
     body["studySpec"] = _study(given, args.line, notes)

@@ -69,7 +69,7 @@ def training_job(kind: str, args: Node, run: Node | None, notes: Notes) -> Draft
     if later is not given:
         later.refuse_rest(notes, "run()")
     if run is None:
-        notes.note("not_run", args.line, _("run() is not called in this text; the SDK's defaults are taken for it."))
+        notes.note("not_run", args.line, _("run() is not called in this text; the SDK's defaults are used."))
     return Draft("training_pipeline", Node(body, args.line), f"Python that makes a {kind}", project, region)
 
 

@@ -29,7 +29,7 @@ KIND = {"CustomJob": "custom_job", "HyperparameterTuningJob": "hyperparameter_tu
 def read_program(text: str, notes: Notes) -> list[Draft]:
     """Return the jobs that a program creates; parts that are not Python are reported in `notes`."""
     if len(text) > MAX_LENGTH:
-        message = _("Python is read up to %(limit)s characters.", limit=f"{MAX_LENGTH:,}")
+        message = _("Python is read only up to %(limit)s characters.", limit=f"{MAX_LENGTH:,}")
         notes.error("too_large", None, message, _("Give only the job."))
         return []
     program = Program(notes)
@@ -45,14 +45,14 @@ def read_program(text: str, notes: Notes) -> list[Draft]:
         return []
     _report_left_out(left_out, bool(drafts), notes)
     if not drafts and (other := other_job(text)) is not None:
-        message = _("This makes %(what)s, which Trainboard does not run.", what=other[0])
+        message = _("This creates %(what)s, which Trainboard does not run.", what=other[0])
         line = text.count("\n", 0, other[1]) + 1
         notes.error("no_job", line, message, _("Give a custom, tuning or training job."))
     return drafts
 
 
 def _refuse_syntax(reason: str, line: int | None, notes: Notes) -> None:
-    message = _("This is no Python 3: %(reason)s.", reason=quoted(reason))
+    message = _("This is not valid Python 3: %(reason)s.", reason=quoted(reason))
     notes.error("unreadable_python", line, message, _("Give the whole statement."))
 
 
@@ -63,10 +63,10 @@ def _report_left_out(left_out: list[LeftOut], has_jobs: bool, notes: Notes) -> N
         _refuse_syntax(meant[0].reason, meant[0].line, notes)
     elif has_jobs and left_out:
         words = {"count": len(left_out) - 1, "reason": quoted(left_out[0].reason)}
-        message = _("What stands here is no Python 3 and is left out: %(reason)s.", reason=words["reason"])
+        message = _("This part is not valid Python 3 and is left out: %(reason)s.", reason=words["reason"])
         if len(left_out) > 1:
             message = _(
-                "What stands here, and %(count)s more parts below, is no Python 3 and is left out: %(reason)s.", **words
+                "This part and %(count)s more below are not valid Python 3 and are left out: %(reason)s.", **words
             )
         notes.note("left_out", left_out[0].line, message)
 
@@ -85,7 +85,7 @@ def _drafts(program: Program, notes: Notes) -> Iterator[Draft]:
             notes.extend(own)
             continue
         if lost := [node.line for path, node in one.edits if not set_at(draft.body, path, node)]:
-            message = _("A field of the request is set in a way that is not followed.")
+            message = _("A field of the request is set in a way that cannot be read.")
             own.error("not_carried", lost[0], message, _("Give it to the job or to run()."))
         yield draft._replace(unseen=UNSEEN if one.is_open else draft.unseen, notes=own)
 
@@ -119,7 +119,7 @@ def _created(made: JobCall, program: Program, notes: Notes) -> Draft | None:
         held = _bound_job(program, notes)
         if held is not None and held.kind == kind and _has_pools(held) and "a bare worker pool" not in held.form:
             return held
-        notes.error("unknown_job", made.args.line, _("The %(kind)s is not made in this text.", kind=kind))
+        notes.error("unknown_job", made.args.line, _("The %(kind)s is not created in this text.", kind=kind))
         return None
     place = PARENT.search(parent.text()) if parent is not None else None
     project, region = place.groups() if place else program.places.values()

@@ -109,11 +109,11 @@ class Reader:
         here = self.line()
         name = self._string() if self.sign in TEXT else self._word(here).text()
         if self.skip() and self.sign == '"':
-            message = _("A quote closes the name %(name)s that none opens.", name=quoted(name))
+            message = _("The name %(name)s has a closing quote but no opening quote.", name=quoted(name))
             self.note("stray_quote", message, _("Quote it on both sides."))
             self.at += 1
         if self.skip() and self.sign in ",}":
-            message = _("%(name)s stands where a name and a value belong; it is not carried.", name=quoted(name))
+            message = _("%(name)s is where a name and a value belong; it is left out.", name=quoted(name))
             self.notes.note("not_carried", here, message, _("Write the fields there."))
             return
         if self.sign != ":":
@@ -151,12 +151,12 @@ class Reader:
                 commas += 1
                 self.at += 1
             elif self.text.startswith("...", self.at):
-                self.note("left_out", _("The dots stand for something that is left out; they are not read."))
+                self.note("left_out", _("The dots are ignored; they stand for omitted fields."))
                 self.at += 3
                 is_whole = False
             elif self.sign != end and self.sign in "}]:":
                 raise Broken(
-                    _("%(sign)s does not fit here.", sign=quoted(self.sign)),
+                    _("%(sign)s is not allowed here.", sign=quoted(self.sign)),
                     self.line(),
                     _("Close with %(end)s first?", end=end),
                 )
@@ -165,9 +165,9 @@ class Reader:
                 wanted = 0 if is_end or is_first else 1
                 if is_whole and commas < wanted:
                     message = _("A comma is missing before this.")
-                    self.note("missing_comma", message, _("JSON wants one between two entries."))
+                    self.note("missing_comma", message, _("JSON needs one between two entries."))
                 elif is_whole and commas > wanted:
-                    self.note("stray_comma", _("A comma before this separates nothing."), _("JSON allows none here."))
+                    self.note("stray_comma", _("There is an extra comma before this."), _("JSON allows none here."))
                 self.at += is_end
                 return not is_end
         raise Broken(
@@ -178,29 +178,29 @@ class Reader:
         quote = self.sign
         text = TEXT[quote].match(self.text, self.at)
         if text is None:
-            raise Broken(_("A text in quotes does not end on its line."), self.line(), _("Close the quotes."))
+            raise Broken(_("A string in quotes does not end on its line."), self.line(), _("Close the quotes."))
         inner = text[1]
         if quote == "'":
-            self.note("single_quotes", _('JSON quotes text with "; single quotes are read all the same.'))
+            self.note("single_quotes", _('JSON strings use "; single quotes are accepted here.'))
             inner = inner.replace("\\'", "'").replace('"', '\\"')
         self.at = text.end()
         try:
             return str(json.loads(f'"{inner}"'))
         except ValueError:
-            self.note("odd_escape", _("A text holds an escape that JSON does not know; it is kept as written."))
+            self.note("odd_escape", _("A string contains an escape that JSON does not have; it is kept as written."))
             return text[1]
 
     def _word(self, line: int) -> Node:
         match = WORD.match(self.text, self.at)
         if match is None:
-            raise Broken(_("%(sign)s does not fit here.", sign=quoted(self.sign)), line)
+            raise Broken(_("%(sign)s is not allowed here.", sign=quoted(self.sign)), line)
         word = re.split(r"\s(?://|#)", match[0])[0].rstrip()
         self.at += len(word)
         if word not in WORDS:
-            message = _("%(word)s stands without quotes, which JSON does not allow.", word=quoted(word))
+            message = _("%(word)s is not in quotes, which JSON requires.", word=quoted(word))
             self.note("unquoted", message, _("Quote it."))
         elif word[0].isupper():
-            self.note("python_word", _("%(word)s is Python; JSON writes it small.", word=word))
+            self.note("python_word", _("%(word)s is Python; JSON uses lower case.", word=word))
         return Node(WORDS.get(word, word), line, word)
 
 

@@ -181,7 +181,5 @@ class Shell(Words):
 def refuse_unclosed(shell: Shell, notes: Notes) -> None:
     """Report an open quote that hides the command of a script; a sentence with an apostrophe is not a script."""
     if shell.unclosed and AT_MARGIN.search(shell.text):
-        message = _(
-            "A quote is open from here to the end, so that the command is no command: this one or one before it."
-        )
+        message = _("This quote, or one before it, is never closed, so the command cannot be read.")
         notes.error("unclosed_quote", shell.unclosed, message, _("Close the quote."))

@@ -49,7 +49,7 @@ def read_yaml(text: str, notes: Notes) -> list[Node]:
         changed = [_without_mark(line) for line in lines]
         first = next((number for number, line in enumerate(lines, 1) if changed[number - 1] != line), 0)
         again = Notes()
-        message = _("The text is a template: marks of it that are no YAML are read as placeholders, or passed over.")
+        message = _("The text is a template: template marks that are not YAML are read as placeholders or ignored.")
         again.note("template", first, message)
         mended = _documents("\n".join(changed), again) if first else []
         if first and not again.has("unreadable_yaml"):
@@ -76,7 +76,9 @@ def _documents(text: str, notes: Notes) -> list[Node]:
     except yaml.MarkedYAMLError as error:
         notes.error("unreadable_yaml", *_explain(error, text.split("\n")))
     except (yaml.YAMLError, ValueError) as error:
-        notes.error("unreadable_yaml", None, _("This is no YAML: %(problem)s.", problem=quoted(str(error), limit=120)))
+        notes.error(
+            "unreadable_yaml", None, _("This is not valid YAML: %(problem)s.", problem=quoted(str(error), limit=120))
+        )
     return documents
 
 
@@ -85,12 +87,12 @@ def _explain(error: yaml.MarkedYAMLError, lines: list[str]) -> tuple[int, str, s
     line = mark.line + 1 if mark else 1
     for tab in (line, line - 1, line + 1):
         if 0 < tab <= len(lines) and re.match(r" *\t", lines[tab - 1]):
-            return tab, _("The line is indented with a tab, which YAML does not allow."), _("Indent with blanks.")
+            return tab, _("The line is indented with a tab. YAML allows only spaces."), _("Indent with blanks.")
     if line <= len(lines) and re.search(r"\{[{%]", lines[line - 1]):
         return line, _("A template mark such as {{ name }} stands where YAML needs a value."), _("Put it in quotes.")
     problem = (error.problem or "it cannot be parsed").removesuffix(".")
     remedy = _("Check indents, colons and quotes on this line and the one before.")
-    return line, _("This is no YAML: %(problem)s.", problem=problem), remedy
+    return line, _("This is not valid YAML: %(problem)s.", problem=problem), remedy
 
 
 class Builder:
@@ -123,7 +125,9 @@ class Builder:
             node, size = self._written(event, line, depth), 1
         self.size += size
         if self.size > MAX_VALUES:
-            raise Unreadable(_("Written out, it holds more than %(limit)s values.", limit=f"{MAX_VALUES:,}"), line)
+            raise Unreadable(
+                _("With all references expanded, it has more than %(limit)s values.", limit=f"{MAX_VALUES:,}"), line
+            )
         if not isinstance(event, yaml.AliasEvent) and event.anchor is not None:
             self.anchors[event.anchor] = (node, self.size - before)
         return node
@@ -167,16 +171,16 @@ class Builder:
     def _merge(self, entries: dict[str, Node], merge: Node) -> None:
         for source in merge.value if isinstance(merge.value, list) else [merge]:
             if not isinstance(source.value, dict):
-                self.notes.error("odd_merge", merge.line, _("<< takes in mappings only."), _("Give it an alias *name."))
+                self.notes.error("odd_merge", merge.line, _("<< merges mappings only."), _("Give it an alias *name."))
             self.merged += len(source.entries)
             if self.merged > MAX_VALUES:
-                words = _("The merges << take in more than %(limit)s values.", limit=f"{MAX_VALUES:,}")
+                words = _("The merges << bring in more than %(limit)s values.", limit=f"{MAX_VALUES:,}")
                 raise Unreadable(words, merge.line)
             for name, node in source.entries.items():
                 entries.setdefault(name, Node(node.value, merge.line, node.raw))
 
     def _refuse_tag(self, tag: str, line: int) -> None:
-        message = _("The tag %(tag)s is not followed; Trainboard runs nothing that a file names.", tag=quoted(tag))
+        message = _("The tag %(tag)s is ignored; Trainboard runs nothing that a file names.", tag=quoted(tag))
         self.notes.error("tag", line, message, _("Write the value without a tag."))
 
     def _scalar(self, event: yaml.ScalarEvent, line: int) -> Node:
@@ -206,4 +210,4 @@ def surprises(node: Node) -> Iterator[str]:
     if type(node.value) is int and OCTAL.fullmatch(node.raw):
         yield _("YAML reads %(text)s as an octal number, %(number)s.", text=quoted(node.raw), number=node.value)
     elif type(node.value) is int and ":" in node.raw:
-        yield _("YAML reads %(text)s in sixties, as %(number)s.", text=quoted(node.raw), number=node.value)
+        yield _("YAML reads %(text)s as a base-60 number, %(number)s.", text=quoted(node.raw), number=node.value)

@@ -92,7 +92,7 @@ def _fit(found: Machine, name: str, allowed: list[int]) -> str:
     if found.gpu_attach == "fixed" and found.gpu_type:
         return _("It always has %(count)s × %(accelerator)s.", count=found.gpu_count, accelerator=found.gpu_type)
     if found.is_tpu and not found.gpu_type and found.series != "cloud-tpu":
-        return _("Leave acceleratorType out; tpuTopology says it all.")
+        return _("Leave acceleratorType out; tpuTopology already defines it.")
     if found.series == "cloud-tpu":
         return _("It takes TPU_V2 or TPU_V3: 8 cores, or a Pod of a multiple of 32.")
     if allowed:
@@ -102,7 +102,7 @@ def _fit(found: Machine, name: str, allowed: list[int]) -> str:
     return (
         _("Use %(machine)s.", machine=carrier or attaching)
         if carrier or attaching
-        else _("Choose one from the catalogue.")
+        else _("Choose one of the listed machine types.")
     )
 
 
@@ -183,14 +183,14 @@ def gpu_partitions_count_one(submission: Submission) -> Iterator[Problem]:
 
 @rule(Severity.ERROR, RESERVATIONS, by_strategy=True)
 def gb200_comes_from_a_reservation(submission: Submission) -> Iterator[Problem]:
-    """GB200 machines are to be had only from a shared reservation."""
+    """GB200 machines are available only from a shared reservation."""
     for index, spec, found in known_machines(submission):
         affinity = spec.reservation_affinity
         named = affinity is not None and affinity.reservation_affinity_type == "SPECIFIC_RESERVATION"
         if found.gpu_type == "NVIDIA_GB200" and not named and not submission.job_spec.persistent_resource_id:
             yield Problem(
                 submission.pool_path(index, "machineSpec.reservationAffinity"),
-                _("%(machine)s is to be had only from a shared reservation.", machine=found.machine_type),
+                _("%(machine)s is available only from a shared reservation.", machine=found.machine_type),
                 _("Name the reservation with SPECIFIC_RESERVATION."),
             )
 

@@ -21,7 +21,7 @@ def storage_problem(field: str, uri: str, remedy: str) -> Iterator[Problem]:
         message = _("%(bucket)s cannot be a bucket's name.", bucket=quoted(bucket))
         remedy = _("A bucket's name has 3 to 63 lowercase letters, digits, hyphens, underscores or dots.")
     else:
-        message = _("%(uri)s is no Cloud Storage address.", uri=quoted(uri))
+        message = _("%(uri)s is not a Cloud Storage address.", uri=quoted(uri))
     yield Problem(field, message, remedy)
 
 

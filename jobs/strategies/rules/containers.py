@@ -45,8 +45,8 @@ def images_are_references(submission: Submission) -> Iterator[Problem]:
         if image and not IMAGE.fullmatch(image[:1000]) and not is_placeholder(image):
             yield Problem(
                 field,
-                _("%(image)s is no image reference.", image=quoted(image)),
-                _("Write registry/repository/image:tag in small letters, without https:// and without spaces."),
+                _("%(image)s is not an image reference.", image=quoted(image)),
+                _("Write registry/repository/image:tag in lower case, without https:// and without spaces."),
             )
 
 
@@ -71,7 +71,7 @@ def executors_are_prebuilt(submission: Submission) -> Iterator[Problem]:
             yield Problem(
                 f"{path}.executorImageUri",
                 _(
-                    "%(image)s is none of Google's prebuilt training images, which the API asks for.",
+                    "%(image)s is not one of Google's prebuilt training images, which the API requires.",
                     image=quoted(image),
                 ),
                 _("Use us-docker.pkg.dev/vertex-ai/training/..., or run your image as a containerSpec."),
@@ -125,7 +125,7 @@ def package_has_a_module(submission: Submission) -> Iterator[Problem]:
                 if len(dotted) < 100 and " " not in dotted
                 else _("Write it in dots.")
             )
-            yield Problem(f"{path}.pythonModule", _("%(module)s is no module name.", module=quoted(module)), remedy)
+            yield Problem(f"{path}.pythonModule", _("%(module)s is not a module name.", module=quoted(module)), remedy)
 
 
 @rule(Severity.ERROR, API)
@@ -153,7 +153,7 @@ def env_names_are_identifiers(submission: Submission) -> Iterator[Problem]:
                 name = quoted(variable.name) if variable.name else _("An empty name")
                 yield Problem(
                     f"{path}.env[{index}].name",
-                    _("%(name)s is no name for an environment variable.", name=name),
+                    _("%(name)s is not a valid name for an environment variable.", name=name),
                     _("Use letters, digits and underscores; do not start with a digit."),
                 )
 
@@ -166,7 +166,7 @@ def env_names_are_given_once(submission: Submission) -> Iterator[Problem]:
         for index, variable in enumerate(task.env[:MAX_ENV]):
             if variable.name in seen:
                 message = _(
-                    "%(name)s is given more than once; which value counts is not documented.",
+                    "%(name)s is set more than once; which value is used is not documented.",
                     name=quoted(variable.name),
                 )
                 yield Problem(f"{path}.env[{index}].name", message, _("Keep one of them."))

@@ -42,7 +42,7 @@ def boot_disk_type_is_known(submission: Submission) -> Iterator[Problem]:
             )
             yield Problem(
                 submission.pool_path(index, "diskSpec.bootDiskType"),
-                _("%(name)s is no boot disk of training.", name=quoted(name)),
+                _("%(name)s is not a boot disk type for training.", name=quoted(name)),
                 remedy,
             )
 

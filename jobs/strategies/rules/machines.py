@@ -44,11 +44,11 @@ def machine_type_trains(submission: Submission) -> Iterator[Problem]:
         found = machine(name)
         if not name or (found is not None and found.trainable) or is_placeholder(name):
             continue
-        message = _("%(machine)s is no machine type that training supports.", machine=quoted(name))
+        message = _("%(machine)s is not a machine type that training supports.", machine=quoted(name))
         if found:
             message = _("%(machine)s serves predictions but does not train.", machine=quoted(name))
         near = nearest(name, TRAINABLE)
-        remedy = _("Did you mean `%(near)s`?", near=near) if near else _("Choose one from the catalogue.")
+        remedy = _("Did you mean `%(near)s`?", near=near) if near else _("Choose one of the listed machine types.")
         yield Problem(submission.pool_path(index, "machineSpec.machineType"), message, remedy)
 
 

@@ -21,7 +21,7 @@ OUR_LABELS = ("trainboard_job", "trainboard_instance")
 def display_name_is_given(submission: Submission) -> Iterator[Problem]:
     """A job has a display name."""
     if not submission.display_name:
-        yield Problem("displayName", _("The job has no display name."), _("Give it one; it need not be unique."))
+        yield Problem("displayName", _("The job has no display name."), _("Enter a name; it need not be unique."))
 
 
 @rule(Severity.ERROR, API)
@@ -58,7 +58,7 @@ def region_trains(submission: Submission) -> Iterator[Problem]:
             _("Custom training is not offered in %(region)s.", region=quoted(region)),
             _("Did you mean `%(near)s`?", near=near)
             if near
-            else _("Choose one of the regions that train, e.g. us-central1."),
+            else _("Choose a region with custom training, e.g. us-central1."),
         )
 
 
@@ -67,7 +67,7 @@ def _label_problem(text: str) -> str:
         words = {"length": f"{len(text):,}", "limit": MAX_LABEL_LENGTH}
         return _("has %(length)s characters; at most %(limit)s are allowed", **words)
     bad = next((sign for sign in text if not (sign in "_-" or sign.isdecimal() or _small(sign))), "")
-    return _("holds %(sign)s; only lowercase letters, digits, _ and - are allowed", sign=quoted(bad)) if bad else ""
+    return _("contains %(sign)s; only lowercase letters, digits, _ and - are allowed", sign=quoted(bad)) if bad else ""
 
 
 def _small(sign: str) -> bool:

@@ -65,7 +65,7 @@ def parameters_have_one_range(submission: Submission) -> Iterator[Problem]:
             name = quoted(parameter.parameter_id)
             message = _("The parameter %(name)s has no values.", name=name)
             if count:
-                message = _("The parameter %(name)s has %(count)s sorts of values.", name=name, count=count)
+                message = _("The parameter %(name)s has %(count)s kinds of values.", name=name, count=count)
             yield Problem(
                 path,
                 message,
@@ -139,7 +139,7 @@ def log_scales_are_above_zero(submission: Submission) -> Iterator[Problem]:
             )
             yield Problem(f"{path}.scaleType", message, _("Raise the least value, or use UNIT_LINEAR_SCALE."))
         if parameter.scale_type != "SCALE_TYPE_UNSPECIFIED" and parameter.categorical_value_spec is not None:
-            yield Problem(f"{path}.scaleType", _("A parameter of words has no scale."), _("Remove scaleType."))
+            yield Problem(f"{path}.scaleType", _("A categorical parameter has no scale."), _("Remove scaleType."))
 
 
 @rule(Severity.ERROR, API)
@@ -168,7 +168,7 @@ def conditions_match_the_parent(submission: Submission) -> Iterator[Problem]:
                 )
             if len(given) != 1:
                 message = _(
-                    "%(count)s conditions are given; exactly one says when the parameter counts.", count=len(given)
+                    "%(count)s conditions are given; a conditional parameter has exactly one.", count=len(given)
                 )
                 yield Problem(here, message, _("Give the values of the parent."))
             elif problem := _mismatch(parent, child):

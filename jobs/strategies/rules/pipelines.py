@@ -40,7 +40,7 @@ def model_id_is_valid(submission: Submission) -> Iterator[Problem]:
         if job.model_id and not MODEL_ID.fullmatch(job.model_id):
             message = _("%(id)s is no model id.", id=quoted(job.model_id))
             yield Problem(
-                "modelId", message, _("Use at most 63 small letters, digits, _ and -, starting with a letter.")
+                "modelId", message, _("Use at most 63 lowercase letters, digits, _ and -, starting with a letter.")
             )
 
 
@@ -90,7 +90,10 @@ def split_fractions_are_fractions(submission: Submission) -> Iterator[Problem]:
                 continue
             parts = (split.training_fraction, split.validation_fraction, split.test_fraction)
             if min(parts) < 0 or sum(parts) > 1 + ROUNDING:
-                message = _("The fractions %(parts)s are no parts of 1.", parts=", ".join(map(str, parts)))
+                message = _(
+                    "The fractions %(parts)s are not between 0 and 1, or add up to more than 1.",
+                    parts=", ".join(map(str, parts)),
+                )
                 yield Problem(f"inputDataConfig.{name}", message, _("Let them be at least 0 and at most 1 together."))
 
 
@@ -118,7 +121,7 @@ def uploaded_model_comes_from_somewhere(submission: Submission) -> Iterator[Prob
         if not model.artifact_uri and not submission.job_spec.base_output_directory.output_uri_prefix:
             yield Problem(
                 submission.spec_field("baseOutputDirectory.outputUriPrefix"),
-                _("A model is to be uploaded, but neither baseOutputDirectory nor artifactUri says from where."),
+                _("A model is to be uploaded, but neither baseOutputDirectory nor artifactUri is set."),
                 _("Give baseOutputDirectory and save the model to AIP_MODEL_DIR."),
             )
         if model.container_spec is None or not model.container_spec.image_uri:

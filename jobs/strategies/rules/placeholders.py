@@ -84,7 +84,7 @@ def placeholders_are_filled(submission: Submission) -> Iterator[Problem]:
             yield Problem(
                 path,
                 _("%(text)s still holds a placeholder.", text=quoted(text)),
-                _("Replace it by the real value."),
+                _("Replace it with the real value."),
             )
     if submission.region and is_open_place(submission.region):
         yield Problem(
@@ -119,7 +119,7 @@ def placeholders_are_filled_or_confirmed(submission: Submission) -> Iterator[Pro
     for path, text in unfilled(submission):
         if text not in submission.confirmed:
             message = _("%(text)s looks like a placeholder.", text=quoted(text))
-            yield Problem(path, message, _("Put the real value there, or confirm that it is meant literally."))
+            yield Problem(path, message, _("Write the real value, or confirm that this is the real value."))
 
 
 @rule(Severity.NOTE, GCLOUD)
@@ -131,10 +131,10 @@ def confirmed_values_are_recorded(submission: Submission) -> Iterator[Problem]:
             yield Problem(
                 path,
                 _("%(text)s looks like a placeholder.", text=quoted(text)),
-                _("Look whether it is meant literally."),
+                _("Check whether it is the real value."),
             )
         elif text in confirmed:
-            message = _("%(text)s looks like a placeholder; it was confirmed as meant literally.", text=quoted(text))
+            message = _("%(text)s looks like a placeholder; it was confirmed as the real value.", text=quoted(text))
             yield Problem(path, message, _("An approver can see it here."))
 
 

@@ -54,7 +54,7 @@ def specific_reservation_is_named(submission: Submission) -> Iterator[Problem]:
             if not NAME.fullmatch(name[:1000]) and not is_placeholder(name):
                 yield Problem(
                     f"{path}.values[{at}]",
-                    _("%(name)s is no reservation's full name.", name=quoted(name)),
+                    _("%(name)s is not the full name of a reservation.", name=quoted(name)),
                     _("Write projects/P/zones/Z/reservations/NAME."),
                 )
 

@@ -44,7 +44,7 @@ def timeout_is_given(submission: Submission) -> Iterator[Problem]:
     if submission.job_spec.scheduling.timeout is None:
         yield Problem(
             _field(submission, "timeout"),
-            _("No timeout is given; Vertex AI ends the job after 7 days, and a job that hangs costs until then."),
+            _("No timeout is set. Vertex AI ends the job after 7 days; a job that hangs is billed until then."),
             _("Set the longest run time that you expect; beyond 4 hours, save checkpoints to AIP_CHECKPOINT_DIR."),
         )
 
@@ -57,7 +57,7 @@ def timeout_is_at_most_seven_days(submission: Submission) -> Iterator[Problem]:
     if timeout is not None and timeout > DEFAULT_TIMEOUT and scheduling.strategy != "FLEX_START":
         yield Problem(
             _field(submission, "timeout"),
-            _("The timeout is longer than 7 days, the default; whether more is taken is not documented."),
+            _("The timeout is longer than the default of 7 days; whether Vertex AI accepts that is not documented."),
             _('Set at most "604800s" and resume from a checkpoint.'),
         )
 

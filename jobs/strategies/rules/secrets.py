@@ -69,8 +69,8 @@ def _masked_paths(submission: Submission) -> Iterator[str]:
 def _hidden(path: str) -> Problem:
     return Problem(
         path,
-        _("%(mask)s stands where somebody else's secret was.", mask=MASK),
-        _("Write your own value, better its name in Secret Manager."),
+        _("%(mask)s hides somebody else's secret.", mask=MASK),
+        _("Write your own value, or better its name in Secret Manager."),
     )
 
 

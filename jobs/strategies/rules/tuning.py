@@ -96,7 +96,10 @@ def parallel_trials_are_at_most_all(submission: Submission) -> Iterator[Problem]
                 parallel=tuning.parallel_trial_count,
                 trials=tuning.max_trial_count,
             ),
-            _("Set at most %(trials)s; fewer at once learn more from each other.", trials=tuning.max_trial_count),
+            _(
+                "Set at most %(trials)s. With fewer at once, later trials learn more from earlier ones.",
+                trials=tuning.max_trial_count,
+            ),
         )
 
 

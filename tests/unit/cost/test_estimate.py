@@ -58,7 +58,7 @@ class TestWorkedExamples:
         assert (found.rounds, found.elapsed_hours) == (5, 2.5)
         assert found.notes == (
             "20 trials of 30 minutes each, 4 at a time; every trial is billed. "
-            "In 5 rounds they take about 2.5 hours; a trial that waits costs nothing.",
+            "In 5 rounds they take about 2.5 hours. A waiting trial costs nothing.",
         )
 
 
@@ -209,7 +209,7 @@ class TestSpot:
 
         assert found.usd_per_hour is not None
         assert found.expected_usd is None
-        assert "With that many machines it would hardly ever finish." in found.notes
+        assert "With that many machines it would almost never finish." in found.notes
 
     def test_of_other_strategies_says_nothing_of_restarts(self) -> None:
         assert priced(custom_job(pool("a2-highgpu-1g")), "flex_start").restarts is None

@@ -88,7 +88,7 @@ class TestHistory:
             known(before.high_usd) - known(before.low_usd)
         ) * Decimal("0.6")
         assert after.basis[0].startswith(
-            "Rests on the run times of 60 of your team's a2-highgpu-1g jobs in us-central1"
+            "Based on the run times of 60 of your team's a2-highgpu-1g jobs in us-central1"
         )
 
     def test_of_preemptions_raises_rate_and_risk(self) -> None:

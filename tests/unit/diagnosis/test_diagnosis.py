@@ -143,7 +143,7 @@ class TestProgram:
         diagnosis = found(3, message)
 
         assert diagnosis.replicas == ("workerpool1-0", "workerpool1-1", "workerpool1-2")
-        assert "2 more replicas ended badly too." in diagnosis.explanation
+        assert "2 more replicas failed too." in diagnosis.explanation
         assert diagnosis.explanation.endswith("Its last words: “log 0”.")
 
     def test_lack_of_memory_of_one_replica_explains_the_others(self) -> None:
@@ -195,7 +195,7 @@ class TestUnknown:
         assert found(3, "The moon is in the wrong phase.").explanation == "The moon is in the wrong phase."
 
     def test_names_the_code_when_there_are_no_words(self) -> None:
-        assert found(9, "").explanation == "Vertex AI gave no words, only the code 9 (FAILED_PRECONDITION)."
+        assert found(9, "").explanation == "Vertex AI gave no message, only the code 9 (FAILED_PRECONDITION)."
         assert "a code that Google does not define" in found(99, "").explanation
 
     def test_words_that_only_the_code_explains_are_kept(self) -> None:

@@ -72,7 +72,7 @@ class TestRefusals:
             ("workerPoolSpecs: []\nnetwork: a\nnetwork: b\n", "given_twice", 3, "line 2"),
             ("workerPoolSpecs: []\nnetwork: !!python/object:os.system a\n", "tag", 2, "runs nothing"),
             ("workerPoolSpecs:\n-\treplicaCount: 1\n\t- b\n", "unreadable_yaml", 3, "tab"),
-            ("workerPoolSpecs:\n- {a: 1\nb: 2", "unreadable_yaml", 3, "no YAML"),
+            ("workerPoolSpecs:\n- {a: 1\nb: 2", "unreadable_yaml", 3, "not valid YAML"),
             ('{"jobSpec": {"workerPoolSpecs": [\n{"replicaCount": 1}', "unreadable_json", 2, "ends before"),
             ('{"jobSpec":\n {"network" "x"}}', "unreadable_json", 2, "colon"),
             (
