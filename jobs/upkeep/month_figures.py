@@ -16,7 +16,7 @@ from jobs.models import JobFigures, MonthFigures
 from jobs.models.figures import GROUPED, IN_COLUMNS, SUMMED, WAITS
 from jobs.timeline import NEVER_RAN
 
-PORTION = 500
+PORTION = 200
 """Rows of one transaction: a fraction of a second."""
 NONE = dict.fromkeys((*SUMMED, *WAITS), 0)
 COLUMNS = ("month", *(f"{name}_id" if name in ("team", "owner") else name for name in GROUPED))
