@@ -112,7 +112,9 @@ def check(databases: Any = None, **_: Any) -> list[checks.CheckMessage]:
     Without a Vertex AI endpoint it is a warning, because `manage.py up` sets the emulator's. This is a check of
     databases, which `migrate` and `check --database default` run.
     """
-    if "default" not in (databases or ()) or not _has_table():
+    if "default" not in (databases or ()):
+        return []
+    if User._meta.db_table not in connections["default"].introspection.table_names():  # before the first `migrate`
         return []
     endpoint = None if settings.VERTEX_ENDPOINT else rehearsal.EMULATOR
     if refusal := why_not_start(rehearsal.reasons_against(endpoint=endpoint)):
@@ -120,7 +122,3 @@ def check(databases: Any = None, **_: Any) -> list[checks.CheckMessage]:
     if warning := why_not_start(rehearsal.reasons_against()):
         return [checks.Warning(warning, id="dashboard.W001")]
     return []
-
-
-def _has_table() -> bool:
-    return User._meta.db_table in connections["default"].introspection.table_names()

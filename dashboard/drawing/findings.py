@@ -56,6 +56,11 @@ def render_finding(finding: Finding | Mapping[str, Any], *, shows_line: bool = F
     made = finding if isinstance(finding, Finding) else _parse(finding)
     line = _("Line %(line)s:") % {"line": made.line} if shows_line and made.line is not None else ""
     job = format_html(' <a href="{}">{}</a>', reverse("job", args=[made.job]), _("Open the job")) if made.job else ""
+    source: SafeString | str = ""
+    if made.source:
+        title = f"{made.source}, read {made.read}" if made.read else made.source
+        details = ' <details><summary>{}</summary> <small lang="en">{}</small></details>'
+        source = format_html(details, _("source"), title)
     return format_html(
         '<div class="find {severity}">{mark}{line}<span{language}>{text}</span>{job}{source}</div>',
         severity=made.severity,
@@ -64,7 +69,7 @@ def render_finding(finding: Finding | Mapping[str, Any], *, shows_line: bool = F
         language=language_of(made),
         text=f"{translated(made.message)} {translated(made.remedy)}".rstrip(),
         job=job,
-        source=_source(made),
+        source=source,
     )
 
 
@@ -80,10 +85,3 @@ def _parse(stored: Mapping[str, Any]) -> Finding:
     message, remedy = from_json(words["message"]), from_json(words.get("remedy") or "")
     source, read = stored.get("source") or "", stored.get("read") or ""
     return Finding("", Severity(stored["severity"]), "", message, remedy, source, read, job=stored.get("job", ""))
-
-
-def _source(made: Finding) -> SafeString | str:
-    if not made.source:
-        return ""
-    text = f"{made.source}, read {made.read}" if made.read else made.source
-    return format_html(' <details><summary>{}</summary> <small lang="en">{}</small></details>', _("source"), text)

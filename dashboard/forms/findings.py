@@ -14,6 +14,8 @@ from jobs.spec import Finding, Severity
 Choices = Sequence[tuple[Any, Sequence[tuple[Any, Any]]]]
 """(label of the group or "", its (value, label)s), in order."""
 
+SILENT = ("skip", "drop_carried")
+"""Check boxes that a page does not always have, so they are not drawn anew while one types."""
 MAX_AT_FIELD = 10
 """Maximum findings that one field shows. 4,000 labels may have twice as many."""
 
@@ -93,9 +95,6 @@ class FindingsField(BoundField):
         if self.name == self.form.begins_at:
             built["autofocus"] = True
         return built
-
-
-SILENT = ("skip", "drop_carried")
 
 
 class FindingsForm(forms.Form):

@@ -130,6 +130,7 @@ def get_board_state(
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {STATE} FROM jobs_job WHERE {' AND '.join(conditions)}", parameters)  # noqa: S608
         count, *figures = cursor.fetchone()
+    # SQLite gives the moment of a MAX as text, in UTC and without a zone.
     moments = (parse_datetime(f"{each}Z") if isinstance(each, str) else each for each in figures[: len(NEWEST)])
     return (count, *moments, *map(int, figures[len(NEWEST) :]))
 

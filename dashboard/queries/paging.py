@@ -57,6 +57,7 @@ def parse_cursor(text: str, key: type[UUID] | type[int] = UUID) -> Cursor | None
     """
     moment, _, last = text.partition("~")
     try:
+        # The + of an offset from UTC arrives as a blank where an address has it as it is.
         at, pk = utc_moment(datetime.fromisoformat(moment.replace(" ", "+"))), key(last)
     except ValueError:
         return None

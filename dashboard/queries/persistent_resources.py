@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.core.paginator import Page, Paginator
@@ -64,6 +63,7 @@ def list_resources(rows: PersistentResourceQuerySet, page: str, page_size: int) 
     """
     found = list(rows[:MAX_RESOURCES])
     shown = Paginator([row for row in found if row.gone_at is None], page_size).get_page(page)
+    # The key decides between equal moments, because rows cannot be compared.
     gone = sorted((-row.gone_at.timestamp(), row.pk, row) for row in found if row.gone_at is not None)
     return ResourcePage(shown, list(shown.object_list), [row for _, _, row in gone[:page_size]])
 
@@ -97,7 +97,8 @@ def get_holdings(
         ran = Q(ended_at=None) | Q(ended_at__gte=since, started_at__isnull=False)
         rows = _using(user, scopes).filter(ran, kind__in=Job.Kind.values).only(*COLUMNS, "started_at", "ended_at")
         jobs = list(rows.order_by(F("ended_at").desc(nulls_first=True), "-started_at", "pk")[:MAX_JOBS])
-    on = sorted((job for job in jobs if job.ended_at is None and job.state in HOLDS), key=_order_on)
+    on = [job for job in jobs if job.ended_at is None and job.state in HOLDS]
+    on.sort(key=lambda job: (job.started_at is None, job.started_at, job.pk))
     held = timeline.holdings(resources, on)
     ran_on: dict[tuple[str, str, str], list[Job]] = {key: [] for key in held}
     for job in sorted((job for job in jobs if job.started_at), key=lambda job: (job.started_at, job.pk), reverse=True):
@@ -129,10 +130,6 @@ def _list_sizes(
     return found
 
 
-def _order_on(job: Job) -> tuple[bool, datetime | None, UUID]:
-    return job.started_at is None, job.started_at, job.pk
-
-
 def list_changes(user: User, now: datetime) -> list[ResourceChange]:
     """Return open and recently ended changes of persistent resources in the person's projects. One query."""
     projects = teams_by_project(user)
@@ -150,6 +147,7 @@ def _list_jobs_on(user: User, scopes: set[tuple[str, str]]) -> list[Job]:
 
 
 def _using(user: User, scopes: set[tuple[str, str]]) -> QuerySet[Job]:
+    # An admin's condition is empty, of which no expression can be made.
     mine = ExpressionWrapper(in_teams_of(user) or Q(pk__isnull=False), BooleanField())
     return Job.objects.filter(_in_scopes(scopes), strategy=STRATEGY.key).annotate(is_shown=mine)
 

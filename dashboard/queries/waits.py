@@ -67,4 +67,5 @@ def get_queue_place(job: Job) -> QueuePlace | None:
     waiting = Job.objects.filter(due_at__isnull=False, state=JobState.APPROVED, cancel_requested_at=None)
     ours = waiting.filter(team=job.team_id)
     place = ours.filter(requested_at__lt=job.requested_at).count() + 1
+    # Jobs may be sent between the counts, so the later ones may be smaller.
     return QueuePlace(place, max(ours.count(), place), max(waiting.count(), place))

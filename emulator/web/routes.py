@@ -34,7 +34,7 @@ REPOSITORY = PARENT + "/repositories/{repository}"
 QUOTAS = "/v1/projects/{project}/locations/global/services/{service}/quotaInfos"
 ACCOUNT = "/v1/projects/-/serviceAccounts/{account}"
 TEST = "testIamPermissions"
-BUCKET_IAM = f"/storage/v1/b/{{bucket}}/iam/{TEST}"
+BUCKET_TEST = "/storage/v1/b/{bucket}/iam/testPermissions"
 MESSAGES: dict[str, str] = {each.kind: each.message for each in (Job, Study, Pipeline, PersistentResource, Model)}
 """Message types of the responses to get and list, by collection."""
 HTTP = {
@@ -121,9 +121,7 @@ ROUTES = [
     route("GET", "/storage/v1/b/{bucket}", "storage.buckets.get", storage.get_bucket),
     route("GET", "/storage/v1/b", "storage.buckets.list", storage.list_buckets),
     route("POST", "/storage/v1/b", "storage.buckets.insert", storage.insert_bucket),
-    route(
-        "GET", f"/storage/v1/b/{{bucket}}/iam/{TEST}", f"storage.buckets.{TEST}", cloud_access.test_bucket_permissions
-    ),
+    route("GET", BUCKET_TEST, f"storage.buckets.{TEST}", cloud_access.test_bucket_permissions),
     route("POST", f"/v3/projects/{{project}}:{TEST}", f"projects.{TEST}", cloud_access.test_permissions),
     route("POST", f"{ACCOUNT}:{TEST}", f"serviceAccounts.{TEST}", cloud_access.test_permissions),
     route("GET", "/v1/projects/{project}/services:batchGet", "services.batchGet", cloud_access.get_services),

@@ -114,7 +114,7 @@ def test_a_confirmed_value_is_taken_and_recorded(tmp_path: Path, team: Team, own
     findings = JobEvent.objects.get(kind="judged").detail["findings"]
     said = [each["message"] for each in findings if each["code"] == "confirmed_values_are_recorded"]
     assert len(said) == 2
-    assert all("was confirmed as meant literally" in message for message in said)
+    assert all("was confirmed as the real value" in message for message in said)
 
 
 def test_a_number_cannot_be_confirmed(tmp_path: Path, team: Team, owner: User) -> None:

@@ -60,7 +60,7 @@ class TestSave:
     def test_loses_a_race_for_a_name_that_is_gone_again(self, template: Template, owner: User, clock: Clock) -> None:
         with (
             patch.object(Template.objects, "filter", return_value=Template.objects.none()),
-            pytest.raises(templates.NameNotUsable, match="try again"),
+            pytest.raises(templates.NameNotUsable, match="Try again"),
         ):
             templates.save_template(
                 team=template.team,

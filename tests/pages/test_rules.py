@@ -44,7 +44,7 @@ class TestSet:
         for person in (owner, stranger):
             browser = signed_in(person)
             browser.post(f"/rules/{CODE}/", {"severity": "off"})
-            assert "Only an admin" in browser.get("/rules/").content.decode()
+            assert "Only a site admin" in browser.get("/rules/").content.decode()
 
         assert not RuleSetting.objects.exists()
 

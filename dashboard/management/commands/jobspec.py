@@ -77,7 +77,9 @@ class Command(BaseCommand):
         worst, reports = VALID, []
         for name, reading in read_files(options["files"], options):
             findings = _findings_of(reading, options["confirm"])
-            code = _code(reading, findings)
+            code = REFUSED if has_errors(findings) else VALID
+            if reading.submission is None:
+                code = UNREADABLE
             worst = max(worst, code)
             if options["json"]:
                 reports.append(_report(name, reading, findings, code))
@@ -159,12 +161,6 @@ def _known_resources(submission: Submission) -> Known:
         return requests.known_resources(submission)
     except DatabaseError:
         return ()
-
-
-def _code(reading: importer.Reading, findings: list[Finding]) -> int:
-    if reading.submission is None:
-        return UNREADABLE
-    return REFUSED if has_errors(findings) else VALID
 
 
 def _report(name: str, reading: importer.Reading, findings: list[Finding], code: int) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from django.utils.translation import gettext_lazy as _
 
 from jobs.assessment import Alternative
 from jobs.cost import Quota
-from jobs.cost.learned import Wait
 from jobs.strategies import STRATEGIES, Strategy
 
 NAMED = {"resource_is_named": _("Name the persistent resource first.")}
@@ -143,6 +142,10 @@ def _row(one: Alternative, everywhere: set[tuple[str, str]]) -> StrategyRow:
     saved = one.saving if key not in PAID_FOR else None
     outlook, default_wait = estimate.restarts, one.strategy.default_wait
     given = scheduling.max_wait_duration
+    wait = None
+    if (known := estimate.wait) is not None:
+        usual, low, high = (timedelta(seconds=round(each)) for each in (known.usual, known.low, known.high))
+        wait = RowWait(known.jobs, usual, low, high)
     return StrategyRow(
         key=key,
         is_priced=True,
@@ -155,17 +158,11 @@ def _row(one: Alternative, everywhere: set[tuple[str, str]]) -> StrategyRow:
         kill_percent=100 * (1 - outlook.survival) if outlook is not None else None,
         preemptions=outlook.preemptions if outlook is not None else 0.0,
         gives_up_after=(default_wait if given is None else given) if default_wait is not None else None,
-        wait=_wait(estimate.wait),
+        wait=wait,
         quotas=one.quotas,
         obstacles=tuple(each.message for each in own if each.code not in NAMED),
         needs=next((str(NAMED[each.code]) for each in own if each.code in NAMED), ""),
     )
-
-
-def _wait(wait: Wait | None) -> RowWait | None:
-    if wait is None:
-        return None
-    return RowWait(wait.jobs, *(timedelta(seconds=round(each)) for each in (wait.usual, wait.low, wait.high)))
 
 
 def _break_even(row: StrategyRow, standard: Decimal | None) -> float | None:
