@@ -25,8 +25,8 @@ def arguments() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     parser = argparse.ArgumentParser(prog="python -m emulator", description="Vertex AI training on loopback.")
     parser.add_argument("--host", default="127.0.0.1", help="a loopback address")
-    parser.add_argument("--port", type=int, default=8900, help="0 = a free one, see the line that is printed")
-    parser.add_argument("--grpc", type=int, metavar="PORT", help="also answer gRPC, on this port; 0 = a free one")
+    parser.add_argument("--port", type=int, default=8900, help="0 = any free port, which is printed at the start")
+    parser.add_argument("--grpc", type=int, metavar="PORT", help="also serve gRPC, on this port; 0 = any free port")
     parser.add_argument("--state", type=Path, required=True, help="folder for records, logs, buckets and scratch")
     parser.add_argument("--speed", type=float, default=1.0, help="divides queueing, provisioning and tear-down times")
     parser.add_argument(
@@ -35,15 +35,17 @@ def arguments() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="SECONDS",
-        help="seconds of running after which the first (second, ...) attempt of every Spot job is reclaimed; 0 = not",
+        help="seconds of running after which the first (second, ...) attempt of every Spot job is reclaimed; 0 = never",
     )
     parser.add_argument("--capacity", type=Path, help="JSON file with machines, quotas and how they change")
-    parser.add_argument("--images", type=Path, help="file with images that need no command, and what runs for them")
+    parser.add_argument(
+        "--images", type=Path, help="file with images that need no command, and the commands to run for them"
+    )
     parser.add_argument("--scripted", action="store_true", help="no processes; the clock is set by control calls")
     parser.add_argument(
         "--demand-credential",
         action="store_true",
-        help="of every request, also where the system names the owner of a connection",
+        help="require the credential with every request, even if the system reports the owner of a connection",
     )
     for name, what in (("memory-mib", "memory"), ("cpu-seconds", "processor time"), ("run-seconds", "run time")):
         parser.add_argument(f"--replica-{name}", type=int, default=0, help=f"{what} of one replica, 0 = unlimited")
@@ -109,7 +111,7 @@ def main() -> int:
         sys.stderr.write(f"{problem}\n")
         return 2
     if server.credential is not None:
-        sys.stderr.write(f"every request must bring the credential in {server.credential.file} (docs/emulator.md)\n")
+        sys.stderr.write(f"every request must include the credential in {server.credential.file} (docs/emulator.md)\n")
     server.run([server.bound])
     return 0
 

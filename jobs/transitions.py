@@ -105,7 +105,7 @@ def record_custom_job_state(
 
 def supersede(job: Job, *, by: Job, now: datetime) -> None:
     """End the row of an adopted job that `by`, the request that made it, now follows."""
-    message = f"It was made by the request “{by.display_name}” and is followed there; this entry ends here."
+    message = f"The request “{by.display_name}” created this job and follows it from now on. This entry ends here."
     fields: dict[str, Any] = {"reason": "superseded", "detail": {"job": str(by.pk)}}
     if not transition(job, JobState.LOST, now=now, message=message, remote_name="", **fields):
         key = f"superseded:{by.pk}"

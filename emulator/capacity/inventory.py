@@ -37,7 +37,9 @@ class Inventory:
     def update_plan(self, changes: Document) -> None:
         """Merge a plan into the current one. null removes a limit. Raise ApiError 400 for an invalid plan."""
         if set(changes) - SECTIONS:
-            raise invalid(f"A capacity plan has {', '.join(sorted(SECTIONS))}; got {', '.join(sorted(changes))}.")
+            raise invalid(
+                f"A capacity plan may contain {', '.join(sorted(SECTIONS))}; got {', '.join(sorted(changes))}."
+            )
         merged = copy.deepcopy(self.plan)
         for section, content in changes.items():
             if not isinstance(content, dict):

@@ -92,4 +92,4 @@ class CapacityPlans:
                 return parse_time(change["at"])
             return self._runtime.clock.now() + float(change["after"])
         except (KeyError, TypeError, ValueError):
-            raise invalid("A change needs after (seconds) or at (RFC 3339).") from None
+            raise invalid("A change needs either after (seconds) or at (RFC 3339).") from None

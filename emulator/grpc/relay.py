@@ -129,7 +129,7 @@ class Relay:
         if match is not None and match[1].decode(errors="replace").lower() in self._hosts:
             return b""
         asked = head.partition(b"\r\n")[0].decode(errors="replace")[:200]
-        problem = ApiError(403, f"The emulator's proxy leads to Vertex AI only, not where '{asked}' wants to.")
+        problem = ApiError(403, f"The emulator's proxy connects to Vertex AI only; got '{asked}'.")
         body = json.dumps(problem.body()).encode()
         return b"HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (
             len(body),

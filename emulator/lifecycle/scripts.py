@@ -43,13 +43,13 @@ SCRIPTS: dict[str, Script] = {
     "short": Script(summary="Like happy, but runs one second.", run_seconds=1),
     "long": Script(summary="Like happy, but runs for 30 days, unless its timeout ends it.", run_seconds=2_592_000),
     "slow-queue": Script(summary="Waits two hours in QUEUED, then happy.", queue_seconds=7_200),
-    "stockout": Script(summary="No machines, however often it is retried: fails with STOCKOUT.", capacity="stockout"),
+    "stockout": Script(summary="Gets no machines in any retry, then fails with STOCKOUT.", capacity="stockout"),
     "preempted": Script(summary="Reclaimed after 120 s, twice, then happy.", preempt_after=(120, 120)),
     "preempted-once": Script(summary="Reclaimed after 20 s, then runs one second.", preempt_after=(20,), run_seconds=1),
     "always-preempted": Script(summary="Reclaimed after 60 s each time, until it fails.", preempt_after=(60,) * 7),
     "quota": Script(summary="Refused on create: 429 with the quota metrics.", capacity="refused"),
     "quota-fails": Script(summary="Accepted, then fails on quota.", capacity="quota"),
-    "fails": Script(summary="Exit 1: FAILED, though its container may start once more before.", exit_code=1),
+    "fails": Script(summary="Exit 1: FAILED, but its container may start once more before that.", exit_code=1),
     "evicted": Script(summary="Evicted twice, started again on its machine, then happy.", evictions=2),
     "always-evicted": Script(
         summary="Evicted every 30 s: five restarts of the worker in each of four attempts, then FAILED.",
@@ -61,10 +61,10 @@ SCRIPTS: dict[str, Script] = {
     "image": Script(summary="The image cannot be pulled: FAILED.", image_is_missing=True),
     "internal": Script(summary="Internal error three times: FAILED.", events=((60, "break"),)),
     "maintenance": Script(summary="Its worker is moved once, then happy.", events=((120, "move"),)),
-    "stubborn": Script(summary="Ignores SIGTERM; a cancel takes the whole grace.", ignores_term=True),
+    "stubborn": Script(summary="Ignores SIGTERM: a cancellation takes the whole grace period.", ignores_term=True),
     "cancel-races": Script(summary="Ends with success while it is being cancelled.", wins_over_cancel=True),
     "strange": Script(
-        summary="Shows a state that no document knows for a minute, then happy.",
+        summary="Shows an undocumented state for a minute, then happy.",
         events=((60, "strange"), (120, "usual")),
     ),
 }
@@ -84,12 +84,12 @@ def script_of(job: Job) -> Script:
 def check_times(times: Mapping[str, Any]) -> None:
     """Raise ValueError for names that are not times of a `Script`, and for values that are not numbers of seconds."""
     if unknown := set(times) - set(TIMES):
-        raise ValueError(f"A script has no {', '.join(sorted(unknown))} to replace; there are {', '.join(TIMES)}.")
+        raise ValueError(f"A script has no time {', '.join(sorted(unknown))}; its times are {', '.join(TIMES)}.")
     for name, value in times.items():
         if name != "preempt_after":
             _check_seconds(name, value)
         elif not isinstance(value, list) or len(value) > MAX_PREEMPTIONS:
-            raise ValueError(f"preempt_after is a list of at most {MAX_PREEMPTIONS} numbers of seconds.")
+            raise ValueError(f"preempt_after must be a list of at most {MAX_PREEMPTIONS} numbers of seconds.")
         else:
             for each in value:
                 _check_seconds(name, each)
@@ -97,4 +97,4 @@ def check_times(times: Mapping[str, Any]) -> None:
 
 def _check_seconds(name: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-        raise ValueError(f"{name} is in seconds, from 0 on; got {value!r}.")
+        raise ValueError(f"{name} must be a number of seconds, at least 0; got {value!r}.")

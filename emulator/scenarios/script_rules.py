@@ -38,7 +38,7 @@ class ScriptRules:
         precedence.
         """
         if script not in SCRIPTS:
-            raise invalid(f"Unknown script {script!r}; there are {', '.join(SCRIPTS)}.")
+            raise invalid(f"Unknown script {script!r}; the scripts are {', '.join(SCRIPTS)}.")
         if _is_filter(match):
             listing.compile_filter(Job, match)
         try:
@@ -52,7 +52,7 @@ class ScriptRules:
         """Set the script of a new job, "" for processes. Raise ApiError 400 if its label names an unknown one."""
         label = str(job.document.get("labels", {}).get(LABEL, ""))
         if label and label not in SCRIPTS:
-            raise invalid(f"Unknown script {label!r} in label {LABEL}; there are {', '.join(SCRIPTS)}.")
+            raise invalid(f"Unknown script {label!r} in label {LABEL}; the scripts are {', '.join(SCRIPTS)}.")
         usual = Rule("*", "happy" if self._is_scripted else "", {})
         rule = next((rule for rule in reversed(self.rules) if _matches(rule.match, job)), usual)
         job.script, job.script_times = (label, {}) if label else (rule.script, rule.times)

@@ -45,9 +45,9 @@ class Credential:
         """Return the error for a request without the credential."""
         return ApiError(
             403,
-            "This emulator serves only the user who started it, and this system does not tell whose connection this "
-            f"is. Send the content of the file {FILE} in the emulator's state folder, which is new at each start, as a "
-            f"bearer token (Authorization: Bearer ...), or put {PREFIX} and this content before the path.",
+            "This emulator serves only the user who started it, and this system does not report the owner of a "
+            f"connection. Send the content of the file {FILE} in the emulator's state folder, which is new at each "
+            f"start, as a bearer token (Authorization: Bearer ...), or put {PREFIX} and this content before the path.",
         )
 
 

@@ -131,7 +131,7 @@ def script(emulator: Emulator, call: Call) -> Document:
     body = _body(call, "match", "script", "story", "times")  # "story" is the former name of "script"
     times = body.get("times", {})
     if not isinstance(times, dict):
-        raise invalid("times is a JSON object.")
+        raise invalid("times must be a JSON object.")
     emulator.script_rules.add(str(body.get("match", "*")), str(body.get("script", body.get("story", ""))), times)
     return scripts(emulator, call)
 

@@ -15,8 +15,8 @@ from emulator.protocol.errors import ApiError
 REFUSED_SECONDS = 2.0
 """How long a refused client may take to finish its request and read the response."""
 REFUSAL = (
-    "This emulator runs the commands that it is given as the user who started it (user id {our_user}), so it "
-    "serves that user only. This connection {source}. Start an emulator of your own: python -m emulator --state DIR"
+    "This emulator runs commands as the user who started it (user id {our_user}), so it serves only that user. "
+    "This connection {source}. Start an emulator of your own: python -m emulator --state DIR"
 )
 
 
@@ -45,7 +45,7 @@ def protocol_for_owner(find: socket_owners.Lookup) -> type[asyncio.Protocol]:
                 made = cast(Http, AutoHTTPProtocol)
                 answer = made(config=self._config, server_state=self._server_state, **self._more)
             else:
-                source = "has no owner that the system could name" if user is None else f"comes from the user id {user}"
+                source = "has no owner that the system reports" if user is None else f"comes from the user id {user}"
                 body = json.dumps(ApiError(403, REFUSAL.format(our_user=our_user, source=source)).body()).encode()
                 head = f"HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
                 refusal = head.encode() + b"Connection: close\r\n\r\n" + body

@@ -129,7 +129,7 @@ def send_test(channel: Channel, *, by: User, now: datetime) -> bool:
     if channel.paused_at is not None or waiting.filter(failures=0).exists():
         return False
     with transaction.atomic():
-        older = {"state": State.DROPPED, "ended_at": now, "last_error": "Another test was asked for."}
+        older = {"state": State.DROPPED, "ended_at": now, "last_error": "Another test was requested."}
         waiting.update(**older)
         key = f"test:{uuid4().hex}"
         outbox.announce(Message.Kind.TEST, team=channel.team, once_key=key, now=now)

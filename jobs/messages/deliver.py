@@ -117,7 +117,7 @@ def _try(send: Send, rows: Sequence[Delivery], clock: Clock) -> SendFailed | Non
         return failure
     except Exception as error:
         logger.exception("a message could not be written: delivery %d", rows[0].pk)
-        return SendFailed(f"Trainboard could not write the message ({type(error).__name__}); its log shows more.")
+        return SendFailed(f"Trainboard could not write the message ({type(error).__name__}). Its log shows more.")
     return None
 
 
@@ -126,7 +126,7 @@ def _record_failure(rows: Sequence[Delivery], failure: SendFailed, now: datetime
     for row in rows:
         if failure.is_final or now >= row.give_up_at:
             queue.finish([row], State.DEAD, now, str(failure))
-            logger.warning("a message was given up: delivery %d by %s: %s", row.pk, row.via, failure)
+            logger.warning("gave up on a message: delivery %d by %s: %s", row.pk, row.via, failure)
         else:
             due_at = next_attempt(now, row.failures + 1, jitter=_jitter(), asked=failure.retry_after)
             queue.postpone([row], due_at, str(failure))

@@ -57,7 +57,9 @@ def open_connection() -> BaseEmailBackend:
     try:
         connection.open()
     except (OSError, smtplib.SMTPException) as error:
-        raise SendFailed(f"The mail server does not let us in: {_words(error)}.", is_down=True) from None
+        raise SendFailed(
+            f"Trainboard could not connect or sign in to the mail server: {_words(error)}.", is_down=True
+        ) from None
     return connection
 
 
@@ -68,9 +70,9 @@ def send(content: Content, address: str, connection: BaseEmailBackend) -> None:
     except smtplib.SMTPRecipientsRefused as error:
         codes = [code for code, _words in error.recipients.values()]
         is_final = all(code in PERMANENT for code in codes)
-        raise SendFailed(f"The mail server refuses the address ({codes[0]}).", is_final=is_final) from None
+        raise SendFailed(f"The mail server refused the address ({codes[0]}).", is_final=is_final) from None
     except smtplib.SMTPResponseException as error:
-        words = f"The mail server refuses the message ({error.smtp_code})."
+        words = f"The mail server refused the message ({error.smtp_code})."
         raise SendFailed(words, is_final=error.smtp_code in PERMANENT) from None
     except (OSError, smtplib.SMTPException) as error:
         raise SendFailed(f"The mail server ended the connection: {_words(error)}.", is_down=True) from None

@@ -66,7 +66,9 @@ def post(
     if 200 <= answer.status_code < 300:
         return
     if 300 <= answer.status_code < 400:
-        raise SendFailed(f"The server redirects (status {answer.status_code}); redirects are not followed.")
+        raise SendFailed(
+            f"The server answered with a redirect (status {answer.status_code}), which Trainboard does not follow."
+        )
     is_down = answer.status_code == 429 or answer.status_code >= 500
     words = f"The server answered with status {answer.status_code}."
     asked = answer.headers.get("Retry-After", "")  # in seconds; a date is ignored
@@ -101,7 +103,7 @@ def _answer(
             raise SendFailed(f"The server did not answer within {seconds:g} s.", is_down=True) from None
         except (requests.exceptions.RequestException, OSError) as error:
             late = f"The server did not answer within {seconds:g} s."
-            words = late if _is_late(error) else "The server cannot be reached, or ended the connection."
+            words = late if _is_late(error) else "The server could not be reached or ended the connection."
             raise SendFailed(words, is_down=True) from None
 
 

@@ -40,11 +40,11 @@ def outdated_reason(message: Message) -> str:
     if job is None:
         return ""
     if message.kind in WHILE_ASKING and job.state != JobState.AWAITING_APPROVAL:
-        return "The job does not wait for an approval any more."
+        return "The job no longer waits for an approval."
     if message.kind in UNTIL_THE_END and job.is_finished:
         return "The job has ended."
     if message.kind == Kind.WAITING_LONG and job.state not in WAITING:
-        return "The job does not wait any more."
+        return "The job is no longer waiting."
     return ""
 
 
@@ -60,7 +60,7 @@ def _superseded_reason(delivery: Delivery) -> str:
         message__kind=Kind.RESTARTED,
         message__gt=delivery.message_id,
     )
-    return "A newer message is about the job's next restart." if later.exists() else ""
+    return "A newer message reports the job's next restart." if later.exists() else ""
 
 
 def split_relevant(deliveries: Iterable[Delivery]) -> tuple[list[Delivery], list[tuple[Delivery, str]]]:

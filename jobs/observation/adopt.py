@@ -83,11 +83,11 @@ def _adopt(external: ExternalJob, remote: vertex.RemoteJob, team: Team, by: User
     read_at = external.discovery.answered_at or now
     body = body_of(external.kind, external.body)
     job, findings = _row(external, remote, body, team=team, by=by, now=now)
-    words = f"{by.get_username()} adopted {number(remote)}, which was made outside Trainboard: it is only watched."
+    words = f"{by.get_username()} adopted {number(remote)}, which was created outside Trainboard and is read only here."
     if is_unreadable(findings):
-        words += " Its description is nested too deeply or too large to be read, so only its name is kept."
+        words += " Its description is nested too deeply or too large to be read, so Trainboard keeps only its name."
     elif findings:
-        words += " Parts of its description are unknown here; they are kept, and a clone leaves them out."
+        words += " Trainboard does not know parts of its description. It keeps them, but a clone leaves them out."
     transitions.record_event(
         job,
         JobEvent.Kind.ADOPTED,

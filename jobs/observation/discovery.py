@@ -177,8 +177,8 @@ class Walk:
 
     def _cut(self) -> None:
         self.last_error = (
-            f"There is more than was looked through: a discovery ends at {MAX_JOBS:,} found jobs, at {MAX_PAGES} pages "
-            "of a kind and after a minute and a half."
+            f"The discovery is incomplete: it stops after {MAX_JOBS:,} found jobs, {MAX_PAGES} pages of a kind, or a "
+            "minute and a half."
         )
 
 
@@ -193,8 +193,8 @@ def hint_of(external: ExternalJob) -> str:
     labels = external.body.get("labels")
     instance = labels.get(INSTANCE_LABEL) if isinstance(labels, dict) else None
     if instance == settings.INSTANCE:
-        return "This Trainboard made it and has no row for it, as after its database was restored."
-    return f"Another Trainboard made it: {instance}." if instance else ""
+        return "This Trainboard created the job but has no row for it, for example because its database was restored."
+    return f"Another Trainboard created the job: {instance}." if instance else ""
 
 
 def _followed(names: Iterable[str]) -> set[str]:

@@ -15,9 +15,9 @@ from jobs.vertex.logs import SERVICE, TAKEN_AWAY
 ORDINALS = "zeroth first second third fourth fifth sixth seventh eighth ninth tenth".split()
 COUNTS = "none one two three four five six seven eight nine ten".split()
 LAST_OF = {
-    "capacity": "It was the last of {} restarts: the job does not survive another loss of its machines.",
-    "retries": "It was the last of {} retries: the job does not survive another such failure.",
-    "internal": "It was the last of {} retries: the job does not survive another internal error.",
+    "capacity": "This was the last of {} restarts. The job fails if it loses its machines again.",
+    "retries": "This was the last of {} retries. The job fails at the next such failure.",
+    "internal": "This was the last of {} retries. The job fails at the next internal error.",
 }
 
 
@@ -65,11 +65,12 @@ def _is_loss(error: object) -> bool:
 
 
 def _words(reason: str, used: int, limit: int) -> str:
-    what = "Compute Engine took the Spot machine back" if reason == "preempted" else "The region was out of capacity"
+    what = "Compute Engine preempted the Spot VM" if reason == "preempted" else "The region was out of capacity"
     if used >= limit:
-        end = f"its {_word(limit, COUNTS)} restarts were used, so Vertex AI ended it"
-        return f"{what}: the {_word(used + 1, ORDINALS)} loss of the job; {end}."
-    return f"{what}; Vertex AI ended the job, of whose restarts {_word(used, COUNTS)} of {limit} had been seen."
+        end = f"it had used its {_word(limit, COUNTS)} restarts, so Vertex AI ended it"
+        return f"{what}. This was the {_word(used + 1, ORDINALS)} loss of the job; {end}."
+    seen = f"{_word(used, COUNTS)} of its {_word(limit, COUNTS)} restarts"
+    return f"{what}, and Vertex AI ended the job. Trainboard had seen {seen}."
 
 
 def _word(number: int, words: Sequence[str]) -> str:

@@ -52,7 +52,9 @@ def observe_resources(scope_id: int, *, now: datetime) -> None:
         found = {each.resource_id: each for each in listed if each is not None}
         odd, aside = listed.count(None), SetAside(str(scope), now=now)
         _keep(scope, found, aside, is_complete=not odd, now=now)
-        last_error = f"{odd} entries of the list are no persistent resources and were left out." if odd else aside.words
+        last_error = (
+            f"{odd} entries of the list are not persistent resources and were left out." if odd else aside.words
+        )
         claims.release_poll(scope, due_at=_next_poll(scope, now), answered_at=now, last_error=last_error)
 
 

@@ -34,7 +34,7 @@ SENTENCES = {
     JobState.CANCELLING: "Vertex AI is cancelling the job.",
     JobState.SUCCEEDED: "The job succeeded: its primary replica exited with code 0.",
     JobState.CANCELLED: "The job was cancelled at Vertex AI.",
-    JobState.EXPIRED: "Vertex AI let the job expire.",
+    JobState.EXPIRED: "The job expired at Vertex AI.",
 }
 STARTED = {False: "All replicas were running", True: "The first trial was running"}
 OF_TUNING = SENTENCES | {
@@ -85,7 +85,7 @@ def record_absence(job: Job, *, now: datetime) -> None:
         JobEvent.Kind.STEP_FAILED,
         now=now,
         reason="not_found",
-        message="Vertex AI does not know this job; it may have been deleted there.",
+        message="Vertex AI could not find this job. It may have been deleted there.",
         once_key=once_key,
     )
     since = job.events.get(once_key=once_key).recorded_at
@@ -95,7 +95,7 @@ def record_absence(job: Job, *, now: datetime) -> None:
             JobState.LOST,
             now=now,
             reason="not_found",
-            message="Vertex AI no longer knows this job, so nobody saw how it ended.",
+            message="Vertex AI no longer has this job, so it is unknown how the job ended.",
         )
 
 
@@ -117,7 +117,7 @@ def _record_gap(job: Job, remote: vertex.RemoteJob, now: datetime) -> None:
         JobEvent.Kind.UNSEEN,
         now=now,
         occurred_at=max(job.seen_at, min(now, _plausible(remote.end_time, now) or now)),
-        message="Nobody looked for a while: a restart in that time would not have been seen.",
+        message="Trainboard did not poll this job for a while and would have missed a restart.",
         once_key=f"unseen:{job.seen_at.isoformat()}",
         detail={"from": job.seen_at.isoformat()},
     )
@@ -131,7 +131,7 @@ def _backfill_start(job: Job, remote: vertex.RemoteJob, now: datetime, columns: 
         now=now,
         occurred_at=remote.start_time,
         reason="backfilled",
-        message=f"{STARTED[timeline.study_spec(job) is not None]} (learned later, from its start time).",
+        message=f"{STARTED[timeline.study_spec(job) is not None]} (recorded later, from its start time).",
         **columns,
     )
 
@@ -183,9 +183,9 @@ def _message(job: Job, after: str, remote: vertex.RemoteJob) -> str:
     known = {str(state): text for state, text in (OF_TUNING if timeline.study_spec(job) else SENTENCES).items()}
     if after == JobState.FAILED:
         reason = _first_line(remote)
-        words = f"The job failed: {reason}" if reason else "The job failed; Vertex AI has not given a reason yet."
+        words = f"The job failed: {reason}" if reason else "The job failed. Vertex AI has not given a reason yet."
     elif after == JobState.CANCELLED and _is_timeout(remote):
-        words = f"Vertex AI stopped the job because its timeout was over: {_first_line(remote)}"
+        words = f"Vertex AI stopped the job because it reached its timeout: {_first_line(remote)}"
     else:
         words = known.get(after, f"Vertex AI reported the state {remote.state or 'nothing'}.")
     if study is None or not study.trials:

@@ -11,12 +11,12 @@ from jobs.timeline import ATTEMPT_RUNS
 from jobs.vertex.logs import SERVICE, TAKEN_AWAY
 
 WORDS = {
-    "preempted": "Compute Engine {}took the Spot machine back; Vertex AI restarts the job.",
-    "stockout": "The region {}was out of capacity; Vertex AI tries the job again.",
-    "internal": "An internal error of Vertex AI {}ended the attempt; it restarts the job.",
-    "job_retry": "A replica {}kept failing; Vertex AI restarts the whole job.",
-    "worker_restart": "A replica {}had to be started again, and restartJobOnWorkerRestart restarts the whole job then.",
-    "unknown": "The job went back to preparing; Vertex AI restarts it and does not say why.",
+    "preempted": "Compute Engine {}preempted the Spot VM, so Vertex AI restarts the job.",
+    "stockout": "The region {}was out of capacity, so Vertex AI tries the job again.",
+    "internal": "An internal error in Vertex AI {}ended the attempt, so Vertex AI restarts the job.",
+    "job_retry": "A replica {}kept failing, so Vertex AI restarts the whole job.",
+    "worker_restart": "A replica {}had to be restarted, so restartJobOnWorkerRestart restarts the whole job.",
+    "unknown": "Vertex AI is preparing the job again and gave no reason for the restart.",
 }
 
 

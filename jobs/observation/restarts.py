@@ -34,10 +34,10 @@ GRACE = timedelta(seconds=45)
 SHORTLY = timedelta(seconds=5)
 """Lines that belong to an end may carry a slightly later time."""
 OF_REPLICA = {
-    "worker_restart": "{} was stopped by Vertex AI, as by an eviction, and started again on its machine.",
-    "maintenance": "{} was moved to another machine by maintenance and started again there.",
-    "replica_unknown": "{} was stopped by Vertex AI and started again; the log does not name the machine.",
-    "preempted": "Compute Engine took the Spot machine of {} back; Vertex AI restarts the trial.",
+    "worker_restart": "Vertex AI stopped {}, as in an eviction, and restarted it on the same machine.",
+    "maintenance": "Maintenance moved {} to another machine, where it restarted.",
+    "replica_unknown": "Vertex AI stopped {} and restarted it. The log does not name the machine.",
+    "preempted": "Compute Engine preempted the Spot VM of {}, so Vertex AI restarts the trial.",
 }
 
 
@@ -166,7 +166,7 @@ def _evicted(job: Job, line: LogLine, until: datetime) -> Iterable[Restart]:
     for end in read_exits(line.message)[1]:
         again = _lines_after(job, end.replica, line.timestamp, until) if end.reason.lower() in NOT_PERMANENT else []
         if again:
-            words = f"{end.replica} ended ({end.reason}); Vertex AI started it again."
+            words = f"{end.replica} ended ({end.reason}), and Vertex AI restarted it."
             yield Restart(line.timestamp, "worker_restart", words, end.replica, end.code)
 
 
@@ -218,7 +218,7 @@ def _explain(job: Job, event: JobEvent, restart: Restart, now: datetime) -> None
         now=now,
         occurred_at=event.occurred_at,
         reason=restart.reason,
-        message=f"The log holds the cause of a restart. {restart.message}",
+        message=f"The log shows the cause of a restart. {restart.message}",
         detail={"restart": event.once_key},
         once_key=f"explained:{event.once_key}"[:120],
     )

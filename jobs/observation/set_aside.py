@@ -44,7 +44,7 @@ class SetAside:
         if not self.count:
             return ""
         items = "1 item" if self.count == 1 else f"{self.count:,} items"
-        return f"{items} could not be read or stored and were left out; an administrator sees why in “Set aside items”."
+        return f"{items} could not be read or stored and were left out. “Set aside items” in the admin shows why."
 
     def put(self, item: str, reason: str, *, is_kept: bool = False) -> bool:
         """Record that an item was left out, or with `is_kept` that it was stored with parts cut.

@@ -79,7 +79,7 @@ def read_trials(entries: object, *, on_odd: Callable[[str, str], object] = lambd
         trial_id = found if len(found) <= MAX_ID_LENGTH else ""
         state = _text(trial.get("state", UNSPECIFIED))
         if not trial_id or not 0 < len(state) <= MAX_STATE_LENGTH:
-            on_odd(f"entry {index}", "It is no trial: it has no number, or no state, that can be kept.")
+            on_odd(f"entry {index}", "The entry is not a trial: its number or state is missing or not valid.")
             continue
         final = wire.mapping(trial.get("finalMeasurement"))
         yield Trial(

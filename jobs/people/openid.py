@@ -46,7 +46,7 @@ def read_metadata(issuer: str) -> dict[str, Any]:
     """
     found = _document(issuer + SUFFIX)
     if not isinstance(found.get("issuer"), str) or found["issuer"].rstrip("/") != issuer:
-        raise NotReadable(f"It names another issuer than {issuer}.")
+        raise NotReadable(f"It names an issuer other than {issuer}.")
     if missing := [name for name in ENDPOINTS if not is_safe_address(found.get(name))]:
         raise NotReadable(f"It has no usable {missing[0]}.")
     named = found.get("id_token_signing_alg_values_supported")
@@ -69,9 +69,9 @@ def _document(url: str) -> dict[str, Any]:
             answer = session.get(url, timeout=MAX_SECONDS, allow_redirects=False)
             found = answer.json() if answer.status_code == requests.codes.ok else None
     except (ValueError, RecursionError):
-        raise NotReadable(f"{url} is not answered with JSON.") from None
+        raise NotReadable(f"{url} did not return JSON.") from None
     except (requests.RequestException, OSError) as error:
-        raise NotReadable(f"{url} cannot be read: {type(error).__name__}.") from None
+        raise NotReadable(f"{url} could not be read: {type(error).__name__}.") from None
     if not isinstance(found, dict) or len(answer.content) > MAX_BYTES:
-        raise NotReadable(f"{url} is answered with status {answer.status_code} and no discovery document.")
+        raise NotReadable(f"{url} returned status {answer.status_code} and no discovery document.")
     return found

@@ -26,7 +26,10 @@ from jobs.states import NOT_SENT
 
 logger = logging.getLogger(__name__)
 
-WENT_BACK = "The database was restarted or replaced, or misses events: requests are looked up before they are sent."
+WENT_BACK = (
+    "The database was restarted or replaced, or events are missing. "
+    "Trainboard looks up requests at Vertex AI before it sends them."
+)
 
 EventMark = tuple[Any, ...]
 """The number, job and time of an event, which no two events share."""

@@ -70,7 +70,7 @@ class Bucket:
     def words(self) -> str:
         """The limit in words."""
         where = f"{self.project} in {self.region}" if self.region else self.project
-        return f"Trainboard makes at most {self.rate} {self.call} calls a minute for {where}, so as to stay in quota"
+        return f"Trainboard makes at most {self.rate} {self.call} calls a minute for {where} to stay within quota"
 
 
 @dataclass(slots=True)

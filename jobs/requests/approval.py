@@ -186,7 +186,7 @@ def _vote(
     if is_rejection or not (missing or question.requested_spec is not None):
         decide(job, question, decision, by=by, actor=by, comment=comment, message=message, now=now)
         return
-    rest = describe_missing(question, missing) if missing else "the requester has to accept it"
+    rest = describe_missing(question, missing) if missing else "the requester has to accept the new strategy"
     key = f"voted:{question.asked_at.isoformat()}:{by.pk}"
     message = f"{message.removesuffix('.')}; {rest}."
     detail = {"votes_needed": question.votes_needed, "missing": sum(each.approvals for each in missing)}

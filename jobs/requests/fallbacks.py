@@ -99,7 +99,7 @@ def _make_next(
         JobEvent.Kind.FALLBACK,
         now=now,
         reason=str(ending.reason),
-        message=f"Attempt {number} of {plan.size} follows, {label} in {job.region}, because {ending.words}.",
+        message=f"Attempt {number} of {plan.size} ({label} in {job.region}) follows because {ending.words}.",
         once_key=f"fallback:{number}",
         detail={"job": str(job.pk), "attempt": number},
     )

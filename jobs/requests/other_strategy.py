@@ -104,7 +104,7 @@ def accept_change(job: Job, *, by: User, now: datetime, digest: str | None = Non
             question = questions[each.pk]
             Approval.objects.filter(pk=question.pk).update(requested_spec=None)
             label = STRATEGIES[each.strategy].label
-            words = f"{by.get_username()} accepted that it runs under {label}."
+            words = f"{by.get_username()} accepted the strategy {label}."
             _record_answer(each, question, by, "accepted", words, now)
             votes = Vote.objects.filter(job=each, asked_at=question.asked_at).select_related("voter").order_by("pk")
             last = votes.last()
@@ -127,7 +127,7 @@ def keep_request(job: Job, *, by: User, now: datetime, digest: str | None = None
         waiting, questions = _proposed(job, by, digest)
         bodies = [submission_of(each, questions[each.pk].requested_spec) for each in waiting]
         for each in waiting:
-            words = f"{by.get_username()} kept the request as it was."
+            words = f"{by.get_username()} kept the original request."
             _record_answer(each, questions[each.pk], by, "kept", words, now)
         _ask_again(waiting, _assess(waiting, bodies, now), by, questions, now, asks_requester=False)
         if waiting:
@@ -213,7 +213,7 @@ def _record_change(
         job,
         JobEvent.Kind.ASSESSED,
         now=now,
-        message="Checked by rules and policy under the other strategy.",
+        message="Trainboard checked the job with the new strategy against rules and policy.",
         reason=str(assessment.outcome),
         once_key=f"judged:{at.isoformat()}",
         detail=assessment.as_dict(),

@@ -27,11 +27,11 @@ from jobs.states import JobState
 from jobs.strategies import persistent
 
 ASSESSED = {
-    Outcome.ALLOWED: "Checked by rules and policy: it may be sent without an approval.",
-    Outcome.NEEDS_APPROVAL: "Checked by rules and policy: an approver has to decide.",
+    Outcome.ALLOWED: "Trainboard checked the job against rules and policy. It may be sent without an approval.",
+    Outcome.NEEDS_APPROVAL: "Trainboard checked the job against rules and policy. An approver has to decide.",
 }
 """Messages of a job's first event. A refused request is not saved."""
-APPROVED_BEFORE = "Checked by rules and policy: it was approved with the first attempt."
+APPROVED_BEFORE = "Trainboard checked the job against rules and policy. It was approved with the first attempt."
 
 
 def request_job(

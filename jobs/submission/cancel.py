@@ -62,9 +62,9 @@ def request_cancel(by: User) -> Decide:
     def decide(job: Job, now: datetime) -> Change | None:
         name = by.get_username()
         if _is_unsent(job):
-            return _ended(job, now, f"{name} withdrew it before it was submitted.", "cancelled", by)
+            return _ended(job, now, f"{name} withdrew the job before it was submitted.", "cancelled", by)
         again = "again " if job.cancel_requested_at is not None else ""
-        return _ended(job, now, f"{name} asked {again}to cancel it.", "", by)
+        return _ended(job, now, f"{name} asked {again}to cancel the job.", "", by)
 
     return decide
 
@@ -93,9 +93,9 @@ def _ended(job: Job, now: datetime, message: str, reason: str, by: User | None =
 def taken(job: Job, now: datetime) -> Change:
     """Record that Vertex AI accepted the cancellation. It is sent again if the job has not ended after a pause."""
     count = job.cancels_sent + 1
-    message = "Vertex AI took the cancellation; the job may still end by itself first."
+    message = "Vertex AI accepted the cancellation. The job may still end on its own first."
     if count > 1:
-        message = f"The job had not ended: the cancellation was sent again, for the {ordinal(count)} time."
+        message = f"The job had not ended, so Trainboard sent the cancellation a {ordinal(count)} time."
     event = Event(JobEvent.Kind.CANCEL_SENT, message, key=f"cancel:sent:{count}")
     pause = backoff(FIRST_REPEAT, count - 1, MAX_REPEAT)
     columns = {
@@ -115,7 +115,7 @@ def not_taken(error: vertex.VertexError) -> Decide:
     """
 
     def decide(job: Job, now: datetime) -> Change:
-        message = f"Vertex AI did not take the cancellation: {error}"
+        message = f"Vertex AI did not accept the cancellation: {error}"
         columns = {
             "due_at": next_step_at(job, now) if job.is_finished else now + pause_after(error, job.failures),
             "failures": job.failures + 1,

@@ -25,7 +25,7 @@ MAX_DELETION = timedelta(minutes=10)
 REQUESTED = "delete:requested:"
 TAKEN = "delete:taken:"
 SETTLED = {"due_at": None, "failures": 0, "last_error": ""}
-DONE = "Vertex AI has deleted its record of the job; Trainboard keeps its own."
+DONE = "Vertex AI deleted its record of the job. Trainboard keeps its own."
 
 
 def may_delete(job: Job, *, by: User, role: str | None) -> bool:
@@ -104,7 +104,7 @@ def deleted(_job: Job, now: datetime) -> Change:
 
 def accepted(job: Job, now: datetime) -> Change:
     """Record that Vertex AI accepted the deletion and finishes it later."""
-    message = "Vertex AI took the deletion and is at it."
+    message = "Vertex AI accepted the deletion and is deleting its record of the job."
     event = Event(JobEvent.Kind.DELETE_REQUESTED, message, key=f"{TAKEN}{_requests(job)}", reason="taken")
     return Change((event,), {"due_at": now + PAUSE, "failures": 0, "last_error": ""}, releases=True)
 
@@ -118,7 +118,7 @@ def check_deletion(taken_at: datetime) -> Decide:
     def decide(job: Job, now: datetime) -> Change | None:
         if now - taken_at > MAX_DELETION:
             minutes = int(MAX_DELETION.total_seconds()) // 60
-            return refused(f"It took the deletion, but still keeps the job after {minutes} minutes.")(job, now)
+            return refused(f"It accepted the deletion but still has the job after {minutes} minutes.")(job, now)
         return Change(columns={"due_at": now + PAUSE, "failures": 0, "last_error": ""}, releases=True)
 
     return decide

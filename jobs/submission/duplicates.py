@@ -72,9 +72,9 @@ def noticed(remote: vertex.RemoteJob) -> Decide:
     """Record the duplicate as an event, once."""
 
     def decide(job: Job, _now: datetime) -> Change:
-        which = "a second job of this request" if job.remote_name else "a job of this request, which had ended here"
+        which = "a second job for this request" if job.remote_name else "a job for this request, which had ended here"
         message = f"Vertex AI has {which}: {number(remote)}. "
-        message += "It has ended, and may have been billed." if has_ended(remote) else "Trainboard cancels it."
+        message += "It has ended and may have been billed." if has_ended(remote) else "Trainboard is cancelling it."
         detail = {"remote_name": remote.name, "remote_state": remote.state}
         event = Event(
             JobEvent.Kind.DUPLICATE, message, key=f"duplicate:{number(remote)}", reason="duplicate", detail=detail

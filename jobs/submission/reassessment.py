@@ -51,7 +51,7 @@ def reassess(job: Job, now: datetime) -> Change | None:
     words = "; ".join(finding.message for finding in refused)
     event = Event(
         JobEvent.Kind.STATE,
-        f"Checked again before it was sent, it is refused now: {words}",
+        f"Trainboard checked the job again before sending it and refused it: {words}",
         to_state=JobState.SUBMIT_FAILED,
         reason="policy",
         detail={"findings": [finding.as_dict() for finding in refused]},
@@ -64,10 +64,10 @@ def _ask_again(job: Job, assessment: Assessment, asks: list[dict[str, object]], 
     assert assessment.decision is not None
     policy = assessment.decision.as_dict()
     was_approved = find_approval(job) is not None
-    needs = "its approval does not hold any more, it needs another one" if was_approved else "it needs an approval now"
+    needs = "its approval is no longer valid and it needs a new one" if was_approved else "it needs an approval now"
     event = Event(
         JobEvent.Kind.STATE,
-        f"Checked again before it was sent, {needs}: {asks[0]['message']}",
+        f"Trainboard checked the job again before sending it, and {needs}: {asks[0]['message']}",
         key=f"asked_again:{now.isoformat()}",
         to_state=JobState.AWAITING_APPROVAL,
         reason="judged_again",

@@ -28,10 +28,10 @@ MAX_OPEN = timedelta(hours=1)
 """A change that could not be sent for this long is given up."""
 RETRIABLE = (vertex.Unavailable, vertex.RateLimited, vertex.AuthFailed)
 ACCEPTED = {
-    Action.CREATE: "Vertex AI prepares its machines.",
-    Action.RESIZE: "Vertex AI changes the number of its machines.",
-    Action.REBOOT: "Vertex AI restarts its machines.",
-    Action.DELETE: "Vertex AI deletes it.",
+    Action.CREATE: "Vertex AI is preparing its machines.",
+    Action.RESIZE: "Vertex AI is changing the number of its machines.",
+    Action.REBOOT: "Vertex AI is restarting its machines.",
+    Action.DELETE: "Vertex AI is deleting it.",
 }
 
 
@@ -77,7 +77,7 @@ def send_change(change_id: int, *, now: datetime) -> None:
     with record_failure(change, now=now) as result:
         _end(change, *_send(change, now), now=now)
     if result.failure is not None and now - change.asked_at > MAX_OPEN:
-        words = f"It could not be sent for an hour: {result.failure}"
+        words = f"Trainboard could not send the change for an hour: {result.failure}"
         may_have_arrived = ResourceChange.objects.filter(pk=change.pk, attempted_at__isnull=False).exists()
         ResourceChange.objects.filter(pk=change.pk, ended_at=None).update(
             outcome=Outcome.UNKNOWN if may_have_arrived else Outcome.REFUSED,
@@ -107,7 +107,7 @@ def _send(change: ResourceChange, now: datetime) -> tuple[str, str]:
     except vertex.NotFound as error:
         # It is gone, for example after a first call that had no answer.
         if change.action == Action.DELETE:
-            return Outcome.ACCEPTED, "Vertex AI does not have it any more."
+            return Outcome.ACCEPTED, "Vertex AI no longer has the persistent resource."
         return Outcome.REFUSED, str(error)
     except (vertex.Refused, vertex.PermissionDenied, vertex.QuotaExceeded) as error:
         return Outcome.REFUSED, str(error)
@@ -123,18 +123,23 @@ def _look(change: ResourceChange, now: datetime) -> tuple[str, str] | None:
         )
     except vertex.NotFound:
         if change.action == Action.DELETE:
-            return Outcome.ACCEPTED, "Vertex AI does not have it any more."
-        return None if change.action == Action.CREATE else (Outcome.REFUSED, "Vertex AI does not have it.")
+            return Outcome.ACCEPTED, "Vertex AI no longer has the persistent resource."
+        if change.action == Action.CREATE:
+            return None
+        return Outcome.REFUSED, "Vertex AI does not have the persistent resource."
     if change.action == Action.CREATE:
-        return Outcome.ACCEPTED, "Vertex AI has it."
+        return Outcome.ACCEPTED, "Vertex AI has the persistent resource."
     if change.action == Action.RESIZE and (found.state == "UPDATING" or _has_size(found.raw, change.body)):
-        return Outcome.ACCEPTED, "Vertex AI has the new size or is at it."
+        return Outcome.ACCEPTED, "The persistent resource has the new size, or Vertex AI is changing its size."
     if change.action == Action.DELETE:
         return (Outcome.ACCEPTED, ACCEPTED[Action.DELETE]) if found.state == "STOPPING" else None
     if change.action == Action.REBOOT:
         if found.state == "REBOOTING":
             return Outcome.ACCEPTED, ACCEPTED[Action.REBOOT]
-        words = "No answer came, so it is not known whether its machines were restarted. It was not asked again."
+        words = (
+            "Vertex AI did not answer, so it is unknown whether its machines were restarted. "
+            "Trainboard did not send the request again."
+        )
         return Outcome.UNKNOWN, words
     return None
 

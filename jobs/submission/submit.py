@@ -125,12 +125,12 @@ def begin_create(job: Job, now: datetime) -> Change | None:
     if not is_unsent(job):
         return Change(releases=True)
     if job.cancel_requested_at is not None:
-        message = "Cancelled before Vertex AI had it."
+        message = "The job was cancelled before Vertex AI created it."
         event = Event(JobEvent.Kind.STATE, message, to_state=JobState.WITHDRAWN, reason="cancelled")
         due_at = now + CHECK_AFTER if job.submit_attempts else None  # an earlier try may still arrive
         return Change((event,), {"due_at": due_at, "attempted_at": None}, releases=True)
     attempt = job.submit_attempts + 1
-    begins = Event(JobEvent.Kind.STATE, "A worker began to submit the job.", to_state=JobState.SUBMITTING)
+    begins = Event(JobEvent.Kind.STATE, "A worker started to submit the job.", to_state=JobState.SUBMITTING)
     message = f"Sent to Vertex AI in {job.region}" + ("." if attempt == 1 else f", try {attempt}.")
     sent = Event(JobEvent.Kind.SUBMIT_ATTEMPTED, message, key=f"submit:{attempt}")
     columns = {"submit_attempts": attempt, "attempted_at": now, "claimed_until": now + JOB_LEASE}
@@ -143,7 +143,7 @@ def not_sent(begun: Job, spent: float) -> Decide:
     def decide(job: Job, now: datetime) -> Change | None:
         if job.claim != begun.claim:  # another worker has begun, and its attempt stays as it is
             return None
-        message = f"The database took {spent:.0f} s to write the attempt down, so nothing was sent."
+        message = f"The database took {spent:.0f} s to record the attempt, so Trainboard did not send the job."
         return _try_again(job, now, message, reason="database_slow", in_doubt=False)
 
     return decide
@@ -157,7 +157,7 @@ def absent(asked_at: datetime) -> Decide:
             return Change(releases=True)
         certain_at = job.attempted_at + MAX_CALL + CONSISTENCY_WINDOW if job.attempted_at else asked_at
         if asked_at < certain_at:  # that time may have passed by now, but only a list requested after it counts
-            message = "An earlier try had no answer; looking for its job before another try."
+            message = "An earlier try had no answer. Trainboard looks for its job before it tries again."
             due_at = max(min(certain_at, now + LOOK_UP_INTERVAL), now + timedelta(seconds=1))
             return Change(columns={"due_at": due_at, "last_error": message, "failures": 0}, releases=True)
         return Change(columns={"attempted_at": None, "claimed_until": now + JOB_LEASE})
@@ -176,7 +176,7 @@ def created(remote: vertex.RemoteJob, *events: Event) -> Decide:
             return Change(releases=True)
         before: tuple[Event, ...] = ()
         if job.state == JobState.APPROVED:  # an older copy of the database does not record that the job was sent
-            message = "It had been submitted before; this database does not know of it."
+            message = "The job had been submitted before, but this database has no record of it."
             before = (Event(JobEvent.Kind.STATE, message, to_state=JobState.SUBMITTING),)
         columns = {"attempted_at": None, "failures": 0, "last_error": "", "due_at": next_step_at(job, now)}
         return Change((*before, *events), columns, remote=remote, releases=True, wakes=True)
@@ -188,7 +188,8 @@ def adopted(remote: vertex.RemoteJob) -> Decide:
     """Follow a listed job whose create was not answered, instead of creating it again."""
     event = Event(
         JobEvent.Kind.SUBMIT_ADOPTED,
-        f"Vertex AI lists it as {number(remote)} although no create was answered; followed, not sent again.",
+        f"Vertex AI lists the job as {number(remote)}, although no create was answered. "
+        "Trainboard follows it and did not send it again.",
         key=f"adopted:{number(remote)}",
         detail={"remote_name": remote.name},
     )
@@ -205,7 +206,7 @@ def create_failed(error: vertex.VertexError) -> Decide:
         if isinstance(error, vertex.Refused | vertex.NotFound | vertex.PermissionDenied):
             event = Event(
                 JobEvent.Kind.STATE,
-                f"Vertex AI refused it: {error}",
+                f"Vertex AI refused the job: {error}",
                 to_state=JobState.SUBMIT_FAILED,
                 reason=type(error).__name__.lower(),
                 detail={"violations": [list(item) for item in getattr(error, "violations", ())]},

@@ -132,7 +132,7 @@ def _mark(end: ReplicaEnd, restart: JobEvent | None, events: Sequence[JobEvent])
     if restart is not None:
         return Mark(end.at, restart.reason, restart.message)
     if end.reason == TAKEN and _was_preempted(end.at, events):
-        return Mark(end.at, PREEMPTED, f"Compute Engine took the Spot machine of {end.replica} back.")
+        return Mark(end.at, PREEMPTED, f"Compute Engine preempted the Spot VM of {end.replica}.")
     return Mark(end.at, end.reason, end.message)
 
 

@@ -35,7 +35,7 @@ def _expire(question: Approval, now: datetime) -> bool:
         if job.state != JobState.AWAITING_APPROVAL:
             return False
         hours = _hours(fresh.expires_at - fresh.asked_at)
-        message = f"Nobody decided within {hours}, so the request has expired. Request it anew if it is still needed."
+        message = f"Nobody decided within {hours}, so the request expired. Request the job again if you still need it."
         return transitions.transition(
             job, JobState.WITHDRAWN, now=now, reason=APPROVAL_EXPIRED, message=message, due_at=None
         )
@@ -54,7 +54,7 @@ def _remind(question: Approval, now: datetime) -> bool:
         Approval.objects.filter(pk=question.pk).update(remind_at=again)
         if not is_open:
             return False
-        message = f"It has waited {_hours(now - fresh.asked_at)} for an approval."
+        message = f"The job has waited {_hours(now - fresh.asked_at)} for an approval."
         if len(groups_of(fresh)) > 1 and (missing := load_missing(job, fresh)):
             message = f"{message[:-1]}: {describe_missing(fresh, missing)}."
         once_key = f"approval_due:{fresh.remind_at.isoformat()}"

@@ -82,10 +82,10 @@ def _unmatched() -> Iterator[Broken]:
     """Yield the active jobs at Vertex AI that carry our label but that no row follows."""
     for row in UnmatchedJob.objects.filter(ended_at=None).order_by("pk").iterator(chunk_size=PORTION):
         if row.job_id is None:
-            words = "It carries our label and no request of ours has its id, as after a restored backup."
+            words = "The job has our label, but no request has its id, for example because a backup was restored."
         else:
             words = (
-                f"It is a second job of the request {row.job_id} and is active at Vertex AI since {row.first_seen_at}."
+                f"The job is a second job for the request {row.job_id}, active at Vertex AI since {row.first_seen_at}."
             )
             words += f" The last cancellation failed: {row.last_error}" if row.last_error else ""
         yield Broken("duplicate", row.remote_name, str(row.pk), words)

@@ -40,7 +40,7 @@ Rule = Callable[[Evidence], str | None]
 def _state(one: Evidence) -> str | None:
     last = one.states[-1].to_state if one.states else ""
     if one.job.state != last:
-        return f"Its state is {_shown(one.job.state)}, but its last event has {_shown(last)}."
+        return f"The state of the job is {_shown(one.job.state)}, but its last state event shows {_shown(last)}."
     return None
 
 
@@ -48,16 +48,18 @@ def _history(one: Evidence) -> str | None:
     before = ""
     for event in one.states:
         if event.from_state != before:
-            return f"It went on from {_shown(event.from_state)}, but was {_shown(before)}."
+            return f"An event changes the state from {_shown(event.from_state)}, but the state was {_shown(before)}."
         if not states.may_follow(before, event.to_state, is_adopted=one.job.is_adopted):
-            return f"It went from {_shown(before)} to {_shown(event.to_state)}, which cannot be."
+            return (
+                f"An event changes the state from {_shown(before)} to {_shown(event.to_state)}, which is not allowed."
+            )
         before = event.to_state
     return None
 
 
 def _derived(one: Evidence) -> str | None:
     if not one.events:
-        return "It has no events."
+        return "The job has no events."
     job, facts = one.job, timeline.facts(one.events)
     pairs = {
         "state_since": (job.state_since, facts.state_since),
@@ -70,10 +72,10 @@ def _derived(one: Evidence) -> str | None:
     if job.approved_at is not None:  # rows from before this column have none
         pairs["approved_at"] = (job.approved_at, facts.approved_at)
     wrong = [
-        f"{name} is {held}, the events show {counted}" for name, (held, counted) in pairs.items() if held != counted
+        f"{name} is {held}, but the events show {counted}" for name, (held, counted) in pairs.items() if held != counted
     ]
     if abs(job.running_seconds - facts.running.total_seconds()) > CLOSE_SECONDS:
-        wrong.append(f"running_seconds is {job.running_seconds}, the events show {facts.running.total_seconds()}")
+        wrong.append(f"running_seconds is {job.running_seconds}, but the events show {facts.running.total_seconds()}")
     return f"{'; '.join(wrong)}." if wrong else None
 
 
@@ -81,13 +83,13 @@ def _next_step(one: Evidence) -> str | None:
     job = one.job
     is_kept = job.deletion_requested_at is not None and job.deleted_at is None
     if is_kept and job.due_at is None:
-        return "Its deletion at Vertex AI was asked for and is not due."
+        return "The deletion at Vertex AI was requested, but the job has no due time."
     if job.is_finished and not (is_kept or job.may_have_duplicates) and job.due_at is not None and job.claim is None:
-        return f"It has ended and is still due at {job.due_at}."
+        return f"The job has ended but is still due at {job.due_at}."
     if job.state in {JobState.APPROVED, JobState.SUBMITTING} and job.due_at is None:
-        return "It waits for a worker and is not due."
+        return "The job waits for a worker but has no due time."
     if job.cancel_requested_at and job.remote_name and not job.is_finished and job.due_at is None and job.claim is None:
-        return "It is to be cancelled, goes on, and the cancellation is not due."
+        return "The cancellation was requested and the job has not ended, but it has no due time."
     return None
 
 
@@ -95,22 +97,24 @@ def _remote_name(one: Evidence) -> str | None:
     has_been_there = any(event.to_state not in LOCAL for event in one.states)
     is_superseded = any(event.reason == "superseded" for event in one.events)
     if has_been_there and not one.job.remote_name and not is_superseded:
-        return "It is at Vertex AI and has no name there."
+        return "The job was at Vertex AI but has no name there."
     if one.job.remote_name and not has_been_there:
-        return f"It has the name {one.job.remote_name} and has never been at Vertex AI."
+        return f"The job has the name {one.job.remote_name} but was never at Vertex AI."
     return None
 
 
 def _watched(one: Evidence) -> str | None:
     if one.job.state not in LOCAL | FINISHED and not one.is_watched:
-        return "It is active at Vertex AI and its region is not polled."
+        return "The job is active at Vertex AI, but its region is not polled."
     return None
 
 
 def _approval(one: Evidence) -> str | None:
     was_asked = any(event.to_state == JobState.AWAITING_APPROVAL for event in one.states)
     if was_asked != (one.approval is not None):
-        return "It awaited approval without a question." if was_asked else "It has a question that it never awaited."
+        if was_asked:
+            return "The job awaited approval, but no question to approvers is stored."
+        return "A question to approvers is stored, but the job never awaited approval."
     if one.approval is None:
         return None
     answers = {str(JobState.APPROVED): "approved", str(JobState.REJECTED): "rejected"}
@@ -119,16 +123,18 @@ def _approval(one: Evidence) -> str | None:
         if JobState.AWAITING_APPROVAL in (event.from_state, event.to_state):
             expected = answers.get(event.to_state, "")
     if one.approval.decision != expected:
-        return f"Its approval has {_shown(one.approval.decision)}, its events have {_shown(expected)}."
+        return (
+            f"The decision of the approval is {_shown(one.approval.decision)}, but the events show {_shown(expected)}."
+        )
     if bool(one.approval.decision) != (one.approval.decided_at is not None):
-        return "Its approval has an answer without a time, or a time without an answer."
+        return "The approval has a decision without a time, or a time without a decision."
     own = [vote for vote in one.votes if vote.asked_at == one.approval.asked_at]
     if any(one.job.owner_id in (vote.voter_id, vote.counts_for_id) for vote in own):
-        return "Its owner voted on it."
+        return "The owner of the job voted on it."
     approved = [vote for vote in own if vote.decision == Approval.Decision.APPROVED]
     # Before several votes could be needed, a single answer was not stored as a vote.
     if one.approval.decision == Approval.Decision.APPROVED and one.approval.votes_needed > max(len(approved), 1):
-        return f"It was approved with {len(approved)} votes, and {one.approval.votes_needed} were needed."
+        return f"The job was approved with {len(approved)} votes, but {one.approval.votes_needed} were needed."
     return _groups(one.approval, approved) if one.approval.decision == Approval.Decision.APPROVED else None
 
 
@@ -138,46 +144,46 @@ def _groups(approval: Approval, approved: Sequence[Vote]) -> str | None:
     for position, group in enumerate(groups) if len(groups) > 1 else ():
         given = sum(position in (vote.groups or ()) for vote in approved)
         if given < group.approvals:
-            return f"It was approved with {given} votes of {who_decides([group])}."
+            return f"The job was approved with {given} votes, but {who_decides([group])} had to approve."
     return None
 
 
 def _once_keys(one: Evidence) -> str | None:
     counted = Counter(event.once_key for event in one.events)
     twice = sorted(key for key, count in counted.items() if count > 1 or not key)
-    return f"Events share a key that should be used once: {', '.join(map(_shown, twice))}." if twice else None
+    return f"Event keys are missing or used more than once: {', '.join(map(_shown, twice))}." if twice else None
 
 
 def _attempts(one: Evidence) -> str | None:
     counted = sum(event.kind == JobEvent.Kind.SUBMIT_ATTEMPTED for event in one.events)
     if one.job.submit_attempts != counted:
-        return f"It counts {one.job.submit_attempts} tries to submit it; its events hold {counted}."
+        return f"The job counts {one.job.submit_attempts} tries to submit it, but its events show {counted}."
     return None
 
 
 def _adoption(one: Evidence) -> str | None:
     counted = sum(event.kind == JobEvent.Kind.ADOPTED for event in one.events)
     if counted != one.job.is_adopted:
-        return f"Its row is {'' if one.job.is_adopted else 'not '}adopted, and {counted} events are about it."
+        return f"The job is {'' if one.job.is_adopted else 'not '}adopted, but has {counted} events about an adoption."
     if one.job.is_adopted and (one.job.cancel_requested_at or one.job.due_at):
-        return "It was made outside Trainboard and has a next step here, although it is only watched."
+        return "The job was created outside Trainboard and is only watched, but it has a next step here."
     return None
 
 
 def _deletion(one: Evidence) -> str | None:
     job, kinds = one.job, [event.kind for event in one.events]
     if job.deleted_at is not None and (job.deletion_requested_at is None or job.deleted_at < job.deletion_requested_at):
-        return "It was deleted at Vertex AI before anybody asked for it."
+        return "The job was deleted at Vertex AI before anybody requested its deletion."
     if job.deletion_requested_at is not None and (job.is_adopted or job.state not in FINISHED - LOCAL):
-        return "Its deletion was asked for, which only a job of ours that ended at Vertex AI can be."
+        return "The deletion was requested, but only a job of ours that ended at Vertex AI can be deleted."
     for name, moment, kind in (
-        ("deletion", job.deletion_requested_at, JobEvent.Kind.DELETE_REQUESTED),
-        ("end", job.deleted_at, JobEvent.Kind.DELETED),
+        ("deletion request", job.deletion_requested_at, JobEvent.Kind.DELETE_REQUESTED),
+        ("deletion", job.deleted_at, JobEvent.Kind.DELETED),
     ):
         if moment is not None and kind not in kinds:
-            return f"No event is about the {name} at {moment}."
+            return f"The job has a {name} at {moment}, but no event shows it."
     if JobEvent.Kind.DELETED in kinds and job.deleted_at is None:
-        return "By an event Vertex AI deleted it, by the row it did not."
+        return "An event shows that Vertex AI deleted the job, but the row does not."
     return None
 
 
@@ -188,13 +194,13 @@ def _held(one: Evidence) -> str | None:
 def claim_rule(claim: object, until: datetime | None, now: datetime) -> str | None:
     """Return what is wrong with the claim of a row, or None."""
     if claim is not None and until is None:
-        return "A worker holds it without an end."
+        return "A worker's claim has no end time."
     if claim is None and until is not None:
-        return "It is held until a time by nobody."
+        return "The claim has an end time but no worker."
     if until is not None and now - until > LEASE:
-        return f"A worker's claim ran out at {until} and was not taken back."
+        return f"A worker's claim expired at {until} and was not released."
     if until is not None and until - now > 2 * JOB_LEASE + timedelta(minutes=1):
-        return f"A worker holds it until {until}, longer than any may."
+        return f"A worker's claim lasts until {until}, which is longer than allowed."
     return None
 
 

@@ -45,9 +45,9 @@ def _watch(job: Job, now: datetime) -> int:
 def _record(job: Job, kind: JobEvent.Kind, usd: Decimal, percent: int, now: datetime) -> bool:
     assert job.cap_usd is not None
     cap = format_usd(job.cap_usd)
-    message = f"It has cost {format_usd(usd)}, {percent} % of its cap of {cap}."
+    message = f"The job has cost {format_usd(usd)}, {percent} % of its cap of {cap}."
     if percent == REACHED_PERCENT:
-        message = f"It has cost {format_usd(usd)} and has reached its cap of {cap}."
+        message = f"The job has cost {format_usd(usd)} and has reached its cap of {cap}."
     with transaction.atomic():
         is_new = transitions.record_event(
             job,
@@ -59,5 +59,5 @@ def _record(job: Job, kind: JobEvent.Kind, usd: Decimal, percent: int, now: date
             cap_reported=percent,
         )
         if is_new and percent == REACHED_PERCENT and job.cap_cancels:
-            request_end(job, now=now, message=f"A job is cancelled when it has cost its cap, here {cap}.")
+            request_end(job, now=now, message=f"The job has reached its cap of {cap}, so Trainboard cancels it.")
     return is_new

@@ -71,5 +71,5 @@ def _end_wait(pk: UUID, clock: Clock) -> bool:
         return False
     attempt = FallbackAttempt.objects.filter(fallback=pk).select_related("job", "fallback").latest("number")
     hours = attempt.fallback.wait_hours
-    message = f"It has waited {hours} h for its first run, so it is cancelled and the next attempt follows."
+    message = f"The job has waited {hours} h for its first run. Trainboard cancels it, and the next attempt follows."
     return cancel_waiting(attempt.job, message=message, reason=WAIT_OVER, store=DatabaseStore(clock))

@@ -26,11 +26,11 @@ def _dead_claims(now: datetime) -> int:
     """Release the claims of workers that died, or were so slow that their claims expired."""
     dead = Q(claim__isnull=False, claimed_until__lte=now)
     jobs = list(Job.objects.filter(dead).order_by("claimed_until", "pk")[:AT_ONCE])
-    words = "A worker took it and did not come back in time; the next one goes on from what is written down."
+    words = "A worker claimed the job and did not finish in time. The next one continues from what is recorded."
     repaired = sum(_release_and_record(job, words, now) for job in jobs)
     for row in (Scope, LogFeed, Discovery):
         if count := row.objects.filter(dead).update(claim=None, claimed_until=None):
-            logger.warning("freed rows that a worker had not given back: %d of %s", count, row.__name__)
+            logger.warning("released expired claims of workers: %d of %s", count, row.__name__)
             repaired += count
     return repaired
 
@@ -48,7 +48,7 @@ def _without_step(now: datetime) -> int:
     waiting = Q(state__in=[JobState.APPROVED, JobState.SUBMITTING])
     unsent = Q(cancel_requested_at__isnull=False) & ~Q(state__in=LOCAL) & ~Q(remote_name="")
     kept = Q(deletion_requested_at__isnull=False, deleted_at=None)
-    words = "It had no next step, as after a crash between two writes; the sweep gave it one."
+    words = "The job had no next step, for example after a crash between two writes. The sweep scheduled one."
     repaired = 0
     for rows in (Job.objects.unfinished().filter(waiting | unsent), Job.objects.filter(kept)):
         lost = rows.filter(due_at=None, claim=None)
@@ -72,7 +72,7 @@ def _unwatched_scopes(now: datetime) -> int:
     places = list(unwatched.values_list("project", "region", "kind").distinct())
     for project, region, kind in places:
         claims.wake_scope(project=project, region=region, kind=kind, due_at=now)
-        logger.warning("nobody watched the jobs of a scope: %s in %s of %s", kind, region, project)
+        logger.warning("a scope with jobs was not polled: %s in %s of %s", kind, region, project)
     return len(places)
 
 

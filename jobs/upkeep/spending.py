@@ -73,7 +73,7 @@ def _record_overrun(job: Job, now: datetime) -> bool:
     cost = cost_of(job, last_known(job, now))
     assert cost is not None
     assert job.approved_usd is not None
-    message = f"It has cost {format_usd(cost)}, more than the {format_usd(job.approved_usd)} that were approved."
+    message = f"The job has cost {format_usd(cost)}, more than the approved {format_usd(job.approved_usd)}."
     with transaction.atomic():
         is_new = transitions.record_event(
             job,
@@ -85,7 +85,7 @@ def _record_overrun(job: Job, now: datetime) -> bool:
             over_approved_at=now,
         )
         if is_new and _is_cancelled(job):
-            request_end(job, now=now, message="Policy of the team cancels a job that costs more than was approved.")
+            request_end(job, now=now, message="The policy of the team cancels jobs that cost more than was approved.")
     return is_new
 
 

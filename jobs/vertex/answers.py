@@ -81,18 +81,18 @@ def no_answer(call: Call, error: Exception) -> errors.Unavailable:
 
 def unusable(call: Call, why: str) -> errors.Unavailable:
     """Return the error for an answer that reports success but cannot be used, for the reason `why`."""
-    words = f"{call.service} gave an answer that makes no sense: {why}."
+    words = f"{call.service} returned an answer that Trainboard cannot use: {why}."
     return errors.Unavailable(words, method=call.method, url=call.url, status=200)
 
 
 # ---------------------------------------------------------------- error answers
 def _refusal(call: Call, status: int, headers: Mapping[str, str], envelope: Envelope) -> errors.VertexError:
     kind = _class_of(status, envelope)
-    words = " ".join(envelope.message.split()) or f"{call.service} answered {status} without saying why."
+    words = " ".join(envelope.message.split()) or f"{call.service} answered {status} without a reason."
     if kind is errors.Unavailable and envelope.reason == ABORTED:
-        words = f"{call.service} broke it off, as something else was being done to it ({status}): {words}"
+        words = f"{call.service} aborted the call because it conflicted with another one ({status}): {words}"
     elif kind is errors.Unavailable:
-        words = f"{call.service} is not available now ({status}): {words}"
+        words = f"{call.service} is currently unavailable ({status}): {words}"
     elif kind is errors.AuthFailed:
         words = f"Google did not accept our credentials: {words}"
     wait = _retry_after(headers, envelope)
@@ -192,10 +192,10 @@ def _nonsense(call: Call, status: int, headers: Mapping[str, str], content: byte
         what = "a redirect"
     elif not content.strip():
         what = "nothing"
-    where = "" if status < 300 else " Check the address, and any proxy on the way, if it goes on."
+    where = "" if status < 300 else " If this continues, check the address and any proxy in between."
     kind = errors.AuthFailed if status == 401 else errors.Unavailable
     return kind(
-        f"{call.service} answered {status} with {what} instead of an answer of the API.{where}",
+        f"{call.service} answered {status} with {what} instead of an answer from the API.{where}",
         method=call.method,
         url=call.url,
         status=status,
@@ -225,11 +225,11 @@ def _plain_cause(error: Exception) -> str:
         if isinstance(cause, ssl.SSLCertVerificationError):
             return f"its certificate is not trusted ({cause.verify_message})"
         if isinstance(cause, urllib3.exceptions.NameResolutionError):
-            return "its name is not known here"
+            return "its host name could not be resolved"
         if isinstance(cause, ConnectionRefusedError):
-            return "it refuses connections"
+            return "it refused the connection"
         if isinstance(cause, TimeoutError | requests.ConnectTimeout):
-            return "no connection in time"
+            return "the connection timed out"
     return "no connection"
 
 

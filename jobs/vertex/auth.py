@@ -54,9 +54,9 @@ def checked_endpoint(url: str, credentials: Any) -> str:
     except ValueError:
         usable = False
     if not usable or parts.username or parts.query or parts.fragment:
-        raise ValueError(f"“{url}” is not an address that Vertex AI could be called at.")
+        raise ValueError(f"“{url}” is not a valid address of Vertex AI.")
     if is_plain(url) and not is_loopback(url) and not isinstance(credentials, AnonymousCredentials | None):
-        raise ValueError(f"Credentials would travel unencrypted to {parts.hostname}: use https.")
+        raise ValueError(f"Credentials would be sent unencrypted to {parts.hostname}. Use https.")
     return url.rstrip("/")
 
 
@@ -123,7 +123,7 @@ def _default() -> Any:
     try:
         return google.auth.default(scopes=[SCOPE])[0]
     except (AttributeError, TypeError, KeyError) as error:  # google-auth 2.62.2 fails on JSON that is no object
-        raise DefaultCredentialsError("the key file is not one") from error
+        raise DefaultCredentialsError("the key file is not valid") from error
 
 
 class _TokenRequest(Request):
@@ -136,7 +136,7 @@ class _TokenRequest(Request):
         """
         response = super().__call__(url, method, *args, **kwargs)
         if method == "POST" and response.status < 300 and not _is_object(response.data):
-            raise RefreshError("the token service answered with something that is no token")
+            raise RefreshError("the token service did not return a token")
         return response
 
 
@@ -150,20 +150,20 @@ def _is_object(content: bytes) -> bool:
 def words_for(error: GoogleAuthError) -> str:
     """Return a message for people about what is wrong with the credentials and what to do about it."""
     if isinstance(error, InvalidOperation):
-        return "The other end asks for credentials, and a plain HTTP address is called without any."
+        return "The server requires credentials, but Trainboard sends none to a plain HTTP address."
     if isinstance(error, DefaultCredentialsError):
         return (
             "This machine has no usable Google credentials: run `gcloud auth application-default login` here, or name"
             " a key file in GOOGLE_APPLICATION_CREDENTIALS."
         )
     if isinstance(error, TransportError):
-        return "The service that gives out Google's access tokens could not be reached."
+        return "Google's token service could not be reached."
     if str(error.args[0] if error.args else "").startswith("Unable to acquire impersonated credentials"):
         return (
-            "Google gave no token of the service account that Trainboard acts as for this team. `manage.py doctor` says"
-            " which permission is missing and how to grant it."
+            "Google issued no access token for the service account that Trainboard acts as for this team. "
+            "`manage.py doctor` shows which permission is missing and how to grant it."
         )
-    return f"Google gave no access token for our credentials: {str(error.args[0] if error.args else error)[:300]}"
+    return f"Google issued no access token for our credentials: {str(error.args[0] if error.args else error)[:300]}"
 
 
 def session(credentials: Any, *, direct: bool) -> AuthorizedSession:

@@ -153,9 +153,9 @@ def pages_of(call: answers.Call, items_key: str, ask: Callable[[str], dict[str, 
         if not following:
             return
         if following == token:
-            raise answers.unusable(call, "its next page is the same page again")
+            raise answers.unusable(call, "the next page is the same page again")
         token = following
-    raise answers.unusable(call, f"more than {MAX_PAGES} pages")
+    raise answers.unusable(call, f"the list has more than {MAX_PAGES} pages")
 
 
 def _json(body: Mapping[str, Any], call: answers.Call) -> bytes:

@@ -173,7 +173,7 @@ class VertexClient(ResourceCaller):
                 if entry is not None:
                     found.append(entry)
                 elif on_odd is not None:
-                    on_odd(item, "It has no time that can be read.")
+                    on_odd(item, "The entry has no valid time.")
             if len(found) >= limit:
                 break
         return found
@@ -199,7 +199,7 @@ def _jobs(call: answers.Call, kind: str, items: list[Any], on_odd: OnOdd | None)
         except ValueError as error:
             if on_odd is None:
                 raise answers.unusable(call, str(error)) from None
-            on_odd(item, f"It is {error}.")
+            on_odd(item, f"The entry is {error}.")
 
 
 def _job(call: answers.Call, kind: str, value: object) -> wire.RemoteJob:

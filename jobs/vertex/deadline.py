@@ -70,7 +70,7 @@ class _BoundedReader(io.RawIOBase):
     def readinto(self, buffer: Any) -> int | None:
         left = _ends_at.get() - time.monotonic()
         if left <= 0:
-            raise TimeoutError("the call has used up its time")
+            raise TimeoutError("the call reached its time limit")
         if left < (self._pause or math.inf):
             self._socket.settimeout(left)
         try:
@@ -127,7 +127,7 @@ def _prepare_to_send(connection: HTTPConnection) -> None:
         connection.connect()
     left = _ends_at.get() - time.monotonic()
     if left <= 0:
-        raise TooLate("the call used up its time before it could be sent")
+        raise TooLate("the call reached its time limit before it was sent")
     if left < (connection.sock.gettimeout() or math.inf):
         connection.sock.settimeout(left)
 

@@ -34,7 +34,7 @@ class ResourceCaller(Caller):
         call = self._to_resource("GET", project, region, resource_id)
         found = remote_resource(self._send(call), region=region)
         if found is None:
-            raise answers.unusable(call, "It is no persistent resource.")
+            raise answers.unusable(call, "not a persistent resource")
         return found
 
     def change_resource(

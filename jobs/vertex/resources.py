@@ -39,7 +39,7 @@ RESOURCE_CALLS = {
 def resources_url(endpoint: str, *, project: str, region: str, resource_id: str = "") -> str:
     """Return the URL of a region's list, or of one resource. Raise ValueError if a part of it is invalid."""
     if resource_id and not _ID.fullmatch(resource_id):
-        raise ValueError(f"{resource_id!r} is no id of a persistent resource")
+        raise ValueError(f"{resource_id!r} is not the id of a persistent resource")
     url = f"{wire.parent_url(endpoint, project=project, region=region)}/{COLLECTION}"
     return f"{url}/{resource_id}" if resource_id else url
 

@@ -119,7 +119,7 @@ class TestRow:
         assert job.display_name == "theirs"
         event = job.events.get(kind="adopted")
         assert event.detail["not_read"]
-        assert ("only its name is kept" in event.message) == (depth == 200)
+        assert ("keeps only its name" in event.message) == (depth == 200)
         assert set(job.spec) == ({"displayName"} if depth == 200 else {"displayName", "jobSpec"})
 
 

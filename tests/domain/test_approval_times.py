@@ -31,7 +31,10 @@ def test_approvers_are_reminded_again_and_again(asked: Job, clock: Clock) -> Non
     assert watch_approvals(clock.forward(hours=4)) == 1
 
     messages = asked.events.filter(kind="approval_due").order_by("id").values_list("message", flat=True)
-    assert list(messages) == ["It has waited 4 hours for an approval.", "It has waited 8 hours for an approval."]
+    assert list(messages) == [
+        "The job has waited 4 hours for an approval.",
+        "The job has waited 8 hours for an approval.",
+    ]
 
 
 def test_a_request_that_nobody_answers_expires(asked: Job, approver: User, clock: Clock) -> None:

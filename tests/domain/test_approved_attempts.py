@@ -226,7 +226,7 @@ class TestBeyond:
 
         second = Job.objects.get(pk=second.pk)
         assert second.state == "awaiting_approval"
-        assert "its approval does not hold any more" in second.events.latest("id").message
+        assert "its approval is no longer valid" in second.events.latest("id").message
 
     def test_a_policy_that_refuses_it(self, begin: Any, policy: Any, approver: User, clock: Clock) -> None:
         policy(DEAR)

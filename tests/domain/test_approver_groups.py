@@ -125,8 +125,8 @@ class TestVotes:
 
         messages = asked.events.filter(kind="approval_due").order_by("id").values_list("message", flat=True)
         assert list(messages) == [
-            "It has waited 4 hours for an approval: 1 lead and 1 of sam, zoe still needed.",
-            "It has waited 8 hours for an approval: 1 of sam, zoe still needed.",
+            "The job has waited 4 hours for an approval: 1 lead and 1 of sam, zoe still needed.",
+            "The job has waited 8 hours for an approval: 1 of sam, zoe still needed.",
         ]
         reminder = Message.objects.filter(kind=Message.Kind.APPROVAL_REMINDER).order_by("pk").last()
         assert reminder is not None
@@ -186,7 +186,9 @@ class TestQuestion:
         requests.approve(asked, by=sam, comment="", now=cloud.now)
         vote = Vote.objects.get(voter=sam)
         Vote.objects.filter(pk=vote.pk)._raw_delete("default")  # it counted the first group alone
-        assert [each.words for each in audit(cloud.now)] == ["It was approved with 0 votes of 1 of sam, zoe."]
+        assert [each.words for each in audit(cloud.now)] == [
+            "The job was approved with 0 votes, but 1 of sam, zoe had to approve."
+        ]
 
         cloud.forward(minutes=1)
         steps.advance(asked.pk, clock=cloud.clock)

@@ -54,7 +54,7 @@ class TestLimitThatWasLowered:
 
         assert (job.state, job.due_at, job.claim) == ("awaiting_approval", None, None)
         assert cloud.jobs() == []
-        assert "Checked again before it was sent, it needs an approval now" in messages(job)[-1]
+        assert "Trainboard checked the job again before sending it, and it needs an approval now" in messages(job)[-1]
         assert [each["code"] for each in job.approval.findings] == ["over_ask_limit"]
         assert list(audit(cloud.now)) == []
 
@@ -180,7 +180,7 @@ class TestOverrun:
         assert running.over_approved_at is not None
         assert running.cancel_requested_at is None
         (event,) = running.events.filter(kind="over_approved")
-        assert event.message.endswith("more than the $1.00 that were approved.")
+        assert event.message.endswith("more than the approved $1.00.")
 
     def test_is_not_made_up_while_nobody_sees_the_job(self, running: Job, clock: Clock) -> None:
         clock.forward(hours=50)

@@ -191,7 +191,7 @@ class TestCommand:
             call_command("audit", stdout=said)
 
         assert end.value.code == 1
-        assert "restarts is 3, the events show 0" in said.getvalue()
+        assert "restarts is 3, but the events show 0" in said.getvalue()
 
     def test_speaks_json(self, running: Job) -> None:
         sql("UPDATE jobs_job SET restarts = 3")
@@ -216,7 +216,7 @@ class TestRepair:
 
         event = JobEvent.objects.get(kind="repaired")
         assert event.reason == "dead_claim"
-        assert "did not come back" in event.message
+        assert "did not finish in time" in event.message
         assert steps.due_jobs(cloud.now) == [job.pk]
         assert rules(cloud) == set()
 

@@ -218,7 +218,7 @@ class TestSending:
             step(ended, cloud)
             cloud.forward(minutes=1)
 
-        assert "still keeps the job after 10 minutes" in ended.events.latest("id").message
+        assert "still has the job after 10 minutes" in ended.events.latest("id").message
         assert may_delete(ended, by=owner, role="engineer")
 
     def test_it_shares_the_budget_of_creations(self, ended: Job, owner: User, cloud: Cloud, settings: Any) -> None:

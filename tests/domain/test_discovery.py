@@ -120,8 +120,8 @@ class TestFinding:
         rows = {name: observation.hint_of(row) for name, row in found_anyway(cloud, owner).items()}
 
         assert rows["plain"] == ""
-        assert rows["other"] == "Another Trainboard made it: berlin."
-        assert rows["resnet-prune"].startswith("This Trainboard made it and has no row for it")
+        assert rows["other"] == "Another Trainboard created the job: berlin."
+        assert rows["resnet-prune"].startswith("This Trainboard created the job but has no row for it")
 
     def test_more_than_it_looks_through_is_told(
         self, owner: User, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
@@ -134,7 +134,7 @@ class TestFinding:
         rows = found(cloud, owner)
 
         assert set(rows) == {"job 4", "job 3", "job 2"}
-        assert "more than was looked through" in Discovery.objects.get().last_error
+        assert "The discovery is incomplete" in Discovery.objects.get().last_error
 
     def test_every_page_counts_against_the_budget_of_reads(self, owner: User, cloud: Cloud, settings: Any) -> None:
         from jobs.queue import rate_limit

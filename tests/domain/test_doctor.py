@@ -208,5 +208,5 @@ def test_reads_the_document_of_each_sign_in_provider(settings: Any, clock: Clock
         "sign-in with Corp": Status.PASS,
         "sign-in with SSO": Status.FAIL,
     }
-    assert "is not answered with JSON" in found["sign-in with SSO"].detail
+    assert "did not return JSON" in found["sign-in with SSO"].detail
     assert bad.issuer in found["sign-in with SSO"].repair

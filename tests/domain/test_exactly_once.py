@@ -177,7 +177,7 @@ class TestSecondJobs:
 
         assert cloud.job(second["name"])["state"] in {"JOB_STATE_CANCELLING", "JOB_STATE_CANCELLED"}
         assert cloud.job(first["name"])["state"] not in {"JOB_STATE_CANCELLING", "JOB_STATE_CANCELLED"}
-        assert "a second job of this request" in submitted.events.get(kind="duplicate").message
+        assert "a second job for this request" in submitted.events.get(kind="duplicate").message
         assert [broken.rule for broken in audit(cloud.now)] == ["duplicate"]
 
     def test_it_is_cancelled_again_until_it_has_ended_and_then_the_audit_is_content(
@@ -293,7 +293,7 @@ class TestAdoption:
         adopted.refresh_from_db()
         assert job.remote_name == cloud.jobs()[0]["name"]
         assert (adopted.state, adopted.remote_name) == ("lost", "")
-        assert "followed there" in adopted.events.latest("id").message
+        assert "follows it from now on" in adopted.events.latest("id").message
         assert list(audit(cloud.now)) == []
 
 

@@ -85,7 +85,7 @@ class TestAttempts:
         assert (two.job.owner_id, two.job.expected_seconds) == (first.owner_id, first.expected_seconds)
         assert two.fallback.outcome == "succeeded"
         assert one.job.events.filter(kind="fallback").get().message == (
-            "Attempt 2 of 2 follows, Standard in us-central1, because it got no capacity."
+            "Attempt 2 of 2 (Standard in us-central1) follows because it got no capacity."
         )
         assert Message.objects.filter(kind="fallback").count() == 1
 

@@ -232,7 +232,9 @@ class TestFailures:
         live(*RUN, "failed")
         port, settings.EMAIL_PORT = settings.EMAIL_PORT, 9
         deliver(clock)
-        assert Delivery.objects.get(via="email").last_error.startswith("The mail server does not let us in")
+        assert Delivery.objects.get(via="email").last_error.startswith(
+            "Trainboard could not connect or sign in to the mail server"
+        )
         settings.EMAIL_PORT, mails.refusal = port, "450 later"
         clock.forward(minutes=5)
         deliver(clock)
@@ -242,7 +244,7 @@ class TestFailures:
         deliver(clock)
 
         assert states() == ["dead"]
-        assert Delivery.objects.get(via="email").last_error == "The mail server refuses the address (550)."
+        assert Delivery.objects.get(via="email").last_error == "The mail server refused the address (550)."
 
 
 class TestOrderAndSense:

@@ -50,7 +50,7 @@ def test_a_redirect_is_not_followed(hook: Receiver, status: int) -> None:
 
     failure = failure_of(hook)
 
-    assert f"redirects (status {status})" in str(failure)
+    assert f"redirect (status {status})" in str(failure)
     assert [found.path for found in hook.received] == ["/hook/T0KEN"]
 
 
@@ -106,7 +106,7 @@ def test_of_a_gigabyte_nothing_is_read(hook: Receiver) -> None:
 
 
 def test_a_port_on_which_nobody_listens_is_told(hook: Receiver) -> None:
-    with pytest.raises(SendFailed, match="cannot be reached") as failure:
+    with pytest.raises(SendFailed, match="could not be reached") as failure:
         post("http://127.0.0.1:9/", b"{}", {})
 
     assert failure.value.is_down

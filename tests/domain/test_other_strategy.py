@@ -62,7 +62,7 @@ class TestTheRequesterIsAsked:
         assert Committed.objects.get(dimension="", team=job.team).cents == int((job.max_usd or 0) * 100)
         words = [event.message for event in job.events.filter(kind__in=["changed", "change_answered"]).order_by("id")]
         assert words[0].startswith("approver changed the strategy from Standard (about $")
-        assert words[1] == "owner accepted that it runs under Spot."
+        assert words[1] == "owner accepted the strategy Spot."
         assert list(audit(clock.now)) == []
 
     def test_and_may_keep_the_request_as_it_was(self, asked: Job, approver: User, owner: User, clock: Clock) -> None:

@@ -101,7 +101,7 @@ class TestChanges:
         work(cloud)
 
         change.refresh_from_db()
-        assert (change.outcome, change.message) == ("accepted", "Vertex AI does not have it any more.")
+        assert (change.outcome, change.message) == ("accepted", "Vertex AI no longer has the persistent resource.")
 
     def test_one_is_open_at_a_time(self, cloud: Cloud, team: Team, approver: User) -> None:
         ask("reboot", cloud, team, approver)

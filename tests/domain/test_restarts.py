@@ -92,7 +92,7 @@ class TestCauses:
         assert used(job) == {"job retries": (3, 3)}
         *_, last = job.events.filter(kind="restarted").order_by("id")
         assert last.detail["exit_code"] == 139
-        assert last.message.endswith("the last of three retries: the job does not survive another such failure.")
+        assert last.message.endswith("the last of three retries. The job fails at the next such failure.")
 
     @pytest.mark.parametrize(("script", "name", "limit"), [("stockout", "capacity", 3), ("internal", "internal", 2)])
     def test_the_ledger_agrees_with_the_error(
@@ -132,10 +132,10 @@ class TestSpotsEnd:
 
         assert (job.state, restart_reasons(job), used(job)) == ("failed", {"preempted": 6}, {"Spot restarts": (6, 6)})
         *_, sixth = job.events.filter(kind="restarted").order_by("id")
-        assert "the last of six restarts: the job does not survive another loss" in sixth.message
+        assert "the last of six restarts. The job fails if it loses its machines again" in sixth.message
         last = self.lost(job)
         assert (last.reason, last.detail["restarts"]) == ("preempted", {"preempted": 6, "stockout": 0})
-        assert "the seventh loss of the job; its six restarts were used" in last.message
+        assert "the seventh loss of the job; it had used its six restarts" in last.message
         (taken,) = job.log_lines.filter(message__startswith="Terminated", timestamp__gt=sixth.occurred_at)
         assert last.occurred_at == taken.timestamp < job.ended_at
 
@@ -314,4 +314,4 @@ def test_a_timeout_is_told_as_such_and_not_as_a_cancellation(submit: Submit, clo
 
     last = job.events.filter(kind="state").latest("id")
     assert (job.state, restart_reasons(job)) == ("cancelled", {})
-    assert last.message.startswith("Vertex AI stopped the job because its timeout was over")
+    assert last.message.startswith("Vertex AI stopped the job because it reached its timeout")

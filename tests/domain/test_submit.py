@@ -69,7 +69,7 @@ class TestSubmit:
 
         job.refresh_from_db()
         assert job.state == "submit_failed"
-        assert "it is refused now" in job.events.latest("id").message
+        assert "and refused it:" in job.events.latest("id").message
         assert cloud.jobs() == []
 
 
@@ -221,8 +221,8 @@ class TestRefusal:
 
         job.refresh_from_db()
         assert job.state == "submit_failed"
-        assert job.events.latest("id").message.startswith("Vertex AI refused it: ")
-        assert len(job.events.latest("id").message) > len("Vertex AI refused it: ")
+        assert job.events.latest("id").message.startswith("Vertex AI refused the job: ")
+        assert len(job.events.latest("id").message) > len("Vertex AI refused the job: ")
 
     def test_a_full_rate_is_waited_out_as_long_as_vertex_says(self, request_job: RequestJob, cloud: Cloud) -> None:
         job = request_job()

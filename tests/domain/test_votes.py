@@ -152,7 +152,7 @@ class TestQuorum:
 
         assert Job.objects.get().state == "awaiting_approval"
         assert Approval.objects.get().votes_needed == 2
-        assert "does not hold any more" in job.events.latest("id").message
+        assert "is no longer valid" in job.events.latest("id").message
 
     def test_named_people_and_leads_alone_decide_where_policy_says_so(
         self, request_job: RequestJob, team: Team, lead: User, approver: User, second: User, clock: Clock

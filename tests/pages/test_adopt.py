@@ -103,7 +103,7 @@ class TestFound:
 
         text = text_of(signed_in(owner).get("/jobs/adopt/", PLACE))
 
-        assert "theirs custom job Another Trainboard made it: berlin. RUNNING Spot 1 × a2-highgpu-1g" in text
+        assert "theirs custom job Another Trainboard created the job: berlin. RUNNING Spot 1 × a2-highgpu-1g" in text
         assert "Adopt into vision" in text
 
     def test_a_name_narrows_the_list(self, found: Found, owner: User, signed_in: SignIn) -> None:
@@ -225,8 +225,8 @@ class TestAdopted:
         text = text_of(page)
 
         assert "Adopted by owner" in text
-        assert "owner adopted 1000, which was made outside Trainboard" in text
-        assert "Nobody looked for a while" in text
+        assert "owner adopted 1000, which was created outside Trainboard" in text
+        assert "Trainboard did not poll this job for a while" in text
         assert "its expected run time is not known" in text
         assert f"/jobs/{job.pk}/cancel/" not in page.content.decode()
 

@@ -344,7 +344,7 @@ class TestCancel:
         job.refresh_from_db()
         assert job.cancel_requested_at is not None
         assert "Cancellation of resnet requested." in text_of(page)
-        assert "owner asked to cancel it." in text_of(page)
+        assert "owner asked to cancel the job." in text_of(page)
 
     def test_a_second_click_says_that_it_was_done(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
         job = make_job("running")

@@ -55,7 +55,7 @@ def addresses(make_job: MakeJob, team: Team, owner: User, clock: Clock) -> list[
             expected=timedelta(hours=3), by=owner, now=clock.now,
         )  # fmt: skip
     discovery = observation.request_discovery(project=team.project, region="us-central1", by=owner, now=clock.now)
-    Discovery.objects.update(due_at=None, answered_at=clock.now, last_error="There is more than was looked through.")
+    Discovery.objects.update(due_at=None, answered_at=clock.now, last_error="The discovery is incomplete.")
     for number, row in enumerate((first, second)):
         labels = {"trainboard_instance": "trainboard"} if number else {}
         discovery.found.create(

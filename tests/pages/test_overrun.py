@@ -25,7 +25,7 @@ def test_is_said_on_the_page_and_on_the_board(overrun: Job, teammate: User, sign
     browser = signed_in(teammate)
 
     assert "The job has cost more than the approved $1.00" in text_of(browser.get(f"/jobs/{overrun.pk}/"))
-    assert "more than the $1.00 that were approved" in text_of(browser.get(f"/jobs/{overrun.pk}/"))
+    assert "more than the approved $1.00" in text_of(browser.get(f"/jobs/{overrun.pk}/"))
     assert "over the approved $1.00" in text_of(browser.get("/"))
 
 

@@ -71,7 +71,7 @@ def job(make_job: MakeJob, owner: User, clock: Clock, monkeypatch: pytest.Monkey
         made,
         JobEvent.Kind.STEP_FAILED,
         now=clock.now,
-        message=f"Vertex AI refused it: {words}",
+        message=f"Vertex AI refused the job: {words}",
         once_key="quoted",
         detail={"findings": [{"message": words}]},
     )

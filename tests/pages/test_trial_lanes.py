@@ -71,7 +71,7 @@ class TestLanes:
     def test_of_a_restarted_trial_carry_its_mark(self, sweep: Job, client: Client, clock: Clock) -> None:
         sweep.events.create(
             kind="restarted", occurred_at=clock.now, recorded_at=clock.now, reason="preempted", once_key="r",
-            message="Compute Engine took the Spot machine of trial 2 workerpool0-0 back.",
+            message="Compute Engine preempted the Spot VM of trial 2 workerpool0-0.",
             detail={"replica": "trial 2 workerpool0-0"},
         )  # fmt: skip
 

@@ -167,7 +167,7 @@ class TestCredential:
                 assert Running(f"{url}/_access/{secret}", tmp_path).call("GET", "/_emulator/health")["status"] == "ok"
             finally:
                 process.kill()
-            assert "every request must bring the credential" in process.stderr.read()
+            assert "every request must include the credential" in process.stderr.read()
             assert secret not in url
 
 

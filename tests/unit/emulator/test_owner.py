@@ -88,7 +88,7 @@ class TestAnotherUser:
 
         message = refused(users.send(REQUESTS[name], user=NOBODY, port=port_of(scripted)))
 
-        assert f"serves that user only. This connection comes from the user id {NOBODY}." in message
+        assert f"serves only that user. This connection comes from the user id {NOBODY}." in message
         after = scripted.truth()
         assert (after["jobs"], after["faults"]) == ([], [])
         assert sum(after["calls"].values()) == sum(before["calls"].values()) + 1, "the question itself"

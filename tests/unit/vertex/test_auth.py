@@ -92,7 +92,7 @@ class TestServiceAccount:
     def test_refused_key_is_auth_failed(self, server: Any, with_account: VertexClient) -> None:
         server.json({"error": "invalid_grant", "error_description": "Invalid JWT Signature."}, 400)
 
-        with pytest.raises(AuthFailed, match=r"Google gave no access token .*invalid_grant: Invalid JWT Signature\."):
+        with pytest.raises(AuthFailed, match=r"Google issued no access token .*invalid_grant: Invalid JWT Signature\."):
             with_account.get("custom_job", NAME)
 
     @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ class TestServiceAccount:
             account | {"token_uri": nobody + "/token"}, scopes=[SCOPE]
         )
 
-        with pytest.raises(AuthFailed, match="access tokens could not be reached"):
+        with pytest.raises(AuthFailed, match="token service could not be reached"):
             VertexClient(endpoint=server.url, credentials=credentials).get("custom_job", NAME)
 
         assert server.asked == []
@@ -122,7 +122,7 @@ class TestServiceAccount:
         credentials = service_account.Credentials.from_service_account_info(account, scopes=[SCOPE])
         client = VertexClient(endpoint=server.url, credentials=credentials, timeout=Timeout(5, 5, 0.3))
 
-        with pytest.raises(AuthFailed, match="access tokens could not be reached"):
+        with pytest.raises(AuthFailed, match="token service could not be reached"):
             client.get("custom_job", NAME)
 
     def test_key_file_is_found_through_the_environment(
@@ -219,7 +219,7 @@ class TestNoCredentials:
     def test_plain_endpoint_that_asks_for_them_is_auth_failed(self, server: Any, client: VertexClient) -> None:
         server.error(401, "Who are you?", "UNAUTHENTICATED")
 
-        with pytest.raises(AuthFailed, match="a plain HTTP address is called without any"):
+        with pytest.raises(AuthFailed, match="sends none to a plain HTTP address"):
             client.get("custom_job", NAME)
 
     def test_machine_without_any_says_what_to_do(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

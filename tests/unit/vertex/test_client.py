@@ -205,7 +205,7 @@ class TestEndpoints:
         "endpoint", ["localhost:8900", "ftp://x", "https://", "https://user@x", "https://x?y=1", "http://[::1"]
     )
     def test_refuses_what_is_no_address(self, endpoint: str) -> None:
-        with pytest.raises(ValueError, match="is not an address"):
+        with pytest.raises(ValueError, match="is not a valid address"):
             VertexClient(endpoint=endpoint)
 
     def test_ignores_proxies_for_this_machine(
