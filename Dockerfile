@@ -1,9 +1,9 @@
-# The image of every process of Trainboard; deploy/start.sh names them. It runs as a user without a name, and needs to
-# write only below /state, so that the root file system can be read-only. tests/journeys/test_image.py follows its steps.
+# The image of all processes of Trainboard, which deploy/start.sh lists. It runs as a user without a name. It writes only
+# below /state, so the root file system can be read-only. tests/journeys/test_image.py runs its steps.
 FROM python:3.12.11-slim-bookworm AS build
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 RUN python -m venv --without-pip /opt/venv
-# `--build-arg EXTRA=otel` adds what sends traces (docs/operations.md).
+# `--build-arg EXTRA=otel` installs OpenTelemetry tracing (docs/operations.md).
 ARG EXTRA=""
 COPY requirements/run.txt requirements/otel.txt /build/
 RUN python -m pip --python /opt/venv/bin/python install --no-deps --require-hashes --only-binary :all: \
@@ -18,7 +18,7 @@ COPY dashboard /app/dashboard
 COPY emulator /app/emulator
 COPY templates /app/templates
 COPY deploy/start.sh deploy/health.py /app/deploy/
-# A process that starts would compile each of its modules: half a second, as nothing can be written there.
+# Compile the modules here. /app is read-only at run time, so each process would compile them again: half a second.
 RUN python -m compileall -q /app
 ENV PATH=/opt/venv/bin:/usr/local/bin:/usr/bin:/bin \
     PYTHONDONTWRITEBYTECODE=1 \

@@ -1,5 +1,5 @@
-# Trainboard. `make up` runs everything here; `make check` is exactly what CI runs.
-# Needs Python 3.11 or newer (PYTHON= picks another), pip, make and git; the rest is put into .venv.
+# `make up` runs Trainboard on this machine. `make check` runs what CI runs.
+# Needs Python 3.11 or newer (PYTHON= selects another), pip, make and git. The rest is installed into .venv.
 PYTHON ?= python3
 BIN := .venv/bin
 LOCK := $(BIN)/pip-compile --generate-hashes --allow-unsafe --strip-extras --no-emit-index-url --no-emit-find-links --no-header --quiet
@@ -9,19 +9,19 @@ WITHOUT_TEXTS := bench cli docs emulator examples jobs/migrations staticfiles te
 
 .PHONY: up grpc otel simulate search test test-sqlite test-postgres test-journeys chaos truth check format lint bench lock machine messages screenshots clean
 
-up: .venv/run.stamp ## the whole site on this machine: http://127.0.0.1:8000, PORT= moves it
+up: .venv/run.stamp ## run the whole site on this machine at http://127.0.0.1:8000; PORT= sets another port
 	@exec $(BIN)/python manage.py up --follow $$PPID
 
-grpc: .venv/run.stamp ## what the emulator needs to answer gRPC too; `make up` then does
+grpc: .venv/run.stamp ## install what the emulator needs for gRPC; `make up` then also serves gRPC
 	@$(INSTALL) requirements/grpc.txt
 
-otel: .venv/run.stamp ## what sends OpenTelemetry traces; OTEL_EXPORTER_OTLP_ENDPOINT then turns them on
+otel: .venv/run.stamp ## install OpenTelemetry tracing; OTEL_EXPORTER_OTLP_ENDPOINT enables it
 	@$(INSTALL) requirements/otel.txt
 
-test: test-sqlite test-postgres test-journeys ## every test, on SQLite and on PostgreSQL
+test: test-sqlite test-postgres test-journeys ## run all tests, on SQLite and on PostgreSQL
 
-# Three processes on two cores where a third of the time is spent in waiting for servers and commands; two on PostgreSQL,
-# whose server computes meanwhile.
+# Three processes on two cores, because tests spend a third of the time waiting for servers and commands. Only two with
+# PostgreSQL, because its server needs processor time too.
 test-sqlite: .venv/dev.stamp machine
 	DATABASE_URL= $(BIN)/pytest -q -n 3 --both-databases-only -m "not stack and not browser and not chaos and not truth"
 
@@ -31,51 +31,51 @@ test-postgres: .venv/dev.stamp machine
 test-journeys: .venv/dev.stamp machine
 	DATABASE_URL= $(BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder -m "stack or browser"
 
-chaos: .venv/dev.stamp machine ## a thousand submissions while everything is killed at random; about ten minutes
+chaos: .venv/dev.stamp machine ## submit a thousand jobs while processes are killed at random; about 10 minutes
 	DATABASE_URL= $(BIN)/pytest -q -s -m chaos tests/journeys
 
-truth: .venv/dev.stamp machine ## what 500 jobs cost and were said to cost, against the emulator's record; a quarter of an hour
+truth: .venv/dev.stamp machine ## compare the estimated and actual cost of 500 jobs with the emulator's record; about 15 minutes
 	DATABASE_URL= $(BIN)/pytest -q -s -m truth tests/domain
 
 SEEDS ?= 100000
-simulate: .venv/dev.stamp ## the submission protocol in virtual time, while everything fails; SEEDS= how often
+simulate: .venv/dev.stamp ## run the submission protocol in virtual time with faults; SEEDS= sets the number of runs
 	DATABASE_URL= $(BIN)/python -m tests.simulation --seeds $(SEEDS)
 
-search: .venv/dev.stamp ## look for new counterexamples to the properties
+search: .venv/dev.stamp ## run the property tests with new random examples
 	DATABASE_URL= $(BIN)/pytest -q -n 2 tests/unit --hypothesis-profile=search
 
-check: lint test ## everything that CI asks for
+check: lint test ## run all checks that CI runs
 
-lint: .venv/dev.stamp ## format, lint, types, import contracts, migrations
+lint: .venv/dev.stamp ## check format, lint, types, import contracts and migrations
 	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports
 	$(BIN)/python manage.py makemigrations --check --dry-run
 
-format: .venv/dev.stamp ## rewrite the code in its one format
+format: .venv/dev.stamp ## format the code and fix what ruff can fix
 	$(BIN)/ruff format . && $(BIN)/ruff check --fix .
 
-bench: .venv/dev.stamp ## races against peers, both sides in the same run
+bench: .venv/dev.stamp ## run the benchmarks against other tools, both in the same run
 	@for race in bench/[a-z]*.py; do $(BIN)/python "$$race" || missed="$$missed $$race"; done; [ -z "$$missed" ] || { echo "missed a target:$$missed"; exit 1; }
 
-lock: .venv/dev.stamp ## requirements/*.in -> requirements/*.txt; UPGRADE=--upgrade takes newer versions
+lock: .venv/dev.stamp ## lock requirements/*.in in requirements/*.txt; UPGRADE=--upgrade uses newer versions
 	$(LOCK) $(UPGRADE) --output-file requirements/run.txt requirements/run.in
 	$(LOCK) $(UPGRADE) --constraint requirements/run.txt --output-file requirements/dev.txt requirements/dev.in
 	$(LOCK) --constraint requirements/dev.txt --output-file requirements/grpc.txt requirements/grpc.in
 	$(LOCK) --constraint requirements/dev.txt --output-file requirements/otel.txt requirements/otel.in
 
-machine: ## the programs that tests need beside Python
+machine: ## install the programs that tests need besides Python
 	@sh tests/machine.sh
 
-messages: .venv/dev.stamp machine ## the texts of the code into dashboard/locale/*/LC_MESSAGES/django.po, and those compiled
+messages: .venv/dev.stamp machine ## extract the texts into dashboard/locale/*/LC_MESSAGES/django.po and compile them
 	$(BIN)/python manage.py makemessages --all --no-obsolete --add-location file $(foreach each,$(WITHOUT_TEXTS),--ignore "$(each)/*")
 	$(BIN)/python manage.py compilemessages --ignore ".*"
 
-screenshots: .venv/dev.stamp machine ## docs/*.png from a running demo; ALL=FOLDER: every page into that folder
+screenshots: .venv/dev.stamp machine ## make docs/*.png from a running demo; ALL=FOLDER writes every page to that folder
 	$(BIN)/python -m docs.screenshots $(if $(ALL),--all "$(ALL)")
 
-clean: ## remove what was installed; the data in var/ stays
+clean: ## remove the installed tools and caches; the data in var/ is kept
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
-# A stamp is newer than what it was made from, so a warm start installs nothing.
+# A stamp is newer than the files that it was made from, so a later start installs nothing.
 .venv/python.stamp:
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Trainboard needs Python 3.11 or newer; choose one with PYTHON=python3.12")'
 	@$(PYTHON) -m venv --clear --without-pip .venv

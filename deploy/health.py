@@ -1,4 +1,4 @@
-"""Exits with 0 when the web process on this machine may get requests: what the image's HEALTHCHECK runs."""
+"""The image's HEALTHCHECK. Exits with 0 if the web process on this machine is ready for requests, else with 1."""
 
 import http.client
 import os
@@ -8,7 +8,7 @@ TIMEOUT_SECONDS = 4
 
 
 def main() -> int:
-    """Ask /readyz under the first host name that the site answers to; return the exit code."""
+    """Request /readyz with the first host name that the site accepts. Return the exit code."""
     host = os.environ.get("TRAINBOARD_HOSTS", "127.0.0.1").split(",")[0].strip()
     connection = http.client.HTTPConnection("127.0.0.1", int(os.environ.get("PORT", "8000")), timeout=TIMEOUT_SECONDS)
     try:

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Starts one process of the site: web, worker, sender, messenger, beat, migrate, doctor, or manage.py with other arguments.
-# A variable NAME_FILE names a file with the value of NAME, as secrets are mounted; it wins over none, never over NAME.
+# Starts one process of the site: web, worker, sender, messenger, beat or migrate. Other arguments, such as doctor, are
+# passed to manage.py. If NAME is empty, it is read from the file that NAME_FILE names, such as a mounted secret.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -17,7 +17,7 @@ for name in DATABASE_URL REDIS_URL PGPASSWORD TRAINBOARD_SECRET_KEY TRAINBOARD_M
   fi
 done
 
-# Where the processor is busy, pages get nine times a worker's share; compose.yaml gives them eight times.
+# When the processor is busy, the web process gets nine times a worker's share. In compose.yaml it gets eight times.
 work() {
   exec nice -n 10 python -m celery -A dashboard.celery --quiet --skip-checks worker --queues "$1" --pool threads \
     --concurrency "${CONCURRENCY:-4}" --without-mingle --without-gossip --hostname "$2@%h" --loglevel WARNING

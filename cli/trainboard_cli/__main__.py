@@ -46,27 +46,41 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
-    whole = argparse.ArgumentParser(prog="trainboard", description="Training jobs of a Trainboard site.")
+    whole = argparse.ArgumentParser(
+        prog="trainboard", description="Request, watch and decide about training jobs of a Trainboard site."
+    )
     verbs = whole.add_subparsers(required=True, metavar="COMMAND")
     add = _adder(verbs)
-    add("login", commands.login, "keep the address of a site and a token").add_argument("url", nargs="?", default="")
+    add("login", commands.login, "sign in to a site and save its address and your token").add_argument(
+        "url", nargs="?", default="", help="address of the site (default: TRAINBOARD_URL, or ask)"
+    )
     _spec(submit := add("submit", commands.submit, "request a job"), needs_time=True)
-    submit.add_argument("--wait", action="store_true", help="wait for its end, and exit with its outcome")
-    submit.add_argument("--key", default="", help="idempotency key: the same key requests the job once")
-    submit.add_argument("--new", action="store_true", help="a new job, also where a cut-off command made the same")
+    submit.add_argument("--wait", action="store_true", help="wait until the job ends; its outcome sets the exit code")
+    submit.add_argument("--key", default="", help="idempotency key; the same key requests the job only once")
+    submit.add_argument(
+        "--new", action="store_true", help="request a new job even if an interrupted command requested the same one"
+    )
     _cap_and_attempts(submit)
     _timeout(submit)
-    _spec(add("estimate", commands.estimate, "what a job would cost, and what is wrong with it"), needs_time=False)
-    _timeout(_job(add("watch", commands.watch, "follow a job to its end, and exit with its outcome")))
-    _logs(_job(add("logs", commands.logs, "the log of a job")))
-    _list(add("list", commands.list_jobs, "jobs, the newest first"))
-    _job(add("diagnose", commands.diagnose, "why a job failed, or what keeps it from going on"))
-    _job(add("cancel", commands.cancel, "cancel a job"))
+    _spec(
+        add("estimate", commands.estimate, "show the cost of a job under each strategy and its findings"),
+        needs_time=False,
+    )
+    _timeout(
+        _job(add("watch", commands.watch, "print the events of a job until it ends; its outcome sets the exit code"))
+    )
+    _logs(_job(add("logs", commands.logs, "print the log of a job")))
+    _list(add("list", commands.list_jobs, "list jobs, newest first"))
+    _job(add("diagnose", commands.diagnose, "show why a job failed or cannot continue"))
+    _job(add("cancel", commands.cancel, "request cancellation of a job"))
     for verb, command in (("approve", commands.approve), ("reject", commands.reject)):
         _job(decide := add(verb, command, f"{verb} a job that awaits approval"))
-        decide.add_argument("--comment", default="")
-        decide.add_argument("--amount", default="", metavar="USD", help="only if it may cost up to this amount")
-    words = "jobs that are requested again and again"
+        words = "comment" if verb == "approve" else "reason for the rejection; required"
+        decide.add_argument("--comment", default="", help=words)
+        decide.add_argument(
+            "--amount", default="", metavar="USD", help="maximum cost that you decide about (default: the current one)"
+        )
+    words = "manage schedules, which request a job at set times"
     schedule = verbs.add_parser("schedule", help=words, description=words.capitalize() + ".")
     schedule_commands.add_verbs(_adder(schedule.add_subparsers(required=True, metavar="VERB")), _scheduled)
     return whole
@@ -82,7 +96,7 @@ def _adder(verbs: Any) -> Callable[..., argparse.ArgumentParser]:
 
     def add(name: str, command: Callable[..., int], words: str) -> argparse.ArgumentParser:
         made: argparse.ArgumentParser = verbs.add_parser(name, help=words, description=words.capitalize() + ".")
-        made.add_argument("--json", action="store_true", help="print JSON on standard output, for programs")
+        made.add_argument("--json", action="store_true", help="print JSON to standard output")
         made.set_defaults(command=command)
         return made
 
@@ -90,63 +104,89 @@ def _adder(verbs: Any) -> Callable[..., argparse.ArgumentParser]:
 
 
 def _spec(verb: argparse.ArgumentParser, *, needs_time: bool) -> None:
-    verb.add_argument("files", nargs="+", metavar="FILE", help="the job, or - for standard input; then files it names")
-    verb.add_argument("--team", default="", help="for which team; not needed by members of one")
-    verb.add_argument("--strategy", default="", help="standard, spot, flex-start, reservation or persistent")
-    verb.add_argument("--expected", type=seconds_of, required=needs_time, metavar="TIME", help="run time, such as 2h")
-    verb.add_argument("--project", default="", help="one of the team's projects, if not its default one")
-    verb.add_argument("--region", default="", help="where it runs, if the file does not say")
-    verb.add_argument("--job", default="", metavar="N|NAME", help="the job that is meant, of several in a file")
-    verb.add_argument("--confirm", action="append", default=[], metavar="VALUE", help="a value that is no placeholder")
+    verb.add_argument(
+        "files", nargs="+", metavar="FILE", help="the job, or - for standard input; then the files it refers to"
+    )
+    verb.add_argument("--team", default="", help="team of the job; optional if you may request jobs in one team only")
+    verb.add_argument(
+        "--strategy",
+        default="",
+        help="standard, spot, flex-start, reservation or persistent; replaces that of the file",
+    )
+    verb.add_argument(
+        "--expected", type=seconds_of, required=needs_time, metavar="TIME", help="expected run time, such as 2h"
+    )
+    verb.add_argument(
+        "--project", default="", help="one of the team's projects (default: that of the file, else the team's default)"
+    )
+    verb.add_argument("--region", default="", help="region if the file names none")
+    verb.add_argument(
+        "--job", default="", metavar="N|NAME", help="number or name of the job if the file contains several"
+    )
+    verb.add_argument(
+        "--confirm",
+        action="append",
+        default=[],
+        metavar="VALUE",
+        help="value that looks like a placeholder but is meant literally; can be repeated",
+    )
 
 
 def _cap_and_attempts(verb: argparse.ArgumentParser) -> None:
     words = (
-        "a further attempt if it gets no capacity: spot, flex-start, standard or same, with @REGION; may be repeated"
+        "further attempt if the job gets no capacity or Vertex AI stops it: spot, flex-start, standard or same (the "
+        "job's strategy), optionally with @REGION; can be repeated"
     )
-    verb.add_argument("--cap", default="", metavar="USD", help="the most that the job may cost")
+    verb.add_argument("--cap", default="", metavar="USD", help="cap on the cost of the job")
     verb.add_argument("--then", action="append", default=[], metavar="STRATEGY[@REGION]", help=words)
-    verb.add_argument("--max-wait", type=seconds_of, metavar="TIME", help="an attempt waits at most so long, in hours")
-    verb.add_argument("--max-total", default="", metavar="USD", help="the most that all attempts may cost together")
+    verb.add_argument(
+        "--max-wait",
+        type=seconds_of,
+        metavar="TIME",
+        help="maximum wait of an attempt for its first run; rounded to hours",
+    )
+    verb.add_argument("--max-total", default="", metavar="USD", help="maximum cost of all attempts together")
 
 
 def _job(verb: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    verb.add_argument("job", metavar="JOB", type=_job_id, help="the id of a job")
+    verb.add_argument("job", metavar="JOB", type=_job_id, help="id of a job")
     return verb
 
 
 def _timeout(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("--timeout", type=seconds_of, metavar="TIME", help="stop waiting after so long, with code 8")
+    verb.add_argument(
+        "--timeout", type=seconds_of, metavar="TIME", help="stop waiting after this time and exit with code 8"
+    )
 
 
 def _logs(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("-f", "--follow", action="store_true", help="go on until the log is complete")
-    verb.add_argument("--replica", default="", help="one replica, such as workerpool0-0")
-    verb.add_argument("--level", default="", help="the least severity: INFO, WARNING or ERROR")
-    verb.add_argument("--since", type=_moment, help="only from this moment on, such as 2026-03-01T09:00:00Z")
+    verb.add_argument("-f", "--follow", action="store_true", help="continue until the log is complete")
+    verb.add_argument("--replica", default="", help="only this replica, such as workerpool0-0")
+    verb.add_argument("--level", default="", help="minimum severity: INFO, WARNING or ERROR")
+    verb.add_argument("--since", type=_moment, help="only lines from this time on, such as 2026-03-01T09:00:00Z")
 
 
 def _job_id(text: str) -> str:
     try:
         return str(UUID(text))
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no id of a job; `trainboard list` prints them") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a job id; `trainboard list` shows the ids") from None
 
 
 def _moment(text: str) -> str:
     try:
         return datetime.fromisoformat(text).astimezone().isoformat()
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no moment, such as 2026-03-01T09:00:00Z") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time; use a format such as 2026-03-01T09:00:00Z") from None
 
 
 def _list(verb: argparse.ArgumentParser) -> None:
-    words = "to-approve, waiting, running, succeeded, failed, finished, or = and a state; may be repeated"
+    words = "to-approve, waiting, running, succeeded, failed, finished, or = and a state; can be repeated"
     verb.add_argument("--state", action="append", default=[], help=words)
     for name in ("team", "owner", "project", "strategy"):
-        verb.add_argument(f"--{name}", action="append", default=[], help="may be repeated")
-    verb.add_argument("-q", default="", help="part of the name")
-    verb.add_argument("--limit", type=int, default=20)
+        verb.add_argument(f"--{name}", action="append", default=[], help=f"only jobs with this {name}; can be repeated")
+    verb.add_argument("-q", default="", help="part of the name, or the id")
+    verb.add_argument("--limit", type=int, default=20, help="maximum number of jobs (default: 20)")
 
 
 if __name__ == "__main__":

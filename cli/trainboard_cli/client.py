@@ -165,28 +165,28 @@ class Client:
                     method, address, timeout=(CONNECT_SECONDS, READ_SECONDS), allow_redirects=False, **how
                 )
             except requests.exceptions.SSLError as problem:
-                raise NotReached(f"The certificate of {self.url} cannot be checked: {problem}.") from None
+                raise NotReached(f"Cannot verify the certificate of {self.url}: {problem}.") from None
             except (requests.ConnectionError, requests.Timeout) as problem:
                 may_repeat = is_repeatable or isinstance(problem, requests.ConnectTimeout)
                 if number == MAX_TRIES or not may_repeat:
-                    raise NotReached(f"{self.url} does not answer ({type(problem).__name__}).") from None
-                self.report(f"No answer from {self.url}; trying again.")
+                    raise NotReached(f"{self.url} did not respond ({type(problem).__name__}).") from None
+                self.report(f"{self.url} did not respond. Retrying.")
             except requests.RequestException as problem:
-                raise NotReached(f"{self.url} cannot be asked: {problem}.") from None
+                raise NotReached(f"Cannot send a request to {self.url}: {problem}.") from None
             else:
                 if response.status_code not in PASSING or number == MAX_TRIES:
                     return _content(response, self.url)
                 if response.status_code != 429 and not is_repeatable:
                     return _content(response, self.url)
                 pause = max(pause, _retry_after(response))
-                self.report(f"{self.url} answered {response.status_code}; trying again in {pause:.0f} s.")
+                self.report(f"{self.url} returned {response.status_code}. Retrying in {pause:.0f} s.")
             self.sleep(pause)
         raise AssertionError("the last try returns or raises")
 
     @staticmethod
     def _object(found: Any) -> Json:
         if not isinstance(found, dict):
-            raise NotReached("The site's answer is not what this version of trainboard expects.")
+            raise NotReached("This version of trainboard does not understand the response of the site.")
         return found
 
 
@@ -194,9 +194,9 @@ def check_address(url: str) -> str:
     """Return the address of a site without a trailing slash. Raise TrainboardError if it would expose the token."""
     parts = urlsplit(url.strip())
     if parts.scheme not in {"http", "https"} or not parts.netloc:
-        raise TrainboardError(f"{url!r} is no address of a site, such as https://trainboard.example.org.")
+        raise TrainboardError(f"{url!r} is not the address of a site. Use one such as https://trainboard.example.org.")
     if parts.scheme == "http" and not _is_loopback(parts.hostname or ""):
-        raise TrainboardError(f"{url} is not encrypted; everybody on the way could read the token. Use https.")
+        raise TrainboardError(f"{url} is not encrypted, so others on the network could read the token. Use https.")
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
 
 
@@ -211,13 +211,13 @@ def _content(response: requests.Response, url: str) -> Any:
     """Return the JSON of a successful response. Raise Refused or NotReached for any other."""
     status = response.status_code
     if 300 <= status < 400:
-        raise NotReached(f"{url} sends on to {response.headers.get('Location')}: give that address instead.")
+        raise NotReached(f"{url} redirects to {response.headers.get('Location')}. Use that address instead.")
     if status == 204:
         return None
     try:
         found = response.json()
     except ValueError:
-        raise NotReached(f"{url} answered {status}, and not as Trainboard does. Is it the right address?") from None
+        raise NotReached(f"{url} returned {status} and is not a Trainboard site. Check the address.") from None
     if status >= 500:
         raise NotReached(f"{url} failed ({status}): {found.get('detail', '') if isinstance(found, dict) else ''}")
     if status >= 400:

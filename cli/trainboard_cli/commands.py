@@ -21,14 +21,14 @@ Connect = Callable[[str, str], Client]
 def login(options: Namespace, output: Output, connect: Connect) -> int:
     """Ask for an address and a token, check them and save them."""
     url = options.url or os.environ.get("TRAINBOARD_URL", "") or input("Address of the site: ")
-    output.note(f"Make a token at {url.rstrip('/')}/account/tokens/ (the menu under your name, API tokens).")
+    output.note(f"Create a token at {url.rstrip('/')}/account/tokens/ (menu under your name, API tokens).")
     token = sys.stdin.readline() if not sys.stdin.isatty() else getpass.getpass("Token: ")
     client = connect(url, token.strip())
     me = client.me()
     path = save_sign_in(client.url, token.strip())
     output.json(me)
     scopes = ", ".join(me["scopes"])
-    output.line(f"Signed in as {me['name']} ({scopes}) until {moment(me['expires_at'])}. Kept in {path}.")
+    output.line(f"Signed in as {me['name']} ({scopes}) until {moment(me['expires_at'])}. Saved in {path}.")
     return SUCCEEDED
 
 
@@ -51,7 +51,7 @@ def submit(options: Namespace, output: Output, connect: Connect) -> int:
     if not options.wait:
         submission.done()
         return SUCCEEDED
-    output.note(f"Waiting for {job['name']}. If this is cut off, the same command continues with this job.")
+    output.note(f"Waiting for {job['name']}. If this command is interrupted, run it again to continue with this job.")
     code = follow(client, output, job["id"], timeout=options.timeout)
     if client.job(job["id"])["is_finished"]:
         submission.done()
@@ -65,8 +65,8 @@ def estimate(options: Namespace, output: Output, connect: Connect) -> int:
     output.json(found)
     rows = [_alternative(each, is_asked=each["strategy"] == found["strategy"]) for each in found["alternatives"]]
     output.table(("  STRATEGY", "EXPECTED", "RANGE", "POSSIBLE"), rows)
-    words = {"allow": "may be sent", "ask": "needs an approval", "refuse": "is refused"}
-    output.line(f"{found['name']} {words.get(found['outcome'], 'needs --expected to be judged')}.")
+    words = {"allow": "can be submitted", "ask": "needs an approval", "refuse": "has errors"}
+    output.line(f"{found['name']} {words.get(found['outcome'], 'needs --expected for an estimate')}.")
     return REFUSED if found["outcome"] == "refuse" else SUCCEEDED
 
 
@@ -138,7 +138,7 @@ def reject(options: Namespace, output: Output, connect: Connect) -> int:
 def _decide(options: Namespace, output: Output, client: Client, verb: str) -> int:
     job = {} if options.amount else client.job(options.job)
     amount = options.amount or (job["approval"] or job)["max_usd"]
-    output.note(f"{verb} {options.job}, which may cost up to {usd(amount)}")
+    output.note(f"{verb} {options.job} with a maximum cost of {usd(amount)}")
     return _act(options, output, client, verb, {"comment": options.comment, "max_usd": amount})
 
 

@@ -25,7 +25,7 @@ class Refused(TrainboardError):
     """The site refused the request. `problem` is the body of its response (RFC 9457), `status` the status code."""
 
     def __init__(self, status: int, problem: dict[str, Any]) -> None:
-        super().__init__(str(problem.get("detail") or problem.get("title") or f"The site answered {status}."))
+        super().__init__(str(problem.get("detail") or problem.get("title") or f"The site returned {status}."))
         self.status, self.problem = status, problem
 
     @property

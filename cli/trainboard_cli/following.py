@@ -21,7 +21,7 @@ def follow(client: Client, output: Output, job: str, *, timeout: float | None = 
         output.status(f"{page['state']} · watched for {length(passed)}")
         if timeout is not None and passed > timeout and not page["is_finished"]:
             output.json({"job": client.job(job)}, is_line=True)
-            output.note(f"{job} is {page['state']}; it has not ended within {length(timeout)}.")
+            output.note(f"{job} has not ended within {length(timeout)}. Its state is {page['state']}.")
             return STILL_OPEN
     ended = client.job(job)
     output.json({"job": ended}, is_line=True)

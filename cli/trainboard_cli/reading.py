@@ -23,7 +23,7 @@ def seconds_of(text: str) -> int:
             break
         found, place = found + float(part[1]) * UNITS[part[2]], part.end()
     if not place or place != len(text.strip()) or not 1 <= found <= 366 * 86_400:
-        raise argparse.ArgumentTypeError(f"{text!r} is no length of time, such as 2h, 90m or 1h30m")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a duration; use a format such as 2h, 90m or 1h30m")
     return round(found)
 
 
@@ -71,6 +71,6 @@ def _text(name: str) -> str:
         content = sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
         return content.decode("utf-8-sig")
     except OSError as problem:
-        raise TrainboardError(f"{name} cannot be read: {problem.strerror}.") from None
+        raise TrainboardError(f"Cannot read {name}: {problem.strerror}.") from None
     except UnicodeDecodeError:
-        raise TrainboardError(f"{name} is not text in UTF-8.") from None
+        raise TrainboardError(f"{name} is not UTF-8 text.") from None

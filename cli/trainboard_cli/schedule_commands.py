@@ -19,38 +19,42 @@ Json = dict[str, Any]
 
 def add_verbs(add: Callable[..., argparse.ArgumentParser], take_job: Callable[[argparse.ArgumentParser], None]) -> None:
     """Add the commands with `add`. `take_job` adds the arguments that describe the job."""
-    listing = add("list", list_schedules, "the schedules of your teams")
-    listing.add_argument("--team", action="append", default=[], help="may be repeated")
-    _schedule(add("show", show, "a schedule and its newest runs"))
-    take_job(create := add("create", create_schedule, "request a job again and again"))
-    create.add_argument("--name", required=True, help="the schedule's name, unique in the team")
-    create.add_argument("--cron", required=True, help="minute, hour, day of month, month, day of week: '0 6 * * 1-5'")
-    create.add_argument("--time-zone", default="UTC", help="a name such as Europe/Berlin; UTC by default")
-    create.add_argument("--last-day", type=_day, metavar="DAY", help="the last day on which it runs: 2026-12-31")
-    create.add_argument("--overlap", action="store_true", help="run also while the run before has not ended")
-    create.add_argument("--key", default="", help="idempotency key: the same key makes the schedule once")
+    listing = add("list", list_schedules, "list the schedules of your teams")
+    listing.add_argument("--team", action="append", default=[], help="only schedules of this team; can be repeated")
+    _schedule(add("show", show, "show a schedule and its latest runs"))
+    take_job(create := add("create", create_schedule, "create a schedule that requests a job"))
+    create.add_argument("--name", required=True, help="name of the schedule; unique in the team")
+    create.add_argument(
+        "--cron", required=True, help="minute, hour, day of month, month, day of week, such as '0 6 * * 1-5'"
+    )
+    create.add_argument("--time-zone", default="UTC", help="IANA time zone, such as Europe/Berlin (default: UTC)")
+    create.add_argument("--last-day", type=_day, metavar="DAY", help="last day on which it runs, such as 2026-12-31")
+    create.add_argument("--overlap", action="store_true", help="run even if the previous run has not ended")
+    create.add_argument("--key", default="", help="idempotency key; the same key creates the schedule only once")
     _add_change(_schedule(add("change", change, "change the name or the times of a schedule")))
     for verb in ("pause", "resume"):
         _schedule(add(verb, act, f"{verb} a schedule")).set_defaults(verb=verb)
     _schedule(run := add("run", run_now, "request the job of a schedule now"))
-    run.add_argument("--wait", action="store_true", help="wait for its end, and exit with its outcome")
-    run.add_argument("--key", default="", help="idempotency key: the same key requests the job once")
-    _schedule(add("delete", delete, "delete a schedule; its jobs stay"))
+    run.add_argument("--wait", action="store_true", help="wait until the job ends; its outcome sets the exit code")
+    run.add_argument("--key", default="", help="idempotency key; the same key requests the job only once")
+    _schedule(add("delete", delete, "delete a schedule; its jobs are kept"))
 
 
 def _add_change(verb: argparse.ArgumentParser) -> None:
     """Add an option for each property that can be changed. Properties without an option given are kept."""
-    verb.add_argument("--name", dest="schedule_name", help="another name, unique in the team")
-    verb.add_argument("--cron", help="minute, hour, day of month, month, day of week: '0 6 * * 1-5'")
-    verb.add_argument("--time-zone", help="a name such as Europe/Berlin")
+    verb.add_argument("--name", dest="schedule_name", help="new name; unique in the team")
+    verb.add_argument("--cron", help="minute, hour, day of month, month, day of week, such as '0 6 * * 1-5'")
+    verb.add_argument("--time-zone", help="IANA time zone, such as Europe/Berlin")
     end = verb.add_mutually_exclusive_group()
-    end.add_argument("--last-day", type=_day, metavar="DAY", help="the last day on which it runs: 2026-12-31")
-    end.add_argument("--no-last-day", action="store_true", help="run without end")
-    verb.add_argument("--overlap", action=argparse.BooleanOptionalAction, help="whether runs may overlap")
+    end.add_argument("--last-day", type=_day, metavar="DAY", help="last day on which it runs, such as 2026-12-31")
+    end.add_argument("--no-last-day", action="store_true", help="remove the last day")
+    verb.add_argument(
+        "--overlap", action=argparse.BooleanOptionalAction, help="run even if the previous run has not ended"
+    )
 
 
 def _schedule(verb: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    verb.add_argument("schedule", metavar="SCHEDULE", type=_id, help="the id of a schedule")
+    verb.add_argument("schedule", metavar="SCHEDULE", type=_id, help="id of a schedule")
     return verb
 
 
@@ -58,7 +62,7 @@ def _id(text: str) -> str:
     try:
         return str(UUID(text))
     except ValueError:
-        words = f"{text!r} is no id of a schedule; `trainboard schedule list` prints them"
+        words = f"{text!r} is not a schedule id; `trainboard schedule list` shows the ids"
         raise argparse.ArgumentTypeError(words) from None
 
 
@@ -66,7 +70,7 @@ def _day(text: str) -> str:
     try:
         return date.fromisoformat(text).isoformat()
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no day, such as 2026-12-31") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a date; use a format such as 2026-12-31") from None
 
 
 def list_schedules(options: Namespace, output: Output, connect: Connect) -> int:
@@ -111,7 +115,9 @@ def change(options: Namespace, output: Output, connect: Connect) -> int:
     if options.no_last_day:
         changes["last_day"] = None
     if not changes:
-        raise TrainboardError("Nothing is to be changed: give --name, --cron, --time-zone, --last-day or --overlap.")
+        raise TrainboardError(
+            "Nothing to change. Give --name, --cron, --time-zone, --last-day, --no-last-day, --overlap or --no-overlap."
+        )
     found = connect(*load_sign_in()).change_schedule(options.schedule, changes)
     output.json(found)
     _print(output, found)
@@ -152,4 +158,4 @@ def _print(output: Output, schedule: Json) -> None:
 def _next(schedule: Json) -> str:
     if not schedule["is_enabled"]:
         return f"paused. {schedule['paused_because']}".strip()
-    return moment(schedule["next_at"]) if schedule["next_at"] else "none, its last day is over"
+    return moment(schedule["next_at"]) if schedule["next_at"] else "none, its last day is in the past"

@@ -66,7 +66,7 @@ class Submission:
         made.unlink()
         key = str(_read(self.path).get("key", ""))
         if not key:
-            raise TrainboardError(f"{self.path} cannot be read; remove it.")
+            raise TrainboardError(f"Cannot read {self.path}. Delete it.")
         return key
 
 
@@ -85,7 +85,7 @@ def _read(path: Path) -> dict[str, str]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as problem:
-        raise TrainboardError(f"{path} cannot be read: {problem}.") from None
+        raise TrainboardError(f"Cannot read {path}: {problem}.") from None
     return found if isinstance(found, dict) else {}
 
 
@@ -98,4 +98,4 @@ def _write(path: Path, content: dict[str, str]) -> None:
             json.dump(content, file)
         part.replace(path)
     except OSError as problem:
-        raise TrainboardError(f"{path} cannot be written: {problem.strerror}.") from None
+        raise TrainboardError(f"Cannot write {path}: {problem.strerror}.") from None

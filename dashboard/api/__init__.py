@@ -1,1 +1,1 @@
-"""The REST API under /api/v1/: the same rows, rights and assessment as the pages, for programs with a token."""
+"""The REST API under /api/v1/ for programs with a token. Data, permissions and assessment are those of the pages."""

@@ -23,19 +23,24 @@ MAX_COMMENT_LENGTH = 2_000
 
 
 class Decision(Schema):
-    """The comment of a decision, and the amount that it is about: the approval's `max_usd` as it was read."""
+    """A decision about a job. `max_usd` is the approval's `max_usd` that you read before you decided."""
 
     model_config = ConfigDict(extra="forbid")
 
-    comment: str = Field("", max_length=MAX_COMMENT_LENGTH)
+    comment: str = Field("", max_length=MAX_COMMENT_LENGTH, description="Comment. Required to reject a job.")
     max_usd: str | None = Field(
-        None, max_length=30, description="Refuse with 409 where it may cost another amount now."
+        None,
+        max_length=30,
+        description="The maximum cost that you decide about. If it has changed, the response is 409.",
     )
 
 
 @router.post("/jobs/{uuid:job_id}/cancel", response={202: JobShape}, auth=SUBMIT, summary="Cancel a job")
 def cancel_job(request: Request, job_id: UUID) -> JobShape:
-    """Ask for the end of a job; its events show when it has ended. 409 where it has ended or is being cancelled."""
+    """Request cancellation of a job. Its events show when it has ended.
+
+    Returns 409 if the job has already ended or is being cancelled.
+    """
     job = job_for(request, job_id, "cancel")
     requests.check_is_ours(job)
     if not steps.cancel(job, by=request.user, clock=DatabaseClock()):
@@ -46,16 +51,21 @@ def cancel_job(request: Request, job_id: UUID) -> JobShape:
 
 @router.post("/jobs/{uuid:job_id}/approve", response=JobShape, auth=APPROVE, summary="Approve a job")
 def approve_job(request: Request, job_id: UUID, body: Decision) -> JobShape:
-    """Vote for a job that awaits approval; it goes on once enough people have. Holds for all of `approval.attempts`.
+    """Approve a job that awaits approval. It continues once enough approvers have approved it.
 
-    403 for one's own and for who does not decide, 409 where it was decided or costs another amount now.
+    The approval covers all attempts in `approval.attempts`. Returns 403 for your own job and if you are not an
+    approver of it. Returns 409 if the job does not await approval, if you have already voted, or if its maximum cost
+    differs from `max_usd`.
     """
     return _decide(request, job_id, body, requests.approve)
 
 
 @router.post("/jobs/{uuid:job_id}/reject", response=JobShape, auth=APPROVE, summary="Reject a job")
 def reject_job(request: Request, job_id: UUID, body: Decision) -> JobShape:
-    """Refuse a job that awaits approval; `comment` is the reason and must be given. Errors as for approving."""
+    """Reject a job that awaits approval. `comment` is the reason and is required.
+
+    Returns the same errors as approving a job.
+    """
     return _decide(request, job_id, body, requests.reject)
 
 
@@ -63,14 +73,14 @@ def _decide(request: Request, job_id: UUID, body: Decision, verb: Callable[..., 
     job = job_for(request, job_id, "decide")
     asked_usd = job.approval.asked_usd if hasattr(job, "approval") else job.max_usd
     if body.max_usd is not None and _amount(body.max_usd) != asked_usd:
-        words = f"What is decided about may now cost up to {asked_usd} USD. Read it again, then decide."
+        words = f"The maximum cost is now {asked_usd} USD. Read the job again before you decide."
         raise Problem(HTTPStatus.CONFLICT, words, kind="other-amount")
     try:
         is_done = verb(job, by=request.user, comment=clean(body.comment), now=database_now())
     except ValueError as error:
         raise field_error("body", "comment", str(error)) from None
     if not is_done:
-        words = "The job does not await an approval, or you have voted on it."
+        words = "The job does not await approval, or you have already voted on it."
         raise Problem(HTTPStatus.CONFLICT, words, kind="wrong-state")
     tasks.enqueue_job(job.pk)
     return _now(request, job_id)
@@ -80,7 +90,7 @@ def _amount(text: str) -> Decimal:
     try:
         return Decimal(text)
     except InvalidOperation:
-        raise field_error("body", "max_usd", "It is no amount.") from None
+        raise field_error("body", "max_usd", "This is not an amount.") from None
 
 
 def _now(request: Request, job_id: UUID) -> JobShape:

@@ -21,68 +21,68 @@ Name = Annotated[str, Field(max_length=63, pattern=r"^[^\x00]*$")]
 MAX_LIMIT = 200
 MAX_PAGE = 500
 MAX_ID = 2**63 - 1
-NEXT = "`next_cursor` of the page before."
+NEXT = "`next_cursor` of the previous page."
 STATES = (
-    "A group (to-approve, waiting, running, succeeded, failed, finished), or = and a state, such as =pending. "
-    "May be repeated: any of them."
+    "A group (to-approve, waiting, running, succeeded, failed, finished), or = followed by a state, such as =pending. "
+    "Can be repeated: a job matches if it has any of them."
 )
 
 
 class JobFilters(Schema):
-    """What the list is narrowed to; a filter that is absent narrows nothing. Days are in UTC."""
+    """Filters of the list of jobs. All are optional. Days are in UTC."""
 
-    q: str = Field("", max_length=200, description="Part of the name, or an id.")
+    q: str = Field("", max_length=200, description="Part of the job's name, or its id.")
     state: list[str] = Field([], description=STATES)
-    strategy: list[str] = Field([], description="Keys of strategies.")
-    owner: list[str] = Field([], description="Names of people.")
-    team: list[str] = Field([], description="Names of teams.")
-    region: list[str] = []
-    project: list[Name] = Field([], max_length=MAX_VALUES, description="Google Cloud projects.")
-    accelerator: list[str] = Field([], description="Of jobs that have ended.")
-    since: str = Field("", description="The first day, YYYY-MM-DD.")
-    until: str = Field("", description="The last day, YYYY-MM-DD.")
+    strategy: list[str] = Field([], description="Keys of strategies. Can be repeated.")
+    owner: list[str] = Field([], description="User names of owners. Can be repeated.")
+    team: list[str] = Field([], description="Names of teams. Can be repeated.")
+    region: list[str] = Field([], description="Regions. Can be repeated.")
+    project: list[Name] = Field([], max_length=MAX_VALUES, description="Google Cloud projects. Can be repeated.")
+    accelerator: list[str] = Field([], description="Accelerators. Matches only jobs that have ended. Can be repeated.")
+    since: str = Field("", description="First day, as YYYY-MM-DD.")
+    until: str = Field("", description="Last day, as YYYY-MM-DD.")
     cursor: str = Field("", max_length=120, description=NEXT)
-    limit: int = Field(50, ge=1, le=MAX_LIMIT)
-    by: str = Field("", description="Which moment the days are of: requested (the default) or ended.")
+    limit: int = Field(50, ge=1, le=MAX_LIMIT, description="Maximum number of jobs on a page.")
+    by: str = Field("", description="The time that `since` and `until` apply to: requested (default) or ended.")
 
 
 class EventFilters(Schema):
-    """Which events, and how long to wait for one."""
+    """The events to return, and how long to wait for one."""
 
-    after: int = Field(0, ge=0, le=MAX_ID, description="Only events after this id.")
-    limit: int = Field(100, ge=1, le=MAX_PAGE)
-    wait: int = Field(0, ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait for one, where there is none yet.")
+    after: int = Field(0, ge=0, le=MAX_ID, description="Return only events after the event with this id.")
+    limit: int = Field(100, ge=1, le=MAX_PAGE, description="Maximum number of events on a page.")
+    wait: int = Field(0, ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait for an event if there is none.")
 
 
 class LogFilters(Schema):
-    """Which lines of a log."""
+    """The log lines to return."""
 
-    after: int = Field(0, ge=0, le=MAX_ID, description="Only lines that were read after this id.")
-    limit: int = Field(200, ge=1, le=MAX_PAGE)
-    since: datetime | None = Field(None, description="Only lines from this moment on (ISO 8601 with a time zone).")
-    replica: str = Field("", max_length=64)
-    level: str = Field("", description="The least severity: INFO, WARNING or ERROR.")
-    q: str = Field("", max_length=200, description="Words that stand in the line.")
+    after: int = Field(0, ge=0, le=MAX_ID, description="Return only lines that were read after the line with this id.")
+    limit: int = Field(200, ge=1, le=MAX_PAGE, description="Maximum number of lines on a page.")
+    since: datetime | None = Field(None, description="Return only lines from this time on. ISO 8601 with a time zone.")
+    replica: str = Field("", max_length=64, description="Name of a replica, such as workerpool0-0.")
+    level: str = Field("", description="Minimum severity: INFO, WARNING or ERROR.")
+    q: str = Field("", max_length=200, description="Text that the line contains.")
 
 
 class PriceFilters(Schema):
-    """Which prices."""
+    """The prices to return."""
 
-    region: str = Field(..., max_length=40, description="A region that trains, such as us-central1.")
-    q: str = Field("", max_length=100, description="Part of the resource's name.")
+    region: str = Field(..., max_length=40, description="A region with training, such as us-central1.")
+    q: str = Field("", max_length=100, description="Part of the name of a resource.")
     cursor: str = Field("", max_length=200, description=NEXT)
-    limit: int = Field(200, ge=1, le=MAX_PAGE)
+    limit: int = Field(200, ge=1, le=MAX_PAGE, description="Maximum number of prices on a page.")
 
 
 def log_arguments(filters: LogFilters) -> dict[str, Any]:
     """Return the filters as arguments of `list_lines_after`. Raise Problem for unusable values."""
     if filters.level and filters.level not in LEVELS:
-        raise field_error("query", "level", f"It is one of {', '.join(LEVELS)}.")
+        raise field_error("query", "level", f"Use one of {', '.join(LEVELS)}.")
     since = utc_moment(filters.since) if filters.since is not None else None
     if since is None and filters.since is not None:
-        raise field_error("query", "since", "It needs a time zone, such as 2026-03-01T09:00:00Z.")
+        raise field_error("query", "since", "Add a time zone, as in 2026-03-01T09:00:00Z.")
     if not is_storable(filters.replica + filters.q):
-        raise field_error("query", "q", "It holds a character that no log has.")
+        raise field_error("query", "q", "The text contains a character that cannot occur in a log.")
     return {"replica": filters.replica, "since": since, "words": filters.q, "level": filters.level}
 
 
@@ -90,7 +90,7 @@ def cursor_in(text: str) -> Cursor | None:
     """Return the position of a cursor of the job list, or None without one. Raise Problem for an invalid cursor."""
     cursor = parse_cursor(text)
     if text and cursor is None:
-        raise field_error("query", "cursor", "It is none that a page has given.")
+        raise field_error("query", "cursor", "Use the next_cursor of a page.")
     return cursor
 
 

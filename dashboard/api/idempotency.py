@@ -14,10 +14,13 @@ MAX_KEY_LENGTH = 255
 
 
 class KeyHeader(Schema):
-    """The header by which a repeated request is known."""
+    """The header that identifies repeated requests."""
 
     idempotency_key: str = Field(
-        "", alias="Idempotency-Key", max_length=MAX_KEY_LENGTH, description="The same key makes one job or schedule."
+        "",
+        alias="Idempotency-Key",
+        max_length=MAX_KEY_LENGTH,
+        description="Requests with the same key create one job or schedule.",
     )
 
 
@@ -36,5 +39,5 @@ def schedule_id(by: User, given: str) -> UUID:
 
 def reused_key() -> Problem:
     """Return the problem for an Idempotency-Key that was used for a different request."""
-    words = "This Idempotency-Key was used for another request: repeat that one unchanged, or take a new key."
+    words = "This Idempotency-Key was used for another request. Send that request unchanged, or use a new key."
     return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, words, kind="key-reused")

@@ -1,4 +1,4 @@
-"""Endpoints that assess a job and request one, once per Idempotency-Key."""
+"""Endpoints that assess a job and request a job, once per Idempotency-Key."""
 
 from datetime import timedelta
 from http import HTTPStatus
@@ -30,9 +30,9 @@ router = Router(tags=["requests"])
 
 @router.post("/assessments", response=AssessmentShape, auth=READ, summary="Assess a job without requesting it")
 def create_assessment(request: Request, body: JobText) -> AssessmentShape:
-    """Return findings, the estimate and the outcome as the compose page shows them, and the job under each strategy.
+    """Return the findings, the estimate and the outcome that the compose page shows, and the job under each strategy.
 
-    Nothing is kept. Estimates and alternatives need `expected_seconds`.
+    Nothing is saved. Without `expected_seconds`, `estimate` and `outcome` are null and `alternatives` is empty.
     """
     parsed, now = request_bodies.parse_request(request, body), database_now()
     expected = timedelta(seconds=body.expected_seconds) if body.expected_seconds else None
@@ -47,10 +47,10 @@ def create_assessment(request: Request, body: JobText) -> AssessmentShape:
 def create_job(
     request: Request, response: HttpResponse, body: JobRequest, headers: Header[KeyHeader]
 ) -> Status[Requested]:
-    """Assess the job and request it: it awaits approval where policy asks for one, else it is submitted.
+    """Assess a job and request it. The job awaits approval if the team's policy requires it, else it is submitted.
 
-    201 for a new job; 200 with the job of before when the key was used for the same request before. A job with errors
-    is answered with 422 and its findings; nothing is kept of it.
+    Returns 201 for a new job. Returns 200 and the existing job if the key was used for the same request before.
+    Returns 422 and the findings if the job has errors; the job is not saved.
     """
     parsed = request_bodies.parse_request(request, body)
     key = idempotency.request_key(headers.idempotency_key)

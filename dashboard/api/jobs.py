@@ -26,7 +26,10 @@ BUSY_POLL_SECONDS = 5
 
 @router.get("/jobs", response=JobPage, summary="List jobs")
 def list_jobs(request: Request, filters: Query[JobFilters]) -> JobPage:
-    """Return the jobs of your teams, newest first. One request searches at most 5,000 jobs, so follow `next_cursor`."""
+    """Return the jobs of your teams, newest first.
+
+    One request searches at most 5,000 jobs, so a page can be empty and still have a `next_cursor`.
+    """
     now = database_now()
     page = list_history(request.user, filters.limit, after=cursor_in(filters.cursor), **list_arguments(filters))
     items = [job_shape(request, job, now) for job in page.jobs]
@@ -35,15 +38,16 @@ def list_jobs(request: Request, filters: Query[JobFilters]) -> JobPage:
 
 @router.get("/jobs/{uuid:job_id}", response=JobDetail, summary="Get a job")
 def get_job(request: Request, job_id: UUID) -> JobDetail:
-    """Return a job with its estimate, cost so far, attempts, approval and, where it failed, the diagnosis."""
+    """Return a job with its estimate, its cost so far, its attempts, its approval and its diagnosis."""
     return job_detail(request, job_for(request, job_id), database_now())
 
 
-@router.get("/jobs/{uuid:job_id}/events", response=EventPage, summary="List or await events of a job")
+@router.get("/jobs/{uuid:job_id}/events", response=EventPage, summary="List or wait for events of a job")
 def list_job_events(request: Request, job_id: UUID, filters: Query[EventFilters]) -> EventPage:
-    """Return events after `after`, oldest first. With `wait` the answer comes when there is one, or the time is over.
+    """Return the events after `after`, oldest first.
 
-    Few requests wait at the same time; the others are answered at once. `poll_after_seconds` is when to ask again.
+    With `wait`, the response is sent when there is an event or the time is over. The site lets only a few requests wait
+    at the same time and answers the others at once. `poll_after_seconds` is the time to wait before the next request.
     """
     job, limit = job_for(request, job_id), filters.limit
     has_waited, found = True, list_events_after(job, filters.after, limit + 1)
@@ -68,9 +72,9 @@ def _event(event: JobEvent) -> EventShape:
     return EventShape(id=event.pk, actor=actor, **{name: getattr(event, name) for name in names})
 
 
-@router.get("/jobs/{uuid:job_id}/logs", response=LogPage, summary="List lines of a job's log")
+@router.get("/jobs/{uuid:job_id}/logs", response=LogPage, summary="List log lines of a job")
 def list_log_lines(request: Request, job_id: UUID, filters: Query[LogFilters]) -> LogPage:
-    """Return kept lines in the order in which Trainboard read them, so that none is missed that came late."""
+    """Return stored lines in the order in which Trainboard read them, so that you do not miss late lines."""
     job = job_for(request, job_id)
     observation.follow_log(job, now=database_now())
     is_complete = job.is_finished and (job.log_complete or not job.remote_name)

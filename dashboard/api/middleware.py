@@ -11,9 +11,9 @@ from dashboard.api.problems import MEDIA_TYPE, Problem, answer
 
 PREFIX = "/api/v1/"
 WORDS = {
-    HTTPStatus.NOT_FOUND: "There is nothing at this address that you may see.",
-    HTTPStatus.METHOD_NOT_ALLOWED: "This address does not take this method; the header Allow lists those it takes.",
-    HTTPStatus.INTERNAL_SERVER_ERROR: "A fault of Trainboard ended the request. The site's log has the rest.",
+    HTTPStatus.NOT_FOUND: "Not found, or you may not see it.",
+    HTTPStatus.METHOD_NOT_ALLOWED: "This address does not support this method. The header Allow lists those it does.",
+    HTTPStatus.INTERNAL_SERVER_ERROR: "Trainboard failed to process the request. The site's log has the details.",
 }
 KEPT = ("Allow", "Retry-After", "WWW-Authenticate")
 
@@ -31,7 +31,7 @@ class ProblemMiddleware:
         length = request.headers.get("Content-Length") or "0"
         size = int(length) if length.isascii() and length.isdecimal() else 0
         if size > (most := settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0):
-            words = f"The body of a request has at most {most:,} bytes."
+            words = f"The request body is too large. The limit is {most:,} bytes."
             return answer(request, Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, words))
         response = self.get_response(request)
         if response.status_code < HTTPStatus.BAD_REQUEST or response.headers.get("Content-Type") == MEDIA_TYPE:

@@ -16,19 +16,19 @@ from jobs.spec import Finding
 
 MEDIA_TYPE = "application/problem+json"
 TYPES = {
-    "refused": "The job is refused; `findings` say why, each with its field of the REST body and its line of the text.",
-    "unreadable": "The text is no job that can be read; `findings` say where.",
-    "key-reused": "The Idempotency-Key was used before for another request.",
-    "too-many-requests": "The token has made too many requests; try again after the seconds in Retry-After.",
-    "wrong-state": "The job is in a state in which this cannot be done.",
-    "other-amount": "The most that the job may cost has changed since it was read.",
-    "scope": "The token does not have the scope that this needs.",
+    "refused": "The job has errors. `findings` lists them, with the field in the REST body and the line in the text.",
+    "unreadable": "The text cannot be read as a job. `findings` lists the places.",
+    "key-reused": "The Idempotency-Key was used for another request.",
+    "too-many-requests": "The token has made too many requests. Retry after the number of seconds in Retry-After.",
+    "wrong-state": "The state of the job or schedule does not allow this.",
+    "other-amount": "The maximum cost of the job has changed since you read it.",
+    "scope": "The token does not have the scope that this operation needs.",
 }
 """Problem types for which a status is not enough: {name: description}. The type is `/api/#problem-<name>`."""
 
 
 class FieldError(Schema):
-    """What is wrong with one value of the request: `in` is path, query, header or body."""
+    """An error in one value of the request. `place` is path, query, header or body."""
 
     place: str
     field: str
@@ -36,7 +36,7 @@ class FieldError(Schema):
 
 
 class ProblemDetails(Schema):
-    """RFC 9457, section 3.1, with findings about a job and errors of the request."""
+    """An error response (RFC 9457, section 3.1). `errors` are about the request, `findings` about the job."""
 
     type: str
     title: str
@@ -85,7 +85,7 @@ def field_error(place: str, field: str, message: str) -> Problem:
     return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{field}: {message}", errors=errors)
 
 
-def not_found(words: str = "There is nothing at this address that you may see.") -> Problem:
+def not_found(words: str = "Not found, or you may not see it.") -> Problem:
     """Return the problem for an object that does not exist or that the caller may not see."""
     return Problem(HTTPStatus.NOT_FOUND, words)
 
@@ -94,7 +94,7 @@ def _from_http_error(error: HttpError) -> Problem:
     status = HTTPStatus(error.status_code)
     if status is not HTTPStatus.UNAUTHORIZED:
         return Problem(status, str(error))
-    words = "Send the header Authorization: Bearer TOKEN with a valid API token of yours."
+    words = "Send a valid API token in the header Authorization: Bearer TOKEN."
     return Problem(status, words, headers={"WWW-Authenticate": "Bearer"})
 
 
@@ -116,7 +116,9 @@ def handle_problems(api: NinjaAPI) -> None:
     handlers: dict[type[Exception], Any] = {
         Problem: lambda problem: problem,
         Http404: lambda _: unseen,
-        PermissionDenied: lambda error: Problem(HTTPStatus.FORBIDDEN, str(error) or "You may not do this."),
+        PermissionDenied: lambda error: Problem(
+            HTTPStatus.FORBIDDEN, str(error) or "You do not have permission to do this."
+        ),
         NotPermitted: lambda error: Problem(HTTPStatus.FORBIDDEN, str(error)),
         NotAllowed: lambda error: refused(error.findings),
         ValidationError: _from_validation,
@@ -133,5 +135,5 @@ def _handle(convert: Callable[[Exception], Problem], request: HttpRequest, error
 def refused(findings: Iterable[Finding], kind: str = "refused") -> Problem:
     """Return the problem for a job with errors."""
     listed = list(findings)
-    words = "; ".join(each.message for each in listed if each.severity == "error") or "The job is refused."
+    words = "; ".join(each.message for each in listed if each.severity == "error") or "The job has errors."
     return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, words, kind=kind, findings=listed)

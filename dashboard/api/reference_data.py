@@ -21,9 +21,9 @@ from jobs.strategies import STRATEGIES
 router = Router(tags=["facts"], auth=READ)
 
 
-@router.get("/me", response=Me, summary="Who the token is")
+@router.get("/me", response=Me, summary="Get the token and its owner")
 def get_me(request: Request) -> Me:
-    """Return whose token this is, what it may do and until when."""
+    """Return the owner of the token, its scopes and its expiry time."""
     token: ApiToken = request.auth  # type: ignore[attr-defined]
     return Me(
         name=request.user.get_username(),
@@ -36,7 +36,7 @@ def get_me(request: Request) -> Me:
 
 @router.get("/teams", response=list[TeamShape], summary="List your teams")
 def list_teams(request: Request) -> list[TeamShape]:
-    """Return the teams whose jobs you may see, by name."""
+    """Return the teams whose jobs you may see, sorted by name."""
     teams = teams_of(request.user)
     projects = projects_of(teams)
     return [
@@ -53,7 +53,7 @@ def list_teams(request: Request) -> list[TeamShape]:
 
 @router.get("/strategies", response=list[StrategyShape], summary="List strategies")
 def list_strategies(request: Request) -> list[StrategyShape]:
-    """Return the ways of getting capacity, with what each sets, costs and risks."""
+    """Return the strategies for getting capacity. For each: the fields that it sets, its billing and its risks."""
     return [
         StrategyShape(
             key=strategy.key,
@@ -75,7 +75,7 @@ def list_strategies(request: Request) -> list[StrategyShape]:
 
 @router.get("/machines", response=list[MachineShape], summary="List machine types")
 def list_machines(request: Request) -> list[MachineShape]:
-    """Return every machine type that the catalogue knows, in its order."""
+    """Return all machine types in the catalogue, in its order."""
     return [_machine(machine) for machine in MACHINES.values()]
 
 
@@ -94,17 +94,17 @@ def _machine(each: Machine) -> MachineShape:
     )
 
 
-@router.get("/prices", response=PricePage, summary="List the prices that are used")
+@router.get("/prices", response=PricePage, summary="List prices")
 def list_prices(request: Request, filters: Query[PriceFilters]) -> PricePage:
-    """Return the known prices of a region, each with its source and day."""
+    """Return the known prices of a region that estimates use, each with its source and date."""
     region, cursor = filters.region, filters.cursor
     if region not in REGIONS:
-        raise field_error("query", "region", "No such region trains.")
+        raise field_error("query", "region", "This region has no training. Use one such as us-central1.")
     today = database_now().date()
     lines = list_keys(prices.current_book(), region=region, text=filters.q, show="known", today=today)
     names = [line.name for line in lines]
     if cursor and cursor not in names:
-        raise field_error("query", "cursor", "It is none that a page has given.")
+        raise field_error("query", "cursor", "Use the next_cursor of a page.")
     first = names.index(cursor) + 1 if cursor else 0
     page = lines[first : first + filters.limit]
     has_more = first + filters.limit < len(lines)

@@ -6,7 +6,7 @@ from ninja import Schema
 
 
 class Me(Schema):
-    """Whose token this is."""
+    """The owner of the token, and the token. `name` is the user name of the owner, `token` the name of the token."""
 
     name: str
     is_admin: bool
@@ -16,9 +16,9 @@ class Me(Schema):
 
 
 class TeamShape(Schema):
-    """A team, and what the caller may do in it: see, request, cancel, approve, set_policy.
+    """A team. Its jobs run in its default `project` or in another one of its `projects`.
 
-    Jobs run in its default `project` or in another one of its `projects`.
+    `may` lists what you may do in it: see, request, cancel, approve, decide, set_policy, manage.
     """
 
     name: str
@@ -29,7 +29,7 @@ class TeamShape(Schema):
 
 
 class StrategyShape(Schema):
-    """A strategy as the compose page compares them."""
+    """A strategy, with the values that the compose page compares."""
 
     key: str
     label: str
@@ -46,7 +46,7 @@ class StrategyShape(Schema):
 
 
 class MachineShape(Schema):
-    """A machine type; `accelerators` maps each accelerator that it has or takes to the possible counts."""
+    """A machine type. `accelerators` maps each accelerator that it has or supports to the possible counts."""
 
     machine_type: str
     series: str
@@ -58,7 +58,7 @@ class MachineShape(Schema):
 
 
 class PriceShape(Schema):
-    """The price that counts for a key; `origin` is file, person or import."""
+    """The current price of a resource. `origin` is file, person or import."""
 
     resource: str
     region: str
@@ -73,7 +73,7 @@ class PriceShape(Schema):
 
 
 class PricePage(Schema):
-    """Prices of a region in the order of the catalogue."""
+    """A page of prices of a region, in the order of the catalogue. `next_cursor` is null on the last page."""
 
     items: list[PriceShape]
     next_cursor: str | None

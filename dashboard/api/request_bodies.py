@@ -30,57 +30,72 @@ NAME = "api-job"
 
 
 class JobText(Schema):
-    """A job to be assessed: exactly one of `spec` and `text`."""
+    """A job to assess. Give exactly one of `spec` and `text`."""
 
     model_config = ConfigDict(extra="forbid")
 
-    team: str = Field("", max_length=80, description="The team's name; may be left out by members of one team.")
-    spec: dict[str, Any] | None = Field(None, description="The REST body of a job, as Vertex AI takes it.")
+    team: str = Field(
+        "", max_length=80, description="Name of the team. Optional if you may request jobs in one team only."
+    )
+    spec: dict[str, Any] | None = Field(None, description="REST body of a job, as sent to Vertex AI.")
     text: str | None = Field(None, description="gcloud YAML, REST JSON, a gcloud or curl command, or SDK Python.")
-    files: dict[str, str] = Field({}, description="Texts of files that the text names, by their names.")
-    name: str = Field(NAME, max_length=128, description="Display name for texts that have none.")
-    job: str = Field("", max_length=128, description="Number or name of the job that is meant, of several in a text.")
-    region: str = Field("", max_length=40, description="Where it runs, if the text does not say.")
+    files: dict[str, str] = Field({}, description="Files that the text refers to: contents by file name.")
+    name: str = Field(NAME, max_length=128, description="Display name if the text has none.")
+    job: str = Field("", max_length=128, description="Number or name of the job if the text contains several.")
+    region: str = Field("", max_length=40, description="Region if the text names none.")
     project: str = Field(
         "",
         max_length=63,
-        description="One of the team's projects; empty: that of the text, else the team's default one.",
+        description="One of the team's projects. Default: the project in the text, else the team's default project.",
     )
-    strategy: str = Field("", max_length=32, description="Key of the strategy to put in place of the text's own.")
-    expected_seconds: int | None = Field(None, ge=1, le=MAX_SECONDS, description="Expected run time.")
+    strategy: str = Field("", max_length=32, description="Key of a strategy. Replaces the strategy in the text.")
+    expected_seconds: int | None = Field(None, ge=1, le=MAX_SECONDS, description="Expected run time in seconds.")
     cap_usd: Decimal | None = Field(
-        None, gt=0, max_digits=13, decimal_places=2, description="The most that the job shall cost, in US dollars."
+        None, gt=0, max_digits=13, decimal_places=2, description="Cap on the cost of the job, in US dollars."
     )
-    confirm: list[str] = Field([], max_length=100, description="Values that look like placeholders and are meant.")
+    confirm: list[str] = Field(
+        [], max_length=100, description="Values that look like placeholders and are meant literally."
+    )
 
 
 class FurtherAttempt(Schema):
-    """One further attempt."""
+    """A further attempt of a job."""
 
     model_config = ConfigDict(extra="forbid")
 
-    strategy: str = Field("", max_length=32, description="spot, flex_start or standard; empty: that of the job.")
-    region: str = Field("", max_length=40, description="Empty: that of the job.")
+    strategy: str = Field("", max_length=32, description="spot, flex_start or standard. Default: that of the job.")
+    region: str = Field("", max_length=40, description="Region. Default: that of the job.")
 
 
 class FurtherAttempts(Schema):
-    """What follows where the job gets no capacity or Vertex AI stops it."""
+    """Further attempts, made if the job gets no capacity or Vertex AI stops it."""
 
     model_config = ConfigDict(extra="forbid")
 
-    steps: list[FurtherAttempt] = Field(..., min_length=1, max_length=MAX_FURTHER)
-    reasons: list[Reason] = Field(list(Reason), min_length=1, max_length=10, description="When the next one follows.")
-    wait_hours: int | None = Field(None, ge=1, le=MAX_WAIT_HOURS, description="Longest wait for the first run.")
+    steps: list[FurtherAttempt] = Field(
+        ..., min_length=1, max_length=MAX_FURTHER, description="The further attempts, in order."
+    )
+    reasons: list[Reason] = Field(
+        list(Reason), min_length=1, max_length=10, description="Reasons to make the next attempt."
+    )
+    wait_hours: int | None = Field(
+        None, ge=1, le=MAX_WAIT_HOURS, description="Maximum time that an attempt waits for its first run, in hours."
+    )
     max_usd: str | None = Field(
-        None, max_length=14, pattern=r"^[0-9]{1,9}(\.[0-9]{1,2})?$", description="The most that all may cost together."
+        None,
+        max_length=14,
+        pattern=r"^[0-9]{1,9}(\.[0-9]{1,2})?$",
+        description="Maximum cost of all attempts together, in US dollars.",
     )
 
 
 class JobRequest(JobText):
-    """A job to be requested."""
+    """A job to request."""
 
-    expected_seconds: int = Field(..., ge=1, le=MAX_SECONDS, description="Expected run time.")
-    further_attempts: FurtherAttempts | None = None
+    expected_seconds: int = Field(..., ge=1, le=MAX_SECONDS, description="Expected run time in seconds.")
+    further_attempts: FurtherAttempts | None = Field(
+        None, description="Attempts that follow if the job gets no capacity or Vertex AI stops it."
+    )
 
 
 def parse_plan(body: JobRequest) -> Plan | None:
@@ -126,15 +141,17 @@ def find_team(request: Request, name: str) -> Team:
     if not name and len(teams) == 1:
         return teams[0]
     if not teams:
-        raise PermissionDenied("You may request jobs in no team.")
+        raise PermissionDenied("You may not request jobs in any team.")
     if not name:
-        raise field_error("body", "team", f"You may request jobs in several teams: {', '.join(map(str, teams))}.")
+        raise field_error(
+            "body", "team", f"You may request jobs in several teams. Choose one: {', '.join(map(str, teams))}."
+        )
     found = next((team for team in teams if team.name == name), None)
     if found is not None:
         return found
     if any(team.name == name for team in teams_of(request.user)):
-        raise PermissionDenied("Your role in this team lets you look at jobs; an engineer may request them.")
-    raise not_found("You are in no team of this name.")
+        raise PermissionDenied("Your role in this team does not permit requesting jobs. Engineers may request them.")
+    raise not_found("You are not in a team with this name.")
 
 
 def parse_request(request: Request, body: JobText) -> ParsedRequest:
@@ -143,14 +160,14 @@ def parse_request(request: Request, body: JobText) -> ParsedRequest:
     if (body.spec is None) == (body.text is None):
         raise field_error("body", "spec", "Give exactly one of spec and text.")
     if body.strategy and body.strategy not in STRATEGIES:
-        raise field_error("body", "strategy", f"It is one of {', '.join(STRATEGIES)}.")
+        raise field_error("body", "strategy", f"Use one of {', '.join(STRATEGIES)}.")
     if len(body.files) > MAX_FILES:
-        raise field_error("body", "files", f"At most {MAX_FILES} files may be given.")
+        raise field_error("body", "files", f"Too many files. The limit is {MAX_FILES}.")
     text = body.text if body.text is not None else json.dumps(body.spec)
     reading = importer.read_text(text, name=body.name or NAME, region=body.region, files=body.files, job=body.job)
     if len(reading.jobs) > 1 and not body.job:
         names = ", ".join(f"{place} {job.name}" for place, job in enumerate(reading.jobs, 1))
-        raise field_error("body", "job", f"The text holds several jobs: {names[:500]}. Choose one.")
+        raise field_error("body", "job", f"The text contains several jobs. Choose one: {names[:500]}.")
     if reading.submission is None:
         findings = reading.findings
         if body.spec is not None:  # line numbers would refer to the text generated above
@@ -185,18 +202,18 @@ def _set_place(submission: Submission, team: Team, wanted: str) -> tuple[Submiss
     notes, projects = [], sorted(allowed_of(team).projects)
     listed = ", ".join(projects[:MAX_NAMED])
     if wanted and wanted not in projects:
-        raise field_error("body", "project", f"{team.name} may not use it; its jobs run in {listed}.")
+        raise field_error("body", "project", f"{team.name} may not use this project. Its jobs run in {listed}.")
     named = "" if wanted and is_open_place(submission.project) else submission.project
     project = named or wanted or team.project
     if project not in ([wanted] if wanted else projects):
-        message = f"The text names another project; jobs of {team.name} run in {listed}."
+        message = f"The text names another project. Jobs of {team.name} run in {listed}."
         if wanted:
-            message = f"The text names another project than the request, {wanted}."
-        remedy = f"Name {wanted or listed}, or request it for a team of that project."
+            message = f"The text names another project than the request ({wanted})."
+        remedy = f"Change it to {wanted or listed}, or request the job for a team of that project."
         notes.append(Finding("other_project", Severity.ERROR, "", message, remedy))
         project = wanted or team.project
     if not submission.region:
-        message = f"The text names no region; {team.default_region} is the usual one of {team.name}."
+        message = f"The text names no region. The default region of {team.name}, {team.default_region}, is used."
         notes.append(Finding("region_assumed", Severity.NOTE, "", message))
     placed = replace(submission, project=project, region=submission.region or team.default_region)
     return placed, tuple(notes)

@@ -10,7 +10,7 @@ from jobs.requests.schedules import project_of
 
 
 class ScheduleShape(Schema):
-    """A schedule; `next_at` is null while it is paused and after its last day."""
+    """A schedule. `next_at` is null while it is paused and after its last day."""
 
     id: UUID
     name: str
@@ -28,7 +28,10 @@ class ScheduleShape(Schema):
 
 
 class RunShape(Schema):
-    """What became of one due moment: requested, refused, skipped, missed or not_permitted."""
+    """One run of a schedule. `moment` is when it was due.
+
+    `outcome` is requested, refused, skipped, missed or not_permitted.
+    """
 
     moment: datetime
     outcome: str
@@ -37,7 +40,7 @@ class RunShape(Schema):
 
 
 class ScheduleDetail(ScheduleShape):
-    """A schedule with its newest runs, the newest first."""
+    """A schedule with its latest runs, newest first."""
 
     runs: list[RunShape]
 

@@ -34,36 +34,38 @@ MAX_LISTED = 500
 
 
 class ScheduleRequest(JobRequest):
-    """A job, and when it is requested."""
+    """A job to request, and the times at which it is requested."""
 
-    schedule: str = Field(..., min_length=1, max_length=MAX_NAME_LENGTH, description="The schedule's name in the team.")
-    cron: str = Field(..., max_length=100, description="Minute, hour, day of month, month, day of week.")
-    time_zone: str = Field("UTC", max_length=64, description="A name such as Europe/Berlin.")
-    last_day: date | None = Field(None, description="The last day on which it runs; null: without end.")
-    allows_overlap: bool = Field(False, description="Whether it runs while the run before has not ended.")  # noqa: FBT003
+    schedule: str = Field(
+        ..., min_length=1, max_length=MAX_NAME_LENGTH, description="Name of the schedule. Unique in the team."
+    )
+    cron: str = Field(..., max_length=100, description="Five fields: minute, hour, day of month, month, day of week.")
+    time_zone: str = Field("UTC", max_length=64, description="IANA time zone, such as Europe/Berlin.")
+    last_day: date | None = Field(None, description="Last day on which it runs. null: no end.")
+    allows_overlap: bool = Field(False, description="Whether it runs before the previous run has ended.")  # noqa: FBT003
 
 
 class ScheduleChange(Schema):
-    """What is to be different; what is left out stays."""
+    """The values to change. Values that you omit are kept."""
 
     model_config = ConfigDict(extra="forbid")
 
-    schedule: str = Field("", max_length=MAX_NAME_LENGTH, description="Another name in the team.")
-    cron: str = Field("", max_length=100, description="Minute, hour, day of month, month, day of week.")
-    time_zone: str = Field("", max_length=64, description="A name such as Europe/Berlin.")
-    last_day: date | None = Field(None, description="The last day on which it runs; null: without end.")
-    allows_overlap: bool = Field(False, description="Whether it runs while the run before has not ended.")  # noqa: FBT003
+    schedule: str = Field("", max_length=MAX_NAME_LENGTH, description="New name. Unique in the team.")
+    cron: str = Field("", max_length=100, description="Five fields: minute, hour, day of month, month, day of week.")
+    time_zone: str = Field("", max_length=64, description="IANA time zone, such as Europe/Berlin.")
+    last_day: date | None = Field(None, description="Last day on which it runs. null: no end.")
+    allows_overlap: bool = Field(False, description="Whether it runs before the previous run has ended.")  # noqa: FBT003
 
 
 @router.get("/schedules", response=list[ScheduleShape], auth=READ, summary="List schedules")
 def list_schedules(request: Request) -> list[ScheduleShape]:
-    """Return the schedules of your teams, by team and name; at most 500."""
+    """Return the schedules of your teams, sorted by team and name, at most 500."""
     return [shape_of(row) for row in schedules_of(request)[:MAX_LISTED]]
 
 
 @router.get("/schedules/{uuid:schedule_id}", response=ScheduleDetail, auth=READ, summary="Get a schedule")
 def get_schedule(request: Request, schedule_id: UUID) -> ScheduleDetail:
-    """Return a schedule with its newest runs."""
+    """Return a schedule with its latest runs."""
     row = schedule_for(request, schedule_id)
     runs = [
         RunShape(moment=run.moment, outcome=run.outcome, message=run.message, job=run.job_id) for run in list_runs(row)
@@ -71,13 +73,14 @@ def get_schedule(request: Request, schedule_id: UUID) -> ScheduleDetail:
     return ScheduleDetail(**shape_of(row).model_dump(), runs=runs)
 
 
-@router.post("/schedules", response={200: ScheduleShape, 201: ScheduleShape}, auth=SUBMIT, summary="Make a schedule")
+@router.post("/schedules", response={200: ScheduleShape, 201: ScheduleShape}, auth=SUBMIT, summary="Create a schedule")
 def create_schedule(
     request: Request, response: HttpResponse, body: ScheduleRequest, headers: Header[KeyHeader]
 ) -> Status[ScheduleShape]:
-    """Keep a job and the times at which it is requested in your name; each run is assessed when it is due.
+    """Create a schedule that requests a job in your name. Each run is assessed when it is due.
 
-    201 for a new schedule; 200 with the one of before when the key was used for the same request, until it is deleted.
+    Returns 201 for a new schedule. Returns 200 and the existing schedule if the key was used for the same request.
+    Deleting a schedule frees its key.
     """
     parsed = request_bodies.parse_request(request, body)
     request_bodies.check_readable(parsed, body)
@@ -151,9 +154,9 @@ def _is_same(row: Schedule, parsed: request_bodies.ParsedRequest, body: Schedule
 
 @router.patch("/schedules/{uuid:schedule_id}", response=ScheduleShape, auth=SUBMIT, summary="Change a schedule")
 def change_schedule(request: Request, schedule_id: UUID, body: ScheduleChange) -> ScheduleShape:
-    """Change its name and its times; its job stays. Sent again it changes nothing.
+    """Change the name or the times of a schedule. Its job does not change. Repeating the request changes nothing.
 
-    403 for who is neither its owner nor a lead of the team.
+    Returns 403 if you are neither the owner nor a lead of the team.
     """
     row = schedule_for(request, schedule_id, to_change=True)
     changes = body.model_dump(exclude_unset=True)
@@ -167,18 +170,26 @@ def change_schedule(request: Request, schedule_id: UUID, body: ScheduleChange) -
 
 @router.delete("/schedules/{uuid:schedule_id}", response={204: None}, auth=SUBMIT, summary="Delete a schedule")
 def delete_schedule(request: Request, schedule_id: UUID) -> Status[None]:
-    """Delete it and the list of its runs; its jobs stay. 403 for who is neither its owner nor a lead of the team."""
+    """Delete a schedule and the list of its runs. Its jobs are kept.
+
+    Returns 403 if you are neither the owner nor a lead of the team.
+    """
     verbs.delete_schedule(schedule_for(request, schedule_id, to_change=True), by=request.user)
     return Status(HTTPStatus.NO_CONTENT, None)
 
 
 @router.post(
-    "/schedules/{uuid:schedule_id}/run", response={200: Requested, 201: Requested}, auth=SUBMIT, summary="Run it now"
+    "/schedules/{uuid:schedule_id}/run",
+    response={200: Requested, 201: Requested},
+    auth=SUBMIT,
+    summary="Run a schedule now",
 )
 def run_schedule(request: Request, schedule_id: UUID, headers: Header[KeyHeader]) -> Status[Requested]:
-    """Request its job at once, in your name; its times stay. 201 for a new job, 200 when the key was used before.
+    """Request the job of a schedule now, in your name. Its times do not change.
 
-    409 while the run before has not ended and runs may not overlap; 422 with findings where the job is refused.
+    Returns 201 for a new job. Returns 200 if the key was used before. Returns 403 if you are neither the owner nor a
+    lead of the team. Returns 409 if the previous run has not ended and runs may not overlap. Returns 422 and the
+    findings if the job has errors.
     """
     row = schedule_for(request, schedule_id, to_change=True)
     key = idempotency.request_key(headers.idempotency_key)
@@ -198,7 +209,10 @@ def run_schedule(request: Request, schedule_id: UUID, headers: Header[KeyHeader]
 
 @router.post("/schedules/{uuid:schedule_id}/pause", response=ScheduleShape, auth=SUBMIT, summary="Pause a schedule")
 def pause_schedule(request: Request, schedule_id: UUID) -> ScheduleShape:
-    """Let it run no more until it is resumed. 403 for who is neither its owner nor a lead of the team."""
+    """Pause a schedule until it is resumed.
+
+    Returns 403 if you are neither the owner nor a lead of the team.
+    """
     row = schedule_for(request, schedule_id, to_change=True)
     verbs.pause_schedule(row, by=request.user, now=database_now())
     return shape_of(schedule_for(request, schedule_id))
@@ -206,7 +220,10 @@ def pause_schedule(request: Request, schedule_id: UUID) -> ScheduleShape:
 
 @router.post("/schedules/{uuid:schedule_id}/resume", response=ScheduleShape, auth=SUBMIT, summary="Resume a schedule")
 def resume_schedule(request: Request, schedule_id: UUID) -> ScheduleShape:
-    """Let it run again from its next time on. 409 where its last day is over."""
+    """Resume a schedule from its next due time on.
+
+    Returns 403 if you are neither the owner nor a lead of the team. Returns 409 if its last day is in the past.
+    """
     row = schedule_for(request, schedule_id, to_change=True)
     try:
         verbs.resume_schedule(row, by=request.user, now=database_now())

@@ -8,9 +8,11 @@ from ninja import Schema
 
 
 class FindingShape(Schema):
-    """A finding about a job: `severity` is error, approval or note; `field` a path in the REST body; `line` from 1.
+    """A finding about a job. `severity` is error, approval or note.
 
-    `job` is the id of another job that the message names, empty for none.
+    `field` is a path in the REST body; empty means the whole body. `line` counts from 1 in the text. `source` is the
+    source of the rule, and `read` the day on which it was read. `job` is the id of another job that the message names,
+    or empty.
     """
 
     code: str
@@ -25,7 +27,7 @@ class FindingShape(Schema):
 
 
 class JobShape(Schema):
-    """A job as lists show it; `cost_usd` is what it has cost so far, `reason` why it is in its state."""
+    """A job in a list. `cost_usd` is its cost so far. `reason` explains its state."""
 
     id: UUID
     name: str
@@ -56,14 +58,17 @@ class JobShape(Schema):
 
 
 class JobPage(Schema):
-    """One page of jobs; `next_cursor` is null on the last one. A page may hold no job and yet have a next one."""
+    """A page of jobs. `next_cursor` is null on the last page. A page can be empty and still have a next page."""
 
     items: list[JobShape]
     next_cursor: str | None
 
 
 class GroupShape(Schema):
-    """Approvers of whom so many have to approve: those with the role, or of them the ones that are named."""
+    """A group of approvers. `approvals` of them have to approve.
+
+    The group is everybody with `role`, or only those of them in `approvers` if it names any.
+    """
 
     approvals: int
     role: str
@@ -71,7 +76,7 @@ class GroupShape(Schema):
 
 
 class AskedAttemptShape(Schema):
-    """An attempt that is decided about together with others, and the most that it may cost."""
+    """One of several attempts that one decision covers, with its maximum cost."""
 
     number: int
     strategy: str
@@ -80,10 +85,10 @@ class AskedAttemptShape(Schema):
 
 
 class ApprovalShape(Schema):
-    """Why policy asked, and who decided what; every group has to approve. `decision` is "", approved or rejected.
+    """Why the policy requires approval, and the decision. Every group has to approve.
 
-    `attempts` are all that are decided about at once, where further ones are planned; null: this job only. `max_usd` is
-    the most that what is decided about may cost, all attempts together.
+    `decision` is approved, rejected, or empty while it is open. `attempts` lists the attempts that the decision covers;
+    null means only this job. `max_usd` is the maximum cost of everything that the decision covers.
     """
 
     asked_at: datetime
@@ -98,7 +103,7 @@ class ApprovalShape(Schema):
 
 
 class AttemptShape(Schema):
-    """One try of the whole job; `start` is null for the first."""
+    """An attempt of the whole job. `start` is null for the first attempt."""
 
     number: int
     start: datetime | None
@@ -108,7 +113,7 @@ class AttemptShape(Schema):
 
 
 class DiagnosisShape(Schema):
-    """Why a job failed or cannot go on, and what to do."""
+    """Why a job failed or cannot continue, and what to do. `retried` is what Vertex AI has already retried."""
 
     cause: str
     title: str
@@ -122,7 +127,10 @@ class DiagnosisShape(Schema):
 
 
 class FallbackShape(Schema):
-    """Which attempt of its request a job is: `jobs` are those that were made, `outcome` is "" while more may follow."""
+    """The attempts of a request. `number` is the number of this job's attempt, of `size` in total.
+
+    `jobs` lists the jobs that exist so far. `outcome` is empty while another attempt may follow.
+    """
 
     number: int
     size: int
@@ -133,7 +141,7 @@ class FallbackShape(Schema):
 
 
 class JobDetail(JobShape):
-    """Everything about one job but its events and its log."""
+    """All details of a job except its events and its log."""
 
     expected_seconds: int
     is_adopted: bool
@@ -150,7 +158,7 @@ class JobDetail(JobShape):
 
 
 class EventShape(Schema):
-    """One event of a job; `id` grows in the order in which events were recorded."""
+    """An event of a job. `id` increases in the order in which events are recorded."""
 
     id: int
     kind: str
@@ -165,7 +173,10 @@ class EventShape(Schema):
 
 
 class EventPage(Schema):
-    """Events after `after`, oldest first, and the job's state of now; ask again with `after=next_after`."""
+    """The events after `after`, oldest first, and the current state of the job.
+
+    Request the next page with `after=next_after`.
+    """
 
     items: list[EventShape]
     next_after: int
@@ -176,7 +187,7 @@ class EventPage(Schema):
 
 
 class LogLineShape(Schema):
-    """One line of a log."""
+    """A log line."""
 
     id: int
     timestamp: datetime
@@ -186,7 +197,7 @@ class LogLineShape(Schema):
 
 
 class LogPage(Schema):
-    """Lines after `after` in the order in which they were read; `is_complete` once no further ones can come."""
+    """The lines after `after`, in the order in which they were read. `is_complete` means that no more will come."""
 
     items: list[LogLineShape]
     next_after: int
@@ -196,7 +207,10 @@ class LogPage(Schema):
 
 
 class Requested(Schema):
-    """A requested job; `is_repeated` when the Idempotency-Key had made it before. `findings` are what was noted."""
+    """A requested job. `is_repeated` is true if an earlier request with the same Idempotency-Key created it.
+
+    `findings` are notes about the text. They are empty for a repeated request.
+    """
 
     job: JobShape
     is_repeated: bool
@@ -204,7 +218,7 @@ class Requested(Schema):
 
 
 class AlternativeShape(Schema):
-    """The job under one strategy; `saving` is a share of the Standard cost, below zero where it costs more."""
+    """The job under one strategy. `saving` is a fraction of the cost under Standard, negative if it costs more."""
 
     strategy: str
     label: str
@@ -215,7 +229,10 @@ class AlternativeShape(Schema):
 
 
 class AssessmentShape(Schema):
-    """All that is known of a job before it is sent; `outcome` is allow, ask, refuse, or null without a run time."""
+    """The assessment of a job. `outcome` is allow, ask (an approval is required), or refuse.
+
+    `outcome` is null without an expected run time.
+    """
 
     outcome: str | None
     name: str

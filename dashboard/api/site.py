@@ -15,18 +15,18 @@ from dashboard.api.tokens import READ
 
 NAMESPACE = "api-v1"
 DESCRIPTION = (
-    "Jobs of your teams for programs: the same rows, rights and assessment as the pages. Every error is a problem "
-    "(RFC 9457). Amounts are US dollars as text, moments ISO 8601."
+    "Request, watch and decide about the training jobs of your teams. Data, permissions and assessment are the same as "
+    "on the pages. Errors are problem details (RFC 9457). Amounts are US dollars as strings. Times are ISO 8601."
 )
 ERRORS = {
-    400: "The body is no JSON.",
-    401: "There is no valid token.",
-    403: "The token's scope or its owner's role does not allow this.",
-    404: "There is no such thing that you may see.",
-    405: "The address does not take this method.",
-    409: "The state of the job does not allow this.",
-    413: "The body is too large.",
-    422: "A value of the request, or the job, has errors.",
+    400: "The request body is not JSON.",
+    401: "The token is missing or invalid.",
+    403: "The scope of the token, or the role of its owner, does not allow this.",
+    404: "Not found, or you may not see it.",
+    405: "The address does not support this method.",
+    409: "The state of the job or schedule does not allow this.",
+    413: "The request body is too large.",
+    422: "A value of the request is invalid, or the job has errors.",
     429: "The token has made too many requests.",
 }
 EVERY = (401, 403, 405, 422, 429)

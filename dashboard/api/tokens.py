@@ -35,11 +35,11 @@ class BearerToken(HttpBearer):
         bucket = rate_limit.Bucket("API", f"token-{known.pk}", "", settings.API_CALLS_PER_MINUTE)
         if wait := rate_limit.take(bucket, now=now):
             seconds = max(math.ceil(wait.total_seconds()), 1)
-            words = f"A token may make {settings.API_CALLS_PER_MINUTE} requests a minute; try again in {seconds} s."
+            words = f"Too many requests. The limit is {settings.API_CALLS_PER_MINUTE} per minute. Retry in {seconds} s."
             headers = {"Retry-After": str(seconds)}
             raise Problem(HTTPStatus.TOO_MANY_REQUESTS, words, kind="too-many-requests", headers=headers)
         if self.scope not in known.scopes:
-            raise Problem(HTTPStatus.FORBIDDEN, f"This token has no scope {self.scope!r}.", kind="scope")
+            raise Problem(HTTPStatus.FORBIDDEN, f"This token does not have the scope {self.scope!r}.", kind="scope")
         request.user = known.owner
         return known
 

@@ -53,12 +53,12 @@ def read_one(names: Sequence[str], options: Options, *, project: str = "", regio
     found = read_files(names, options, project=project, region=region)
     if len(found) > 1:
         shown = ", ".join(name for name, _ in found)
-        message = f"Several of these files are jobs: {shown}. Give one, with the files that it names."
+        message = f"Several of these files are jobs: {shown}. Give one job and the files that it refers to."
         raise CommandError(message, returncode=REFUSED)
     name, reading = found[0]
     if len(reading.jobs) > 1 and not options["job"]:
         shown = ", ".join(f"{place} {job.name}" for place, job in enumerate(reading.jobs, 1))
-        raise CommandError(f"{name} holds several jobs: {shown}. Choose one with --job.", returncode=REFUSED)
+        raise CommandError(f"{name} contains several jobs: {shown}. Choose one with --job.", returncode=REFUSED)
     return name, reading
 
 
@@ -70,7 +70,7 @@ def _content(name: str) -> bytes:
             return file.read(importer.MAX_BYTES + 1)
     except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or str(problem)
-        raise CommandError(f"{name} cannot be read: {reason}.", returncode=UNREADABLE) from None
+        raise CommandError(f"Cannot read {name}: {reason}.", returncode=UNREADABLE) from None
 
 
 def _placed(reading: importer.Reading, options: Options) -> importer.Reading:

@@ -25,9 +25,7 @@ from jobs.clock import database_now
 from jobs.counts import SUBMIT_BUCKETS
 from jobs.states import JobState
 
-REFUSAL = (
-    "Send the header Authorization: Bearer TOKEN with the token in TRAINBOARD_METRICS_TOKEN, or ask on loopback.\n"
-)
+REFUSAL = "Send the header Authorization: Bearer TOKEN with the token in TRAINBOARD_METRICS_TOKEN, or request it on loopback.\n"
 
 
 @login_not_required
@@ -74,15 +72,27 @@ class _Figures:
 def _plain(figures: Operations) -> list[tuple[str, str, float]]:
     return [
         ("trainboard_steps_due", "Jobs whose next step is due.", figures.due),
-        ("trainboard_step_due_seconds", "How long the oldest due step has been due.", figures.due_seconds),
-        ("trainboard_observation_age_seconds", "Age of the oldest known state of a job.", figures.unseen_seconds),
-        ("trainboard_observe_lag_seconds", "How long the oldest due poll has been due.", figures.observe_lag_seconds),
-        ("trainboard_scopes_failing", "Places for which Vertex AI does not answer.", figures.failing_scopes),
-        ("trainboard_approvals_open", "Jobs that await an approval.", figures.approvals),
-        ("trainboard_approval_age_seconds", "How long the oldest open approval has waited.", figures.approval_seconds),
-        ("trainboard_messages_waiting", "Messages to receivers that are due and not sent.", figures.messages_waiting),
-        ("trainboard_messages_failed", "Messages that were given up, sent again by nobody.", figures.messages_failed),
-        ("trainboard_usd_per_hour", "What running jobs cost in US dollars an hour.", float(figures.usd_per_hour)),
+        ("trainboard_step_due_seconds", "Time since the oldest due step became due.", figures.due_seconds),
+        (
+            "trainboard_observation_age_seconds",
+            "Time since the least recently observed job was observed.",
+            figures.unseen_seconds,
+        ),
+        ("trainboard_observe_lag_seconds", "Time since the oldest due poll became due.", figures.observe_lag_seconds),
+        ("trainboard_scopes_failing", "Scopes (project, region, kind) whose polls fail.", figures.failing_scopes),
+        ("trainboard_approvals_open", "Jobs that await approval.", figures.approvals),
+        (
+            "trainboard_approval_age_seconds",
+            "Time since the oldest open approval was requested.",
+            figures.approval_seconds,
+        ),
+        ("trainboard_messages_waiting", "Deliveries of messages that are due and not sent.", figures.messages_waiting),
+        (
+            "trainboard_messages_failed",
+            "Deliveries of messages that failed for good and were not sent again.",
+            figures.messages_failed,
+        ),
+        ("trainboard_usd_per_hour", "Cost of running jobs in US dollars per hour.", float(figures.usd_per_hour)),
     ]
 
 
@@ -90,7 +100,7 @@ def _labelled(figures: Operations) -> Iterator[Metric]:
     depth = GaugeMetricFamily("trainboard_queue_depth", "Rows whose next step is due.", labels=["kind"])
     for kind, number in figures.queue_depth.items():
         depth.add_metric([kind], number)
-    text = "Time since beat, or a worker for each queue, last said that it runs."
+    text = "Time since the last heartbeat of beat, or of a worker for each queue."
     heartbeats = GaugeMetricFamily("trainboard_heartbeat_age_seconds", text, labels=["part"])
     for part, age in figures.heartbeat_seconds.items():
         heartbeats.add_metric([part], age)
@@ -98,7 +108,7 @@ def _labelled(figures: Operations) -> Iterator[Metric]:
 
 
 def _api_calls(numbers: Mapping[str, float]) -> Metric:
-    text = "Calls to Google's APIs by service and class of the status; none: no answer came."
+    text = "Calls to Google's APIs by service and status class; none means no response."
     family = CounterMetricFamily("trainboard_api_calls", text, labels=["service", "code"])
     for labels, number in sorted(numbers.items()):
         service, _, code = labels.partition("|")
@@ -107,7 +117,7 @@ def _api_calls(numbers: Mapping[str, float]) -> Metric:
 
 
 def _submit_histogram(counts: Mapping[str, Mapping[str, float]]) -> Metric:
-    text = "Time from the permission to send a job until Vertex AI had it."
+    text = "Time from the approval of a job until Vertex AI created it."
     family = HistogramMetricFamily("trainboard_submission_seconds", text)
     counted, total, buckets = counts.get("submit_bucket", {}), 0.0, []
     for bound in [*(f"{each:g}" for each in SUBMIT_BUCKETS), "+Inf"]:
@@ -126,7 +136,7 @@ def _by_state(name: str, text: str, numbers: dict[str, int]) -> Metric:
 
 
 def _submissions(seconds: tuple[float, ...]) -> Metric:
-    text = "Time from the permission to send a job until Vertex AI had it, of the last hour."
+    text = "Time from the approval of a job until Vertex AI created it, for jobs requested in the last hour."
     family = GaugeMetricFamily("trainboard_submit_seconds", text, labels=["quantile"])
     if seconds:
         cuts = quantiles(seconds, n=100, method="inclusive") if len(seconds) > 1 else [seconds[0]] * 99

@@ -102,7 +102,7 @@ def test_waits_as_long_as_the_site_says(client: Client, site: Site, pauses: list
 def test_gives_up_in_a_sentence(client: Client, site: Site) -> None:
     site.answers = [None]
 
-    with pytest.raises(NotReached, match="does not answer"):
+    with pytest.raises(NotReached, match="did not respond"):
         client.me()
     assert len(site.asked) == MAX_TRIES
 
@@ -122,9 +122,9 @@ def test_a_request_is_repeated_with_its_key_only(client: Client, site: Site) -> 
     ("answer", "words"),
     [
         ((500, {"Content-Type": "application/problem+json"}, b'{"detail": "a fault"}'), "failed \\(500\\): a fault"),
-        ((200, {"Content-Type": "text/html"}, b"<html>"), "right address"),
-        ((302, {"Location": "https://elsewhere.example"}, b""), "sends on to https://elsewhere.example"),
-        ((200, {"Content-Type": "application/json"}, b"[]"), "not what this version"),
+        ((200, {"Content-Type": "text/html"}, b"<html>"), "not a Trainboard site"),
+        ((302, {"Location": "https://elsewhere.example"}, b""), "redirects to https://elsewhere.example"),
+        ((200, {"Content-Type": "application/json"}, b"[]"), "This version of trainboard does not understand"),
     ],
 )
 def test_an_answer_that_is_none_is_a_sentence(client: Client, site: Site, answer: Answer, words: str) -> None:

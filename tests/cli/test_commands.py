@@ -137,7 +137,7 @@ class TestSubmit:
         assert ran.code == 8
         assert "has not ended" in ran.err
 
-    @pytest.mark.parametrize(("name", "words"), [("nothing.yaml", "cannot be read"), ("image", "not text")])
+    @pytest.mark.parametrize(("name", "words"), [("nothing.yaml", "Cannot read"), ("image", "not UTF-8 text")])
     def test_says_which_file_cannot_be_read(self, terminal: Terminal, name: str, words: str) -> None:
         (terminal.folder / "image").write_bytes(b"\xff\xfe\x00\x80")
         ran = terminal.run("submit", name, "--expected", "3m")

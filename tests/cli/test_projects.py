@@ -38,7 +38,7 @@ def test_a_project_of_others_is_refused(terminal: Terminal) -> None:
         ran = terminal.run(*verb, *JOB, "--project", "speech-research")
 
         assert ran.code == 1
-        assert "project: vision may not use it; its jobs run in vision-research, vision-two." in ran.err
+        assert "project: vision may not use this project. Its jobs run in vision-research, vision-two." in ran.err
     assert not Job.objects.exists() | Schedule.objects.exists()
 
 

@@ -62,7 +62,7 @@ def test_changes_one(terminal: Terminal, kept: str) -> None:
     often = terminal.run("schedule", "change", kept, "--cron", "* * * * *")
     assert (often.code, "every five minutes" in often.err) == (1, True)
     nothing = terminal.run("schedule", "change", kept)
-    assert (nothing.code, "Nothing is to be changed" in nothing.err) == (2, True)
+    assert (nothing.code, "Nothing to change" in nothing.err) == (2, True)
     assert Schedule.objects.get().cron == "30 7 * * *"
 
 
@@ -73,7 +73,7 @@ def test_says_what_is_wrong(terminal: Terminal) -> None:
 
     assert (often.code, "every five minutes" in often.err) == (1, True)
     assert (bad.code, typed.code) == (0, 2), "rules judge a run when it is due, as on the page"
-    assert "no id of a schedule" in typed.err
+    assert "not a schedule id" in typed.err
 
 
 def test_a_stranger_reaches_none(new_terminal: Callable[..., Terminal], kept: str, stranger: User) -> None:

@@ -160,7 +160,7 @@ def test_knows_whose_password_everybody_knows() -> None:
 
 class TestTheCommand:
     def test_is_refused_while_nothing_runs(self, state: object) -> None:
-        with pytest.raises(CommandError, match=r"No `manage.py up` runs"):
+        with pytest.raises(CommandError, match=r"`manage.py up` does not run"):
             call_command("demo")
 
     def test_is_refused_when_the_site_listens_elsewhere(self, state: object) -> None:
@@ -194,7 +194,7 @@ class TestItsJobs:
         assert states.pop("penguins-on-eight-a100") == "awaiting_approval"
         assert set(states.values()) == {"approved"}
         assert len(states) == len(jobs.EXAMPLES) - 1
-        assert capsys.readouterr().out.endswith("Its jobs were requested before.\n")
+        assert capsys.readouterr().out.endswith("The demo's jobs were already requested.\n")
 
     @pytest.mark.parametrize("example", jobs.EXAMPLES, ids=lambda each: each.name)
     def test_keep_every_rule(self, example: jobs.Example) -> None:

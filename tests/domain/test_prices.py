@@ -142,9 +142,9 @@ class TestCommand:
 
         assert "us-central1/n1-standard-4/standard/compute_engine  0.189999 -> 0.189999" not in out
         assert "us-central1/NVIDIA_H200_141GB/flex_start/compute_engine  none -> 5  new" in out
-        assert "SKUs disagree, nothing is taken: us-central1/NVIDIA_TESLA_V100/standard/compute_engine" in out
-        assert "SKUs left alone, “Reserved”: 1" in out
-        assert "add --apply" in out
+        assert "SKUs disagree, not imported: us-central1/NVIDIA_TESLA_V100/standard/compute_engine" in out
+        assert "SKUs skipped, “Reserved”: 1" in out
+        assert "Add --apply" in out
         assert not Price.objects.exists()
 
     def test_records_them_once(self, answer: Path) -> None:
@@ -193,9 +193,9 @@ class TestCommand:
         (tmp_path / "no.json").write_text("[1]")
         settings.VERTEX_ENDPOINT = "http://127.0.0.1:8900"
 
-        with pytest.raises(CommandError, match="no answer of"):
+        with pytest.raises(CommandError, match="not a response of"):
             run("--file", tmp_path / "no.json")
-        with pytest.raises(CommandError, match="cannot be read"):
+        with pytest.raises(CommandError, match="Cannot read"):
             run("--file", tmp_path / "missing.json")
         with pytest.raises(CommandError, match="emulator"):
             run()

@@ -79,14 +79,14 @@ def test_a_project_of_others_is_refused_at_the_field(api: Caller, address: str, 
     (error,) = answer.json()["errors"]
     assert (error["place"], error["field"]) == ("body", "project")
     if len(project) < 64:
-        assert error["message"] == "vision may not use it; its jobs run in vision-research, vision-two."
+        assert error["message"] == "vision may not use this project. Its jobs run in vision-research, vision-two."
     assert not Job.objects.exists() | Schedule.objects.exists()
 
 
 def test_a_text_may_not_name_another_one(api: Caller) -> None:
     for body, words in (
-        (command(THEIRS), "jobs of vision run in vision-research, vision-two."),
-        (command(SECOND, project="vision-research"), "another project than the request, vision-research."),
+        (command(THEIRS), "Jobs of vision run in vision-research, vision-two."),
+        (command(SECOND, project="vision-research"), "another project than the request (vision-research)."),
     ):
         answer = api.post("/jobs", body)
         (found,) = [each for each in answer.json()["findings"] if each["code"] == "other_project"]
@@ -127,5 +127,5 @@ def test_a_stranger_reaches_no_project_of_ours(api: Caller, stranger: User) -> N
     for project in (SECOND, "vision-research"):
         answer = theirs.post("/jobs", asked(project=project))
         assert answer.status_code == 422
-        assert answer.json()["errors"][0]["message"] == f"speech may not use it; its jobs run in {THEIRS}."
+        assert answer.json()["errors"][0]["message"] == f"speech may not use this project. Its jobs run in {THEIRS}."
     assert not Job.objects.exists()

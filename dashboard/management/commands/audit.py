@@ -13,12 +13,12 @@ from jobs.upkeep.audit import audit, items_set_aside
 class Command(BaseCommand):
     """Prints one line per violation as it is found. The exit code is 1 if there is any."""
 
-    help = "Check the invariants of all rows; exit 1 when one is broken. Changes nothing."
+    help = "Check the invariants of all rows. Exit with 1 if a row violates one. Changes nothing."
     requires_system_checks = []
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare the option."""
-        parser.add_argument("--json", action="store_true", help="one JSON object for each line instead of words")
+        parser.add_argument("--json", action="store_true", help="print each violation as a JSON object on one line")
 
     def handle(self, *_: Any, **options: Any) -> None:
         """Check everything."""

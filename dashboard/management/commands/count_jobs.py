@@ -16,7 +16,9 @@ from jobs.upkeep import count_all
 class Command(BaseCommand):
     """Counts every ended job that is not in the figures, and prints the numbers."""
 
-    help = "Count jobs into the figures of the history and of spending; safe while the site runs. See docs/running.md."
+    help = (
+        "Add ended jobs to the figures of the history and of spending. Safe while the site runs. See docs/running.md."
+    )
 
     def handle(self, *_: Any, **__: Any) -> None:
         """Count in portions, each in its own transaction."""

@@ -14,13 +14,15 @@ from jobs.clock import database_now
 class Command(BaseCommand):
     """Prints one line per check. The exit code is 1 if one fails, 0 with warnings only."""
 
-    help = "Check credentials, permissions, services, buckets, Redis, database and more; exit 1 when a check fails."
+    help = (
+        "Check credentials, permissions, services, buckets, Redis, the database and more. Exit with 1 if a check fails."
+    )
     requires_system_checks = []
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare the options."""
-        parser.add_argument("--json", action="store_true", help="one JSON object with all checks instead of lines")
-        parser.add_argument("--all", action="store_true", help="also show the checks that passed, each on its line")
+        parser.add_argument("--json", action="store_true", help="print all checks as one JSON object")
+        parser.add_argument("--all", action="store_true", help="also show the checks that passed")
 
     def handle(self, *_: Any, **options: Any) -> None:
         """Run all checks with the credentials of this process."""

@@ -22,14 +22,14 @@ REASON = "manage.py import_prices"
 class Command(BaseCommand):
     """Prints every price that changes with the old one, and the number of skipped SKUs per reason."""
 
-    help = "Read prices from the Cloud Billing Catalog, show what changes, and record it with --apply."
+    help = "Compare the prices in the Cloud Billing Catalog with the price book. With --apply, record the changes."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare the options."""
-        parser.add_argument("--apply", action="store_true", help="record the changes; without it nothing is written")
-        words = "read a recorded answer of services.skus, or a JSON list of such pages; may be repeated"
+        parser.add_argument("--apply", action="store_true", help="record the changes; without it nothing is recorded")
+        words = "read prices from a saved response of services.skus, or from a JSON list of such pages; can be repeated"
         parser.add_argument("--file", action="append", default=[], metavar="ANSWER.json", type=Path, help=words)
-        words = "record this change although it is doubtful, such as us-east1/NVIDIA_L4/spot/compute_engine"
+        words = "record this doubtful change, such as us-east1/NVIDIA_L4/spot/compute_engine; can be repeated"
         parser.add_argument("--confirm", action="append", default=[], metavar="PRICE", help=words)
 
     def handle(self, *_: Any, **options: Any) -> None:
@@ -43,7 +43,7 @@ class Command(BaseCommand):
             count = prices.record_import(found.changes, reason=REASON, by=None, now=now)
             self.stdout.write(f"{count:,} recorded.")
         else:
-            self.stdout.write("Nothing was recorded; add --apply to do so.")
+            self.stdout.write("Nothing was recorded. Add --apply to record the changes.")
 
     def _print(self, found: Comparison, reading: Reading) -> None:
         changes = [change for change in found.changes if not change.is_same]
@@ -56,9 +56,9 @@ class Command(BaseCommand):
         )
         for key in reading.conflicts():
             resource, region, strategy, basis = key
-            self.stdout.write(f"SKUs disagree, nothing is taken: {region}/{resource}/{strategy}/{basis}")
+            self.stdout.write(f"SKUs disagree, not imported: {region}/{resource}/{strategy}/{basis}")
         for reason, count in sorted(reading.skipped.items()):
-            self.stdout.write(f"SKUs left alone, {reason}: {count:,}")
+            self.stdout.write(f"SKUs skipped, {reason}: {count:,}")
 
     def _table(self, title: str, changes: list[Change]) -> None:
         if not changes:
@@ -81,10 +81,10 @@ def _read_files(paths: list[Path]) -> Reading:
         try:
             answer = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            raise CommandError(f"{path} cannot be read: {error}") from None
+            raise CommandError(f"Cannot read {path}: {error}") from None
         for page in answer if isinstance(answer, list) else [answer]:
             if not isinstance(page, dict) or not isinstance(page.get("skus"), list):
-                raise CommandError(f"{path} is no answer of services.skus: it has no list “skus”.")
+                raise CommandError(f"{path} is not a response of services.skus: it has no list “skus”.")
             reading.add(page["skus"])
     return reading
 
@@ -93,7 +93,7 @@ def _read_catalog() -> Reading:
     client = billing_client()
     if client is None:
         raise CommandError(
-            "This site uses an emulator and asks Google nothing: give --file, or set TRAINBOARD_BILLING_ENDPOINT."
+            "This site uses an emulator and sends no requests to Google. Use --file or set TRAINBOARD_BILLING_ENDPOINT."
         )
     try:
         return prices.read_catalog(client)

@@ -44,25 +44,31 @@ class Command(BaseCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare the three verbs and their options."""
         verbs = parser.add_subparsers(dest="verb", required=True)
-        check = verbs.add_parser("check", help="say what is wrong with jobs, and where")
-        check.add_argument("files", nargs="+", metavar="FILE", help="a file, or - for standard input")
+        check = verbs.add_parser("check", help="print the errors and notes about jobs, with their lines")
+        check.add_argument("files", nargs="+", metavar="FILE", help="file with a job, or - for standard input")
         check.add_argument("--json", action="store_true", help="print a JSON list with one object per file")
-        change = verbs.add_parser("convert", help="write a job in another format")
-        change.add_argument("files", nargs="+", metavar="FILE", help="a file, with the files that it names")
-        change.add_argument("--to", required=True, choices=sorted(exporter.FORMATS))
-        submit = verbs.add_parser("submit", help="request a job as a user, as the site would")
-        submit.add_argument("files", nargs="+", metavar="FILE", help="a file, with the files that it names")
-        submit.add_argument("--as", required=True, dest="user", metavar="USER", help="who requests it")
-        submit.add_argument("--team", help="the team, where the user may request jobs in several")
-        submit.add_argument("--hours", type=float, default=1.0, help="expected running time (default: 1)")
-        submit.add_argument("--request-key", default="", help="the same key requests the job once (default: random)")
+        change = verbs.add_parser("convert", help="print a job in another format")
+        change.add_argument("files", nargs="+", metavar="FILE", help="file with a job, and the files that it refers to")
+        change.add_argument("--to", required=True, choices=sorted(exporter.FORMATS), help="format to print")
+        submit = verbs.add_parser("submit", help="request a job as a user, as on the site")
+        submit.add_argument("files", nargs="+", metavar="FILE", help="file with a job, and the files that it refers to")
+        submit.add_argument("--as", required=True, dest="user", metavar="USER", help="user name of the requester")
+        submit.add_argument("--team", help="team; required if the user may request jobs in several")
+        submit.add_argument("--hours", type=float, default=1.0, help="expected run time in hours (default: 1)")
+        submit.add_argument(
+            "--request-key",
+            default="",
+            help="idempotency key; the same key requests the job only once (default: random)",
+        )
         for verb in (check, submit):
-            words = "a value that looks like a placeholder and is meant literally; may be repeated"
+            words = "value that looks like a placeholder but is meant literally; can be repeated"
             verb.add_argument("--confirm", action="append", default=[], metavar="VALUE", help=words)
         for verb in (check, change, submit):
-            verb.add_argument("--region", default="", help="where the job runs, if the file does not say")
-            verb.add_argument("--job", default="", metavar="N|NAME", help="the job that is meant, of several in a file")
-            verb.add_argument("--project", default="", help="its Google Cloud project, if the file does not say")
+            verb.add_argument("--region", default="", help="region if the file names none")
+            verb.add_argument(
+                "--job", default="", metavar="N|NAME", help="number or name of the job if the file contains several"
+            )
+            verb.add_argument("--project", default="", help="Google Cloud project if the file names none")
 
     def handle(self, *_: Any, **options: Any) -> None:
         """Run the verb. Exit with its code if that is not 0."""
@@ -113,7 +119,7 @@ class Command(BaseCommand):
             raise CommandError(f"There is no active user {options['user']}.")
         team = _team(user, options["team"])
         if not 0 < options["hours"] <= 24 * 365:
-            raise CommandError("--hours must be more than 0 and at most a year.")
+            raise CommandError("--hours must be more than 0 and at most 8760, a year.")
         name, reading = read_one(options["files"], options, project=team.project, region=team.default_region)
         findings = reading.with_rules([], options["confirm"])
         if reading.submission is None or has_errors(findings):
@@ -122,7 +128,7 @@ class Command(BaseCommand):
         projects = allowed_of(team).projects
         if (named := reading.submission.project) not in projects:
             theirs = ", ".join(sorted(projects))
-            raise CommandError(f"The file names the project {named}; {team.name} submits to {theirs}.")
+            raise CommandError(f"The file names the project {named}. Jobs of {team.name} run in {theirs}.")
         try:
             job = requests.request_job(
                 submission=replace(reading.submission, confirmed=frozenset(options["confirm"])),
@@ -201,8 +207,8 @@ def _team(user: User, name: str | None) -> Team:
     if len(chosen) == 1:
         return chosen[0]
     if not teams:
-        raise CommandError(f"{user.get_username()} may request jobs in no team.")
+        raise CommandError(f"{user.get_username()} may not request jobs in any team.")
     known = ", ".join(team.name for team in teams)
     if not chosen:
-        raise CommandError(f"{user.get_username()} may not request jobs in {name}; only in {known}.")
-    raise CommandError(f"{user.get_username()} may request jobs in several teams; choose with --team: {known}.")
+        raise CommandError(f"{user.get_username()} may not request jobs in {name}, only in {known}.")
+    raise CommandError(f"{user.get_username()} may request jobs in several teams. Choose one with --team: {known}.")

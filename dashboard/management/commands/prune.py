@@ -14,11 +14,13 @@ from jobs.upkeep import retention
 class Command(BaseCommand):
     """Prints one line per kind of row with the number removed, or with --dry-run the number that would be removed."""
 
-    help = "Remove old events, log lines, sessions and the like; safe while the site runs. See docs/running.md."
+    help = "Remove old events, log lines, sessions and other old rows. Safe while the site runs. See docs/running.md."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare the option."""
-        parser.add_argument("--dry-run", action="store_true", help="only count what would be removed")
+        parser.add_argument(
+            "--dry-run", action="store_true", help="count the rows that would be removed, and remove nothing"
+        )
 
     def handle(self, *_: Any, **options: Any) -> None:
         """Remove or count all old rows."""

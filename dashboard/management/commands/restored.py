@@ -14,21 +14,23 @@ class Command(BaseCommand):
     """Has every unsent request looked up at Vertex AI before anything is sent."""
 
     help = (
-        "Run this after restoring or copying the database: each request that is not sent is then looked up at Vertex"
-        " AI, and sent only when it is certain that it was not sent before."
+        "Run this after you restore or copy the database. Trainboard then looks up each unsent request at Vertex AI,"
+        " and sends it only if it is certain that it was not sent before."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare the options."""
-        parser.add_argument("--take-over", action="store_true", help="let this instance send the jobs of another one")
+        parser.add_argument(
+            "--take-over", action="store_true", help="let this instance send the jobs of another instance"
+        )
 
     def handle(self, *_: Any, **options: Any) -> None:
         """Mark the requests. Refuse a database of another instance, unless it is to be taken over."""
         owner = database_owner()
         if owner not in {"", settings.INSTANCE} and not options["take_over"]:
             raise CommandError(
-                f"This database belongs to the instance “{owner}”, and this site is “{settings.INSTANCE}”, so nothing"
-                " is sent from here. If that instance does not run any more, repeat the command with --take-over."
+                f"This database belongs to the instance “{owner}”. This site is “{settings.INSTANCE}”, so it sends"
+                " nothing. If the other instance no longer runs, repeat the command with --take-over."
             )
         now = database_now()
         reason = "An administrator said that the database was restored."

@@ -14,7 +14,7 @@ from dashboard.access.one_time_links import LIFETIME, make_secret
 class Command(BaseCommand):
     """Gives access to an admin who can sign in neither with a provider nor with a password."""
 
-    help = "Print a link that signs one person in, once, within ten minutes; for when no other way in works."
+    help = "Print a link that signs one user in once, within ten minutes. Use it if nobody can sign in otherwise."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare the argument."""
@@ -28,4 +28,4 @@ class Command(BaseCommand):
         path = reverse("sign-in-once", args=[make_secret(user)])
         minutes = int(LIFETIME.total_seconds() // 60)
         self.stdout.write(f"{settings.SITE_URL.rstrip('/')}{path}")
-        self.stderr.write(f"It signs {user.get_username()} in once, within {minutes} minutes.")
+        self.stderr.write(f"The link signs {user.get_username()} in once, within {minutes} minutes.")

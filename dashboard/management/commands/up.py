@@ -30,15 +30,17 @@ LEAVING_SECONDS = 5.0
 class Command(BaseCommand):
     """Runs web, worker, beat, Redis and the emulator as child processes and keeps them running."""
 
-    help = "Run the whole site here: web, worker, beat, and unless they are elsewhere Redis and Vertex AI."
+    help = "Run the whole site on this machine: web, workers and beat, and if needed Redis and a Vertex AI emulator."
     requires_system_checks = []
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare the options. PORT and others come from the environment (README)."""
-        parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
-        parser.add_argument("--no-emulator", action="store_true", help="use the real Vertex AI")
-        parser.add_argument("--no-demo", action="store_true", help="create nobody to sign in as")
-        parser.add_argument("--follow", type=int, metavar="PID", help="stop when this process, our parent, ends")
+        parser.add_argument(
+            "--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1, this machine only)"
+        )
+        parser.add_argument("--no-emulator", action="store_true", help="use the real Vertex AI instead of the emulator")
+        parser.add_argument("--no-demo", action="store_true", help="create no demo users")
+        parser.add_argument("--follow", type=int, metavar="PID", help="stop when this parent process ends")
 
     def handle(self, *_: Any, **options: Any) -> None:
         """Claim the state folder, prepare the site and run it.
@@ -82,7 +84,7 @@ def _site(host: str, *, wait: float) -> plan.Site:
     port = env.whole("PORT", default=8000, least=0, most=65535) or ports.choose(host)
     if not ports.becomes_free(host, port, seconds=wait):
         raise CommandError(
-            f"Port {port} on {host} is taken by another program. Choose another one: PORT={ports.choose(host)} make up"
+            f"Another program uses port {port} on {host}. Choose another port: PORT={ports.choose(host)} make up"
         )
     inherited = env.inherited(PYTHONUNBUFFERED="1")
     return plan.Site(settings.BASE_DIR, settings.STATE_DIR, host, port, inherited)
@@ -96,12 +98,12 @@ def _prepare(site: plan.Site, console: Console, reached: list[str], *, demo: boo
     if emulated and not rehearsal.is_loopback(site.host):
         raise CommandError(
             "The emulator runs the commands of jobs on this machine, so it only serves a site on loopback. "
-            "Leave --host out, give --no-emulator, or set TRAINBOARD_VERTEX_ENDPOINT."
+            "Omit --host, add --no-emulator, or set TRAINBOARD_VERTEX_ENDPOINT."
         )
     try:
         prepare.database(console.log)
     except OperationalError as failure:
-        raise CommandError(f"The database does not answer: {failure}") from None
+        raise CommandError(f"The database does not respond: {failure}") from None
     prepare.static_files(console.log)
     if refusal := known_password.why_not_start(reached):
         raise CommandError(refusal)
@@ -110,10 +112,10 @@ def _prepare(site: plan.Site, console: Console, reached: list[str], *, demo: boo
         people.create(site.host, endpoint=rehearsal.EMULATOR if emulated else None)
         lines.append(f"sign in as {', '.join(people.SIGN_INS)}; the password is {people.PASSWORD}")
     elif demo:
-        lines.append(f"nobody of the demo was created: {'; '.join(reached)}. Use manage.py createsuperuser")
+        lines.append(f"no demo users were created: {'; '.join(reached)}. Use manage.py createsuperuser")
     if emulated and reached:
         lines.append("the emulator runs the commands of everybody who can sign in, on this machine, as you")
-    return [*lines, "Ctrl-C stops everything; the data stays"]
+    return [*lines, "Ctrl-C stops everything; the data is kept"]
 
 
 def _layers(site: plan.Site, stack: ExitStack, *, emulated: bool) -> list[list[Part]]:
