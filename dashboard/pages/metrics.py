@@ -25,7 +25,10 @@ from jobs.clock import database_now
 from jobs.counts import SUBMIT_BUCKETS
 from jobs.states import JobState
 
-REFUSAL = "Send the header Authorization: Bearer TOKEN with the token in TRAINBOARD_METRICS_TOKEN, or request it on loopback.\n"
+REFUSAL = (
+    "Send the header Authorization: Bearer TOKEN with the token in TRAINBOARD_METRICS_TOKEN, "
+    "or request it on loopback.\n"
+)
 
 
 @login_not_required

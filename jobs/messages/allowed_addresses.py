@@ -118,8 +118,9 @@ def _is_global(address: IpAddress) -> bool:
     if isinstance(address, ipaddress.IPv6Address):
         if address.scope_id or address.is_site_local:
             return False
-        if address.ipv4_mapped is not None or address in NAT64:
-            return True  # the address that it contains decides
+        # The address that these contain decides. Python before 3.11.4 calls every 6to4 address private.
+        if address.ipv4_mapped is not None or address.sixtofour is not None or address in NAT64:
+            return True
     return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
 
 
