@@ -50,7 +50,7 @@ class TestRow:
         event = job.events.get(kind="adopted")
         assert (event.actor, event.occurred_at) == (owner, cloud.now)
         assert "owner adopted" in event.message
-        assert "only watched" in event.message
+        assert "read only here" in event.message
         assert not ExternalJob.objects.exists()
 
     def test_its_price_is_the_true_one_and_nobody_expected_anything(
