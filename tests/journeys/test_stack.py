@@ -104,7 +104,7 @@ def test_says_which_port_is_taken_and_who_runs_here(stack: Stack, tmp_path: Path
     port = stack.address.rpartition(":")[2]
 
     elsewhere = Stack(tmp_path, int(port))
-    with pytest.raises(AssertionError, match=rf"Port {port} on 127\.0\.0\.1 is taken .* PORT=\d+ make up"):
+    with pytest.raises(AssertionError, match=rf"uses port {port} on 127\.0\.0\.1\. .* PORT=\d+ make up"):
         elsewhere.start()
     here = Stack(Path(stack.environment["TRAINBOARD_STATE"]), ports.choose("127.0.0.1"))
     with pytest.raises(AssertionError, match=f"Trainboard already runs .* at {stack.address} "):
