@@ -6,13 +6,13 @@ most MAX_SEARCHED jobs and returns how far it came. The next request continues t
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db.models import Max, OuterRef, Q, QuerySet, Subquery, Value
-from django.db.models.functions import Coalesce, StrIndex, Upper
+from django.db.models.functions import StrIndex, Upper
 from django.db.models.lookups import GreaterThan
 
 from dashboard.access import jobs_of, teams_of
@@ -22,8 +22,6 @@ from jobs.models import Job, Team
 MAX_SEARCHED = 5_000
 """Maximum jobs that one request searches if a condition must be checked for each job."""
 PORTION = 500
-BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
-"""A time before every job."""
 LAST = UUID(int=2**128 - 1)
 """An id that sorts after all jobs with the same time."""
 
@@ -68,18 +66,13 @@ def list_history(
     teams = [team.pk for team in teams_of(user)] if owners is None and not user.is_superuser else []
     end, is_search = None, bool(words or matching)
     is_ordered = len(teams) < 2  # then one index gives the jobs in their order
-    if not is_ordered or (owners is not None and not is_search):
+    if is_search or owners is not None or not is_ordered:
+        # a value, not a subquery: PostgreSQL must see how few jobs are left, or it may read an index of all of them
         end = _end_of_search(jobs, column, MAX_SEARCHED if is_search else limit + 1, teams, is_shared=is_search)
     rows = jobs.filter(matching or Q(), _has_words(words, is_ordered=is_ordered))
-    last = Coalesce(Subquery(jobs.values(column)[MAX_SEARCHED - 1 : MAX_SEARCHED]), Value(BEGINNING))
-    bound = last if is_search and is_ordered else end
-    rows = rows if bound is None else rows.filter(**{f"{column}__gte": bound})
+    rows = rows if end is None else rows.filter(**{f"{column}__gte": end})
     rows = rows.select_related(None).only(*only, column) if only else rows.select_related("approval__decided_by")
     found = list(rows[: limit + 1])
-    if is_search and is_ordered and len(found) <= limit:
-        end = _end_of_search(jobs, column, MAX_SEARCHED, teams, is_shared=True)
-        if end is not None and found:  # a job requested in the meantime would move the end behind rows that are shown
-            end = min(end, getattr(found[-1], column))
     older = cursor_at(found[limit - 1], column) if len(found) > limit else Cursor(end, LAST) if end else ""
     searched_to = end if is_search and len(found) <= limit else None
     return HistoryPage(found[:limit], str(older), after is None, searched_to)
