@@ -34,6 +34,7 @@ SESSION = {
     "lock_timeout": f"{LOCK_SECONDS}s",
     "idle_in_transaction_session_timeout": f"{IDLE_SECONDS}s",
     "jit": "off",  # compiling a statement with many sums takes ten times as long as running it
+    "work_mem": "16MB",  # with the default of 4 MB, sums of 40,000 jobs by group are sorted on disk
 }
 """Settings of the server for each session."""
 

@@ -1,7 +1,8 @@
 """The figures of jobs that have ended: counts of each facet, and sums over time, from rows that are kept as sums.
 
-Whole months come from the sums of months, the days around them from the figures of their jobs, so any range is exact.
-A range of at most MAX_DAYS is read from days alone.
+Whole months come from the sums of months. If a range begins or ends within a month, the figures of single jobs are
+added to them, or those of the days outside are subtracted, whichever are fewer days. So any range is exact. A short
+range with few jobs is read from single jobs alone.
 """
 
 from bisect import bisect_right
@@ -16,19 +17,21 @@ from django.db.models import Min, OuterRef, Subquery
 
 from dashboard.access import teams_of
 from dashboard.queries.history_filters import FACETS, NO_ACCELERATOR, HistoryFilters
-from dashboard.queries.history_sums import GROUPS, PERIODS, Sums, list_sums
+from dashboard.queries.history_sums import GROUPS, PERIODS, Days, Parts, Sums, list_sums
 from jobs.cache import Recent
 from jobs.models import JobFigures, Team
 
 MAX_DAYS = 100
-"""Longer ranges are summed by month."""
+"""Longer ranges are drawn by month."""
 MAX_SINGLE_DAYS = 31
 """Longer ranges are drawn by week."""
+MAX_WEEKLY_JOBS = 30_000
+"""Ranges with more jobs are drawn by month, because weeks are summed from single jobs."""
 MAX_VALUES = 40
 """Values of one facet that a page lists: those with most jobs."""
 MAX_KEPT = 50
 """Figures that a process keeps, each of some hundred sums."""
-WEEK = timedelta(days=7)
+DAY, WEEK = timedelta(days=1), timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,7 @@ Asked = tuple[tuple[int, ...], HistoryFilters, str, date]
 
 
 def get_history_figures(user: User, filters: HistoryFilters, of: str, now: datetime) -> HistoryFigures:
-    """Return the figures of ended jobs that the filters leave, of the days up to `now`; three queries at most.
+    """Return the figures of ended jobs that the filters leave, of the days up to `now`; four queries at most.
 
     The days of the filters are taken as those of the end; a name and a project narrow no figures. What was asked for is
     kept for some seconds: people of a team look at the same, and each letter of a name asks again.
@@ -88,10 +91,13 @@ def _load(asked: Asked, _now: datetime) -> HistoryFigures:
         return HistoryFigures(Sums(), {facet: {} for facet in FACETS}, {}, {}, (), "day", None, until)
     facets: dict[str, dict[str, int]] = {facet: {} for facet in FACETS}
     groups: dict[str, Sums] = {}
-    periods, step = _periods(since, until)
+    step = _step(teams, since, until)
+    periods = [Period(start, end, Sums(), {}) for start, end in _stretches(since, until, step)]
     starts = [period.start for period in periods]
-    months = _whole_months(since, until, is_first=since == first, is_last=until == today)
-    for row in list_sums(teams, filters, of, (since, until), months):
+    parts = Parts((), ((since, until),), ())
+    if step == "month":
+        parts = _parts(since, until, is_first=since == first, is_last=until == today)
+    for row in list_sums(teams, filters, of, parts):
         if row["facet"] == PERIODS:
             period = periods[max(bisect_right(starts, row["at"]) - 1, 0)]
             period.sums.add(row)
@@ -128,16 +134,36 @@ def _first_day(teams: Sequence[int]) -> date | None:
     return first
 
 
-def _whole_months(since: date, until: date, *, is_first: bool, is_last: bool) -> tuple[date, date]:
-    """Return the first day of the whole months of a long range and the day after them; of a short one no days.
+def _step(teams: Sequence[int], since: date, until: date) -> str:
+    """Return how long each bar of the range is. One query if it may be a week."""
+    length = (until - since).days
+    if length < MAX_SINGLE_DAYS:
+        return "day"
+    if length > MAX_DAYS:
+        return "month"
+    jobs = JobFigures.objects.filter(team__in=teams, ended_on__range=(since, until))
+    return "week" if jobs[: MAX_WEEKLY_JOBS + 1].count() <= MAX_WEEKLY_JOBS else "month"
 
-    A month is whole as well where no job ended before the first day of the range, or after the last.
+
+def _parts(since: date, until: date, *, is_first: bool, is_last: bool) -> Parts:
+    """Return the months and days whose sums are those of a range that spans more than one month.
+
+    `is_first`: no job ended before the range; `is_last`: none after it.
     """
-    if (until - since).days <= MAX_DAYS:
-        return until + timedelta(days=1), until + timedelta(days=1)
-    whole = since.replace(day=1) if is_first or since.day == 1 else _next_month(since)
-    next_month = _next_month(until)
-    return whole, next_month if is_last or next_month - timedelta(days=1) == until else until.replace(day=1)
+    start, end, added, removed = since.replace(day=1), _next_month(until), list[Days](), list[Days]()
+    outside = since.day - 1
+    if not is_first and outside > (_next_month(since) - since).days:
+        added.append((since, _next_month(since) - DAY))
+        start = _next_month(since)
+    elif not is_first and outside:
+        removed.append((start, since - DAY))
+    outside = (end - until).days - 1
+    if not is_last and outside > until.day:
+        added.append((until.replace(day=1), until))
+        end = until.replace(day=1)
+    elif not is_last and outside:
+        removed.append((until + DAY, end - DAY))
+    return Parts((start, end - DAY) if start < end else (), tuple(added), tuple(removed))
 
 
 def _most(values: dict[str, int]) -> dict[str, int]:
@@ -145,23 +171,16 @@ def _most(values: dict[str, int]) -> dict[str, int]:
     return {value: jobs for value, jobs in ordered[:MAX_VALUES] if jobs}
 
 
-def _periods(since: date, until: date) -> tuple[list[Period], str]:
-    """Return the bars of the range, still empty, and how long each is."""
-    length = (until - since).days
-    step = "day" if length < MAX_SINGLE_DAYS else "week" if length <= MAX_DAYS else "month"
-    return [Period(start, end, Sums(), {}) for start, end in _stretches(since, until, step)], step
-
-
 def _stretches(since: date, until: date, step: str) -> Iterator[tuple[date, date]]:
     """Yield the first and last day of each bar. Weeks begin on Mondays."""
     start = since
     while start <= until:
         after = {
-            "day": start + timedelta(days=1),
+            "day": start + DAY,
             "week": start - timedelta(days=start.weekday()) + WEEK,
             "month": _next_month(start),
         }[step]
-        yield start, min(after - timedelta(days=1), until)
+        yield start, min(after - DAY, until)
         start = after
 
 

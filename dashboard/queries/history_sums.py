@@ -38,8 +38,12 @@ CONDITIONAL = {
     "costing": f"CASE WHEN strategy NOT IN ({_texts(PAID_FOR)}) THEN ran ELSE 0 END",
 }
 COLUMNS = (*PLAIN, *CONDITIONAL)
-SUMS = ", ".join(f"CAST(SUM({CONDITIONAL.get(name, name)}) AS bigint) AS {name}" for name in COLUMNS)
-AGAIN = ", ".join(f"CAST(SUM({name}) AS bigint)" for name in COLUMNS)
+RAN = "CASE WHEN wait_bucket >= 0 THEN jobs ELSE 0 END"
+"""Of a row of one bucket, how many of its jobs ran; a sum over rows, of which a single one may be negative."""
+READ = {name: name for name in (*PLAIN, "seconds")} | {"ran": RAN}
+READ_OF_MONTHS = READ | {"ran": f"{RAN} + {' + '.join(WAITS)}"}
+SUMS = ", ".join(f"SUM({name}) AS {name}" for name in READ)
+AGAIN = ", ".join(f"CAST(SUM({CONDITIONAL.get(name, name)}) AS bigint)" for name in COLUMNS)
 NO_SUMS, NO_WAITS = ("0" + ", 0" * (len(names) - 1) for names in (COLUMNS, WAITS))
 SUMS_OF_WAITS = ", ".join(f"CAST(SUM({name}) AS bigint)" for name in WAITS)
 COUNTS = "CAST(SUM(jobs) AS bigint)" + ", 0" * (len(COLUMNS) - 1)
@@ -48,28 +52,23 @@ NAMES = {
     "owner": "(SELECT username FROM auth_user WHERE auth_user.id = {id})",
     "team": "(SELECT name FROM jobs_team WHERE jobs_team.id = {id})",
 }
-RAN = "CASE WHEN wait_bucket >= 0 THEN jobs ELSE 0 END"
-"""Of a row of one bucket, how many of its jobs ran; a sum over rows, of which a single one may be negative."""
-READ = f"{KEYS}, seconds, wait_bucket, {', '.join(PLAIN)}, {RAN}"
-MONTHS = "jobs_monthfigures WHERE month >= %s AND month < %s AND team_id IN ({teams})"
-ROWS = """
-    SELECT month AS at, {of_months} FROM {months}
-    UNION ALL
-    SELECT ended_on AS at, {of_days} FROM jobs_jobfigures
-    WHERE (ended_on >= %s AND ended_on < %s OR ended_on >= %s AND ended_on <= %s) AND team_id IN ({teams})
-"""
+MONTHS = "jobs_monthfigures WHERE month >= %s AND month <= %s AND team_id IN ({teams})"
+DAYS = "jobs_jobfigures WHERE ({ranges}) AND team_id IN ({teams})"
 # All facets are counted from one reading of the figures, and all else is summed from a second one: each row would
 # otherwise be read eight times. How long jobs waited is the bucket of a row, except in months, which are read again for
 # it: summing a column for each bucket would take longer for single jobs than all else.
 QUERY = """
     WITH counted AS (SELECT {keys}, SUM(jobs) AS jobs FROM ({narrow}) AS ended GROUP BY {keys}),
     summed AS (
-        SELECT {column} AS value, strategy AS of, at, wait_bucket, {sums} FROM ({wide}) AS ended WHERE {condition}
-        GROUP BY {column}, strategy, at, wait_bucket
+        SELECT {column} AS value, strategy, outcome, at, wait_bucket, {sums} FROM ({wide}) AS ended WHERE {condition}
+        GROUP BY {column}, strategy, outcome, at, wait_bucket
     )
     {facets}
     UNION ALL SELECT 'group', {value}, NULL, wait_bucket, {again}, {no_waits} FROM summed GROUP BY value, wait_bucket
-    UNION ALL SELECT 'period', of, CAST(at AS text), {never_ran}, {again}, {no_waits} FROM summed GROUP BY of, at
+    UNION ALL SELECT 'period', strategy, CAST(at AS text), {never_ran}, {again}, {no_waits}
+    FROM summed GROUP BY strategy, at
+"""
+WAITS_OF_MONTHS = """
     UNION ALL SELECT 'group', {name}, NULL, {never_ran}, {no_sums}, {waits} FROM {months} AND {condition}
     GROUP BY {column}
 """
@@ -144,46 +143,80 @@ class Sums:
         return self.inside / self.estimated if self.estimated else None
 
 
-def list_sums(
-    teams: Sequence[int], filters: HistoryFilters, of: str, days: tuple[date, date], months: tuple[date, date]
-) -> Iterator[dict[str, Any]]:
+Days = tuple[date, date]
+"""The first and the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the sums of a range consist of.
+
+    `months`: the first day of the first month and the last day of the last; (): none. `added` and `removed` are days of
+    which the figures of single jobs are added and subtracted.
+    """
+
+    months: Days | tuple[()]
+    added: Sequence[Days]
+    removed: Sequence[Days]
+
+
+def list_sums(teams: Sequence[int], filters: HistoryFilters, of: str, parts: Parts) -> Iterator[dict[str, Any]]:
     """Yield rows with COLUMNS, `waits`, `facet`, `value` and `at`, each a part of the sums of a value; one query.
 
-    `days`: the first and the last; `months`: the first day of the whole months between them and the day after the last
-    of those. The days around them are summed from single jobs. Rows of a facet have only `jobs`, and are summed without
-    the filter of their facet; those of GROUPS have all and are of the facet `of`. `at` is None where `facet` is not
-    PERIODS; `waits`, {bucket: jobs}, is empty where it is not GROUPS.
+    Rows of a facet have only `jobs`, and are summed without the filter of their facet; those of GROUPS have all and are
+    of the facet `of`. `at` is None where `facet` is not PERIODS: the day or first day of the month, which may lie
+    outside the range. `waits`, {bucket: jobs}, is empty where it is not GROUPS.
     """
-    marks, (whole, after), (since, until) = ", ".join(["%s"] * len(teams)), months, days
-    in_months: list[Any] = [whole, after, *teams]
-    in_range = [*in_months, since, whole, after, until, *teams]
     condition, parameters = filters.of_figures
     facets = [_facet(facet, filters.without(facet)) for facet in FACETS]
-    read = {"months": MONTHS.format(teams=marks), "teams": marks}
+    names = {"column": column_of(of), "name": _name(of, column_of(of)), "condition": condition, "never_ran": NEVER_RAN}
+    narrow, values = _rows(teams, parts, {"jobs": "jobs"}, {"jobs": "jobs"})
+    wide, _ = _rows(teams, parts, READ, READ_OF_MONTHS)
     query = QUERY.format(
         keys=KEYS,
-        narrow=ROWS.format(of_months=f"{KEYS}, jobs", of_days=f"{KEYS}, jobs", **read),
-        wide=ROWS.format(of_months=f"{READ} + {' + '.join(WAITS)} AS ran", of_days=f"{READ} AS ran", **read),
-        months=read["months"],
-        column=column_of(of),
-        name=_name(of, column_of(of)),
+        narrow=narrow,
+        wide=wide,
         value=_name(of, "value"),
         sums=SUMS,
         again=AGAIN,
-        no_sums=NO_SUMS,
-        waits=SUMS_OF_WAITS,
         no_waits=NO_WAITS,
-        condition=condition,
         facets=" UNION ALL ".join(part for part, _ in facets),
-        never_ran=NEVER_RAN,
+        **names,
     )
-    of_facets = [value for _, values in facets for value in values]
+    values = [*values, *values, *parameters, *(value for _, values in facets for value in values)]
+    if parts.months:
+        months = MONTHS.format(teams=_marks(len(teams)))
+        query += WAITS_OF_MONTHS.format(no_sums=NO_SUMS, waits=SUMS_OF_WAITS, months=months, **names)
+        values += [*parts.months, *teams, *parameters]
     with connection.cursor() as cursor:
-        cursor.execute(query, [*in_range, *in_range, *parameters, *of_facets, *in_months, *parameters])
-        names = ("facet", "value", "at", "bucket", *COLUMNS, *WAITS)
-        found = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        cursor.execute(query, values)
+        columns = ("facet", "value", "at", "bucket", *COLUMNS, *WAITS)
+        found = [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
     for row in found:
         yield row | {"at": date.fromisoformat(row["at"]) if row["at"] else None, "waits": _waits(row)}
+
+
+def _rows(
+    teams: Sequence[int], parts: Parts, columns: dict[str, str], of_months: dict[str, str]
+) -> tuple[str, list[Any]]:
+    """Return the rows of a range as SQL with its parameters: `at`, KEYS, the bucket, and {name: expression} columns."""
+    start, marks = f"SELECT {{at}} AS at, {KEYS}, wait_bucket, ", _marks(len(teams))
+    selects, values = list[str](), list[Any]()
+    if parts.months:
+        read = ", ".join(f"{expression} AS {name}" for name, expression in of_months.items())
+        selects.append(f"{start.format(at='month')}{read} FROM {MONTHS.format(teams=marks)}")
+        values += [*parts.months, *teams]
+    for sign, days in (("", parts.added), ("-", parts.removed)):
+        if days:
+            read = ", ".join(f"{sign}({expression}) AS {name}" for name, expression in columns.items())
+            ranges = " OR ".join(["ended_on >= %s AND ended_on <= %s"] * len(days))
+            selects.append(f"{start.format(at='ended_on')}{read} FROM {DAYS.format(ranges=ranges, teams=marks)}")
+            values += [*(day for each in days for day in each), *teams]
+    return " UNION ALL ".join(selects), values
+
+
+def _marks(count: int) -> str:
+    return ", ".join(["%s"] * count)
 
 
 def _waits(row: dict[str, Any]) -> dict[int, int]:

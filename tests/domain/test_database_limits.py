@@ -65,6 +65,11 @@ class TestSessions:
             cursor.execute("SHOW jit")
             assert cursor.fetchone()[0] == "off", "it took 220 of the 350 ms of the history's figures"
 
+    def test_sum_many_jobs_in_memory(self) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SHOW work_mem")
+            assert cursor.fetchone()[0] == "16MB", "with 4 MB, sums of a month of 40,000 jobs were sorted on disk"
+
     def test_lose_them_for_long_work_and_get_them_back(self) -> None:
         with suppress(ZeroDivisionError), database.unlimited():
             assert limits() == ("0", "20s", "1min")

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import re
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 from unittest import mock
 
@@ -16,6 +16,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from dashboard.queries import history as queries
+from dashboard.queries import history_figures
 from dashboard.queries.history_figures import get_history_figures
 from dashboard.queries.history_filters import HistoryFilters
 from jobs import cache, transitions
@@ -227,7 +228,7 @@ class TestDrawnOnce:
 
 
 class TestRanges:
-    """Whole months come from sums, the days around them from jobs: together they are exact."""
+    """Whole months come from sums; days of their jobs are added or subtracted: together they are exact."""
 
     def test_longer_than_a_hundred_days_are_exact(
         self, make_job: MakeJob, owner: User, team: Team, clock: Clock
@@ -246,6 +247,41 @@ class TestRanges:
                 assert found.total.jobs == len(wanted), (since, until)
                 assert sum(period.sums.jobs for period in found.periods) == len(wanted)
 
+    def test_have_the_same_figures_by_month_and_by_week(
+        self,
+        make_job: MakeJob,
+        owner: User,
+        approver: User,
+        clock: Clock,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        days = [clock.now.date()]
+        for number in range(16):
+            state = ("succeeded", "failed", "cancelled", "succeeded")[number % 4]
+            job = make_job(state, strategy=("SPOT", "STANDARD")[number % 2], by=(owner, approver)[number % 3 // 2])
+            days.append(job.ended_at.date())
+            clock.now += timedelta(days=(3, 8, 11)[number % 3])
+        call_command("count_jobs", verbosity=0)
+        ranges = [(since, until) for since in days for until in days if (until - since).days > 31]
+        steps = set()
+
+        def figures(since: date, until: date, of: str) -> tuple[Any, ...]:
+            cache.forget_all()
+            found = get_history_figures(owner, HistoryFilters(since=since, until=until), of, clock.now)
+            steps.add(found.step)
+            for each in found.groups.values():
+                each.waits = +each.waits  # without zeros
+            return found.total, found.facets, found.groups, found.strategies
+
+        assert len(ranges) > 30
+        monkeypatch.setattr(history_figures, "MAX_DAYS", 1_000)
+        by_week = [figures(since, until, of) for since, until in ranges for of in ("owner", "state")]
+        monkeypatch.setattr(history_figures, "MAX_WEEKLY_JOBS", 0)
+        by_month = [figures(since, until, of) for since, until in ranges for of in ("owner", "state")]
+
+        assert steps == {"week", "month"}
+        assert by_month == by_week
+
     def test_steps_fit_their_length(self, make_job: MakeJob, owner: User, clock: Clock) -> None:
         make_job("succeeded")
         count_ended()
@@ -255,6 +291,17 @@ class TestRanges:
             steps[days] = (found.step, len(found.periods))
 
         assert steps == {5: ("day", 6), 60: ("week", 9), 300: ("month", 10)}
+
+    def test_of_very_many_jobs_are_drawn_by_month(
+        self, make_job: MakeJob, owner: User, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for _ in range(2):
+            make_job("succeeded")
+        count_ended()
+        monkeypatch.setattr(history_figures, "MAX_WEEKLY_JOBS", 1)
+        found = get_history_figures(owner, HistoryFilters(), "region", clock.now + timedelta(days=60))
+
+        assert (found.step, len(found.periods), found.total.jobs) == ("month", 3, 2)
 
 
 class TestSumsOfMonths:

@@ -8,6 +8,7 @@ from django.db import connection, models
 from jobs.database import unlimited
 from jobs.models import Approval, Job, JobEvent, JobFigures, LastSeen, LogLine, MonthFigures, Trial
 from jobs.models.figures import GROUPED, IN_COLUMNS, SUMMED, WAITS
+from tests.support.many_jobs import REGIONS
 
 COPIED: tuple[type[models.Model], ...] = (Job, JobEvent, Approval, LastSeen, Trial, LogLine, JobFigures)
 FAST = {
@@ -88,6 +89,8 @@ def _value(column: models.Field, number: int) -> str:  # type: ignore[type-arg]
     name, is_postgres = f'"{column.column}"', connection.vendor == "postgresql"
     if column.name == "wait_bucket":  # otherwise all copies of a job would have the same wait
         return f"CASE WHEN {name} >= 0 THEN ({name} + {number}) % 12 ELSE {name} END"
+    if column.name in {"region", "remote_name"} and column.model in (Job, JobFigures):
+        name = _moved(name, number)
     if isinstance(column, models.DateTimeField):
         age = number * STEP_SECONDS
         if is_postgres:
@@ -101,6 +104,13 @@ def _value(column: models.Field, number: int) -> str:  # type: ignore[type-arg]
         is_own = "LIKE 'train-%'" if column.name == "display_name" else "<> ''"
         return f"CASE WHEN {name} {is_own} THEN {name} || '{'-' if 'display' in name else '0'}{number}' ELSE {name} END"
     return name
+
+
+def _moved(text: str, number: int) -> str:
+    """Return a text in SQL with its region replaced by another one, so that the copies of a job are in all regions."""
+    moved = zip(REGIONS, REGIONS[number % len(REGIONS) :] + REGIONS[: number % len(REGIONS)], strict=True)
+    cases = " ".join(f"WHEN {text} LIKE '%{old}%' THEN REPLACE({text}, '{old}', '{new}')" for old, new in moved)
+    return f"CASE {cases} ELSE {text} END"
 
 
 @contextmanager

@@ -55,6 +55,9 @@ def _lists(now: datetime) -> Iterator[Visit]:
         yield Visit(
             "history, old days", f"/history/?since={old:%Y-%m-%d}&until={old + timedelta(days=30):%Y-%m-%d}", who
         )
+        for name, since, until in (("90 days", 90, 0), ("since", 720, 0), ("long range", 700, 20)):
+            first, last = (f"{now - timedelta(days=days):%Y-%m-%d}" for days in (since, until))
+            yield Visit(f"history, {name}", f"/history/?since={first}" + (f"&until={last}" if until else ""), who)
         yield Visit("history, several filters", "/history/?q=train-77&state=expired&strategy=spot", who)
     yield Visit("board, mine", "/?who=mine")
     yield Visit("board by owner", "/?who=all&group=owner", ADMIN)
