@@ -155,9 +155,12 @@ class TestRequest:
 
         broken = send("/api/v1/jobs", "{", content_type="application/json", headers=api.headers())
         large = send("/api/v1/jobs", " " * 1_001, content_type="application/json", headers=api.headers())
+        long = api.headers() | {"Content-Length": "9" * 5_000}  # more digits than int() accepts
+        declared = send("/api/v1/jobs", "{}", content_type="application/json", headers=long)
 
-        assert [(each.status_code, each["Content-Type"]) for each in (broken, large)] == [
+        assert [(each.status_code, each["Content-Type"]) for each in (broken, large, declared)] == [
             (400, "application/problem+json"),
+            (413, "application/problem+json"),
             (413, "application/problem+json"),
         ]
 
