@@ -14,7 +14,7 @@ from jobs.models import Job, Policy, Team
 from jobs.queue import installation
 from tests.conftest import person
 from tests.support import samples
-from tests.support.clock import Clock, DatabaseTime
+from tests.support.clock import Clock, DatabaseTime, watch_from
 from tests.support.running_emulator import Running, running
 
 RequestJob = Callable[..., Job]
@@ -40,7 +40,7 @@ def request_job(team: Team, owner: User, clock: Clock) -> RequestJob:
     Here the team asks over 25 dollars, so that a job has the four hours that the emulator's scripts take (a trial one).
     """
     keys = itertools.count()
-    installation.begin_watch(clock.now)
+    watch_from(clock.now)
     installation.load_installation(clock.now)
     Policy.objects.filter(team=team).update(ask_over_usd=25)
 

@@ -15,6 +15,7 @@ from jobs.models import JobFigures, Policy, Team
 from jobs.queue import installation
 from jobs.upkeep import count_all
 from tests.domain.conftest import Cloud, look
+from tests.support.clock import watch_from
 from tests.support.resources import Resources
 from tests.support.scripted_jobs import Sender, Sent, true_cents, true_runs, truth, watch_all
 
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def sender(team: Team, owner: User, cloud: Cloud) -> Sender:
     """The team asks about no amount; its resource and its reservation are there."""
-    installation.begin_watch(cloud.now)
+    watch_from(cloud.now)
     installation.load_installation(cloud.now)
     Policy.objects.filter(team=team).update(ask_over_usd=Decimal(10) ** 9)
     name = "projects/vision-research/zones/us-central1-a/reservations/night"

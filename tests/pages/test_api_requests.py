@@ -275,6 +275,19 @@ class TestActions:
         assert Job.objects.get().approval.comment == "by API"
         assert api.post(f"/jobs/{job.pk}/{verb}", {"comment": "Again."}).status_code == 409
 
+    @pytest.mark.parametrize("body", [{}, {"comment": ""}, {"comment": " "}])
+    def test_a_rejection_without_a_reason_names_the_field(
+        self, make_job: MakeJob, approver: User, body: dict[str, str]
+    ) -> None:
+        job = make_job("awaiting_approval")
+
+        answer = caller(approver).post(f"/jobs/{job.pk}/reject", body)
+
+        assert answer.status_code == 422
+        assert [(error["place"], error["field"]) for error in answer.json()["errors"]] == [("body", "comment")]
+        assert answer.json()["detail"].startswith("comment: ")
+        assert Job.objects.get().state == "awaiting_approval"
+
     def test_does_not_decide_about_another_amount_or_ones_own_job(
         self, make_job: MakeJob, approver: User, owner: User
     ) -> None:
