@@ -337,7 +337,7 @@ class TestOlderCopies:
     def test_a_worker_that_starts_on_another_server_puts_requests_in_doubt(
         self, submitted: Job, request_job: RequestJob, cloud: Cloud
     ) -> None:
-        """Its own memory is empty; the row tells of the server on which the backup was made."""
+        """The worker remembers nothing, but the row names the server on which the backup was made."""
         self.forget_submission(submitted)
         Installation.objects.update(identity="the server of the backup")
         cloud.forward(seconds=6)

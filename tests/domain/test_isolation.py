@@ -73,7 +73,7 @@ def running(job: Job, cloud: Cloud) -> dict[str, Any]:
 class TestJobs:
     @pytest.fixture(params=["custom_job", "training_pipeline"])
     def pair(self, request: pytest.FixtureRequest, request_job: RequestJob, cloud: Cloud) -> list[Job]:
-        """Two jobs at Vertex AI; the first will be answered for with nonsense."""
+        """Two jobs at Vertex AI. The tests return invalid answers about the first."""
         return [submit(request_job, cloud, kind=request.param) for _ in range(2)]
 
     def test_one_odd_job_stops_no_other(self, pair: list[Job], answers: Answers, cloud: Cloud) -> None:

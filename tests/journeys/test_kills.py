@@ -35,7 +35,7 @@ def test_a_part_killed_in_the_middle_changes_nothing(part: str, stack: Stack, pe
 
 
 def answers(person: Person) -> bool:
-    """Tell whether the site serves."""
+    """Return whether the site responds."""
     try:
         return person.open("/healthz").ok
     except requests.ConnectionError:

@@ -320,7 +320,7 @@ LISTS = ("/messages/channels/", "/messages/undelivered/")
 
 
 def statuses(browser: Client, team: Team, made: Channel) -> list[int]:
-    """Return what somebody is answered who tries everything with a channel."""
+    """Return the statuses of all requests that a person can make about a channel."""
     address = f"/messages/channels/{made.pk}/"
     found = [browser.get(address), browser.post(address, fields())]
     found += [
