@@ -19,7 +19,7 @@ PASSWORD = "trainboard"  # noqa: S105 - printed by `make up`
 NAMES = ("engineer", "approver", "lead", "stranger", "admin")
 EMULATOR = "http://127.0.0.1"
 """Placeholder for the address of the emulator that `up` is about to start."""
-WHAT_TO_DO = "Give each an own password (manage.py changepassword NAME), or close them (manage.py demo --close)."
+WHAT_TO_DO = "Set another password for each (manage.py changepassword NAME), or close them (manage.py demo --close)."
 
 PROXIES = frozenset(
     "HTTP_FORWARDED HTTP_VIA HTTP_X_REAL_IP HTTP_X_CLIENT_IP HTTP_CLIENT_IP HTTP_TRUE_CLIENT_IP HTTP_CDN_LOOP".split()
@@ -95,7 +95,7 @@ def refusal(request: HttpRequest) -> str:
         host = urlsplit(f"//{request.get_host()}").hostname or ""
     except (DisallowedHost, ValueError):
         host = ""
-    return "" if is_loopback(host) else "the request names another host"
+    return "" if is_loopback(host) else "the request has another host name"
 
 
 def refusal_of_others(request: HttpRequest) -> str:

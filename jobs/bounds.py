@@ -6,7 +6,7 @@ them, so a fault shows on one database only. SQLite accepts JSON of up to about 
 
 import math
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
 
@@ -23,6 +23,11 @@ MIN_MOMENT = datetime(2000, 1, 1, tzinfo=UTC)
 MAX_MOMENT = datetime(2200, 1, 1, tzinfo=UTC)
 """A time outside these bounds is not a time of a job. Year 1 cannot be shown in every time zone, and a sum with year
 9999 overflows."""
+MAX_CLOCK_SKEW = timedelta(minutes=10)
+"""How far Vertex AI's clock may be ahead of the database's. A later time is ignored: as the time of a state it would
+come after events that follow it, and as `updateTime` it would make later answers look old."""
+MAX_DIGITS = 18
+"""Default limit for a whole number written as text. Every number of 18 digits fits a column of 64 bits."""
 SMALL_TEXT, SMALL_COUNT, SMALL_DEPTH = 1_000, 50, 8
 """Limits to which a JSON value that is too large is cut: characters of a text, items of a list or object, levels."""
 
@@ -64,6 +69,14 @@ def bounded_key(text: str, limit: int) -> str:
     return f"{whole[: limit - _DIGEST_CHARACTERS - 1]}{CUT}{digest}"
 
 
+def parse_digits(text: str, max_digits: int = MAX_DIGITS) -> int | None:
+    """Return the number in a text of one to `max_digits` ASCII digits, or None for any other text.
+
+    `str.isdecimal` also accepts digits outside ASCII, and int() raises ValueError for more than 4,300 digits.
+    """
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= max_digits else None
+
+
 def digest_of(text: str) -> str:
     """Return the SHA-256 digest in hexadecimal, to store in place of a secret or a key."""
     return sha256(text.encode(errors="replace")).hexdigest()
@@ -84,6 +97,11 @@ def utc_moment(value: datetime) -> datetime | None:
     except OverflowError:
         return None
     return found if found is not None and is_moment(found) else None
+
+
+def past_moment(value: datetime | None, now: datetime) -> datetime | None:
+    """Return a time from outside, or None if it lies more than MAX_CLOCK_SKEW after `now`."""
+    return value if value is not None and value <= now + MAX_CLOCK_SKEW else None
 
 
 def bounded_json(value: Any) -> Any:

@@ -118,7 +118,7 @@ def clock() -> Clock:
 # ---------------------------------------------------------------- people
 @pytest.fixture
 def team(db: None) -> "Team":
-    """The team `vision` of owner, teammate and approver: asks over 1 dollar, refuses nothing."""
+    """The team `vision` of owner, teammate and approver. It requires approval above 1 dollar and has no maximum."""
     from jobs.models import Policy, Team
 
     team = Team.objects.create(name="vision", project="vision-research", bucket="gs://vision-training")
@@ -169,7 +169,7 @@ def approver(team: "Team") -> "User":
 
 @pytest.fixture
 def stranger(other_team: "Team") -> "User":
-    """A lead of another team: must see nothing of `vision`."""
+    """A lead of another team, who must see nothing of `vision`."""
     return person("stranger", other_team, "lead")
 
 

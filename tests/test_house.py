@@ -197,6 +197,26 @@ def test_the_domain_and_the_emulator_are_told_the_time() -> None:
     assert outside(HOMES["the clock"], found) == []
 
 
+def test_digits_are_parsed_in_one_place() -> None:
+    """`int` accepts digits outside ASCII, raises for more than 4,300, and returns what no column holds."""
+
+    def parses_digits(node: ast.AST) -> bool:
+        if not isinstance(node, ast.FunctionDef | ast.Lambda):
+            return False
+        calls = [each for each in ast.walk(node) if isinstance(each, ast.Call)]
+        names = {dotted(each).rpartition(".")[2] for each in calls}
+        names |= {dotted(word) for each in calls for word in each.args}  # map(int, ...)
+        return "int" in names and not names.isdisjoint({"isdecimal", "isdigit", "isnumeric"})
+
+    def parses_a_request(node: ast.AST) -> bool:
+        sources = {"GET", "POST", "headers"}
+        is_int = isinstance(node, ast.Call) and dotted(node) == "int"
+        return is_int and any(isinstance(each, ast.Attribute) and each.attr in sources for each in ast.walk(node))
+
+    assert outside({"jobs/bounds.py"}, uses(parses_digits, "jobs", "dashboard")) == []
+    assert uses(parses_a_request, "jobs", "dashboard") == set()
+
+
 def test_a_state_changes_in_one_place() -> None:
     def sets_a_state(node: ast.AST) -> bool:
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]

@@ -73,13 +73,10 @@ def parser() -> argparse.ArgumentParser:
     _list(add("list", commands.list_jobs, "list jobs, newest first"))
     _job(add("diagnose", commands.diagnose, "show why a job failed or cannot continue"))
     _job(add("cancel", commands.cancel, "request cancellation of a job"))
-    for verb, command in (("approve", commands.approve), ("reject", commands.reject)):
-        _job(decide := add(verb, command, f"{verb} a job that awaits approval"))
-        words = "comment" if verb == "approve" else "reason for the rejection; required"
-        decide.add_argument("--comment", default="", help=words)
-        decide.add_argument(
-            "--amount", default="", metavar="USD", help="maximum cost that you decide about (default: the current one)"
-        )
+    approve = _decision(add("approve", commands.approve, "approve a job that awaits approval"))
+    approve.add_argument("--comment", default="", help="comment")
+    reject = _decision(add("reject", commands.reject, "reject a job that awaits approval"))
+    reject.add_argument("--comment", required=True, type=_reason, help="reason, which the requester reads")
     words = "manage schedules, which request a job at set times"
     schedule = verbs.add_parser("schedule", help=words, description=words.capitalize() + ".")
     schedule_commands.add_verbs(_adder(schedule.add_subparsers(required=True, metavar="VERB")), _scheduled)
@@ -153,6 +150,13 @@ def _job(verb: argparse.ArgumentParser) -> argparse.ArgumentParser:
     return verb
 
 
+def _decision(verb: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    _job(verb).add_argument(
+        "--amount", default="", metavar="USD", help="maximum cost that you decide about (default: the current one)"
+    )
+    return verb
+
+
 def _timeout(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--timeout", type=seconds_of, metavar="TIME", help="stop waiting after this time and exit with code 8"
@@ -171,6 +175,12 @@ def _job_id(text: str) -> str:
         return str(UUID(text))
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a job id; `trainboard list` shows the ids") from None
+
+
+def _reason(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("a rejection needs a reason")
+    return text
 
 
 def _moment(text: str) -> str:

@@ -51,11 +51,13 @@ def request_of(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _further_attempts(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the further attempts of a request, or {} if there are none.
+    """Return the further attempts of a request, or {} if there are none. Raise TrainboardError for limits of none.
 
     `--then spot@europe-west4` sets strategy and region.
     """
     named = [each.partition("@") for each in getattr(options, "then", [])]
+    if not named and (getattr(options, "max_wait", None) or getattr(options, "max_total", "")):
+        raise TrainboardError("--max-wait and --max-total are limits of further attempts. Give --then, too.")
     if not named:
         return {}
     steps = [

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from dashboard.access.roles import Request, can, in_teams_of, teams_of
+from jobs.bounds import parse_digits
 from jobs.models import (
     Budget,
     Channel,
@@ -39,17 +40,15 @@ REFUSALS = {
     "approve": gettext_lazy("Your role in this team does not decide about jobs; an approver or lead does."),
 }
 """Messages for members whose role does not permit an action on a job."""
-MAX_DIGITS = 18
-"""Maximum digits of a primary key. A longer one fits no column."""
 MAX_KEY_LENGTH = 64
 """Maximum characters of a request key."""
 
 
 def parse_key(text: str) -> int:
     """Return the primary key in a URL. Raise Http404 for anything else."""
-    if not (text.isascii() and text.isdecimal() and len(text) <= MAX_DIGITS):
+    if (key := parse_digits(text)) is None:
         raise Http404("no such row")
-    return int(text)
+    return key
 
 
 def parse_uuid(text: str) -> UUID:

@@ -191,9 +191,9 @@ def finish(request: HttpRequest, provider: Provider) -> Claims:
 
 @contextmanager
 def _called(provider: Provider) -> Iterator[None]:
-    """Limit the time and the number of calls inside.
+    """Limit the duration and the number of calls to a provider.
 
-    Raise TooManySignIns, and this module's errors instead of others.
+    Raise TooManySignIns if too many are under way. Convert other errors to NotSignedIn or ProviderDown.
     """
     if not _calls.acquire(timeout=WAIT_SECONDS):
         raise TooManySignIns
@@ -205,7 +205,7 @@ def _called(provider: Provider) -> Iterator[None]:
     except (requests.RequestException, OSError) as error:
         raise ProviderDown(f"{provider.issuer}: {type(error).__name__}") from None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise ProviderDown(f"{provider.issuer} answered with what cannot be read: {type(error).__name__}") from None
+        raise ProviderDown(f"{provider.issuer} returned an unreadable answer: {type(error).__name__}") from None
     finally:
         _calls.release()
 
@@ -225,13 +225,14 @@ def _make(provider: Provider) -> Any:
 def _user_info(app: Any, provider: Provider, token: Any, signed: dict[str, Any]) -> dict[str, Any]:
     """Return the answer of the provider's UserInfo endpoint, or {} if it is not needed or does not exist.
 
-    It is needed if the ID token lacks the address or the groups. Google's tokens contain all that Google provides.
-    Source: OpenID Connect Core 1.0, 5.3: `sub` must be the same.
+    It is needed if the ID token lacks the address or the groups. Google's ID tokens contain everything that its
+    UserInfo endpoint returns. Raise NotSignedIn if its `sub` differs from that of the ID token, as OpenID Connect Core
+    1.0 (section 5.3) requires.
     """
     is_whole = "email" in signed and (provider.issuer == GOOGLE or provider.groups_claim in signed)
     if is_whole or "userinfo_endpoint" not in app.server_metadata:
         return {}
     userinfo = dict(app.userinfo(token=token))
     if userinfo.get("sub") != signed.get("sub"):
-        raise NotSignedIn("the UserInfo endpoint answered about somebody else")
+        raise NotSignedIn("the UserInfo endpoint returned another sub than the ID token")
     return userinfo

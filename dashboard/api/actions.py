@@ -27,12 +27,18 @@ class Decision(Schema):
 
     model_config = ConfigDict(extra="forbid")
 
-    comment: str = Field("", max_length=MAX_COMMENT_LENGTH, description="Comment. Required to reject a job.")
+    comment: str = Field("", max_length=MAX_COMMENT_LENGTH, description="Comment.")
     max_usd: str | None = Field(
         None,
         max_length=30,
         description="The maximum cost that you decide about. If it has changed, the response is 409.",
     )
+
+
+class Rejection(Decision):
+    """A rejection of a job."""
+
+    comment: str = Field(min_length=1, max_length=MAX_COMMENT_LENGTH, description="Reason, which the requester reads.")
 
 
 @router.post("/jobs/{uuid:job_id}/cancel", response={202: JobShape}, auth=SUBMIT, summary="Cancel a job")
@@ -61,7 +67,7 @@ def approve_job(request: Request, job_id: UUID, body: Decision) -> JobShape:
 
 
 @router.post("/jobs/{uuid:job_id}/reject", response=JobShape, auth=APPROVE, summary="Reject a job")
-def reject_job(request: Request, job_id: UUID, body: Decision) -> JobShape:
+def reject_job(request: Request, job_id: UUID, body: Rejection) -> JobShape:
     """Reject a job that awaits approval. `comment` is the reason and is required.
 
     Returns the same errors as approving a job.

@@ -19,8 +19,8 @@ from jobs import requests, spec, tasks
 from jobs.assessment import Assessment, assess
 from jobs.clock import database_now
 from jobs.errors import NotAllowed
-from jobs.fallback import plan_of
 from jobs.models import Job, ShownJob
+from jobs.requests.fallback_attempts import get_plan
 from jobs.spec import Finding
 from jobs.states import JobState
 from jobs.strategies import strategy_of
@@ -87,15 +87,13 @@ def _request(request: Request, parsed: ParsedRequest, body: JobRequest, key: str
 def _is_same(job: Job, parsed: ParsedRequest, body: JobRequest) -> bool:
     """Return whether a job matches the request. What was requested with a key never changes."""
     submission, plan = parsed.submission, request_bodies.parse_plan(body)
-    attempt = getattr(job, "attempt", None)
-    attempted = None if attempt is None else plan_of(attempt.fallback.plan)
     return (
         job.team_id == parsed.team.pk
         and (job.kind, job.project, job.region) == (submission.kind, submission.project, submission.region)
         and job.expected_seconds == body.expected_seconds
         and job.display_name == submission.display_name
         and requests.is_request_of(job, submission, body.cap_usd, plan)
-        and attempted == plan
+        and get_plan(job) == plan
     )
 
 

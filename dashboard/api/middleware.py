@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 from dashboard.api.problems import MEDIA_TYPE, Problem, answer
+from jobs.bounds import parse_digits
 
 PREFIX = "/api/v1/"
 WORDS = {
@@ -29,8 +30,8 @@ class ProblemMiddleware:
         if not request.path.startswith(PREFIX):
             return self.get_response(request)
         length = request.headers.get("Content-Length") or "0"
-        size = int(length) if length.isascii() and length.isdecimal() else 0
-        if size > (most := settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0):
+        size, most = parse_digits(length), settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0
+        if size is None or size > most:
             words = f"The request body is too large. The limit is {most:,} bytes."
             return answer(request, Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, words))
         response = self.get_response(request)

@@ -12,6 +12,8 @@ from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
+from jobs.bounds import parse_digits
+
 MAX_CHARACTERS = 2_000
 """Maximum characters of a line on a page. The download has all."""
 MAX_MARKS = 20
@@ -83,7 +85,7 @@ def _piece(text: str, look: dict[str, str], words: str) -> str:
 
 def _followed(look: dict[str, str], parameters: str) -> dict[str, str]:
     """Return the look after a sequence of SGR parameters. Unknown parameters do not change it."""
-    codes = [int(code) if code.isdecimal() and len(code) < 4 else 0 for code in re.split("[;:]", parameters)]
+    codes = [parse_digits(code, 3) or 0 for code in re.split("[;:]", parameters)]
     look = dict(look)
     while codes:
         code = codes.pop(0)

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from dashboard.forms.fields.usd import UsdField
 from dashboard.forms.findings import FindingsForm
+from jobs.bounds import parse_digits
 from jobs.budget import Passing
 from jobs.budgets import BudgetValues
 
@@ -66,9 +67,10 @@ class BudgetForm(FindingsForm):
     def clean_thresholds(self) -> tuple[int, ...]:
         """Return whole percentages, separated by commas in the text."""
         parts = [part.strip().removesuffix("%").strip() for part in self.cleaned_data["thresholds"].split(",")]
-        if not all(part.isascii() and part.isdecimal() and len(part) <= 4 for part in parts if part):
+        percentages = tuple(parse_digits(part, 4) for part in parts if part)
+        if None in percentages:
             raise ValidationError(_("Write whole percentages separated by commas, such as 50, 80, 100."))
-        return tuple(int(part) for part in parts if part)
+        return tuple(each for each in percentages if each is not None)
 
     @property
     def values(self) -> BudgetValues:

@@ -19,6 +19,7 @@ from dashboard.forms.adopt_form import PlaceForm
 from dashboard.pages.parts.fragments import page_or_fragment
 from dashboard.queries.external_jobs import filter_external_jobs, get_discovery, list_external_jobs
 from jobs import observation, states, strategies, tasks
+from jobs.bounds import parse_digits
 from jobs.clock import database_now
 from jobs.errors import NotPermitted
 from jobs.models import ExternalJob, Team
@@ -68,7 +69,8 @@ def adopt_jobs(request: Request) -> HttpResponse:
     team = next((team for team in by_project.get(project, ()) if str(team.pk) == request.POST.get("team")), None)
     if team is None:
         raise Http404
-    keys = [int(key) for key in request.POST.getlist("job")[:MAX_AT_ONCE] if key.isdecimal() and len(key) < 19]
+    given = map(parse_digits, request.POST.getlist("job")[:MAX_AT_ONCE])
+    keys = [key for key in given if key is not None]
     names, now = [], database_now()
     for external in list_external_jobs([project], keys):
         try:

@@ -14,11 +14,10 @@ from dashboard.forms.budget_form import BudgetForm
 from dashboard.queries.budgets import applies_to, list_changes, list_notices, list_people, list_team_budgets
 from dashboard.queries.spend import list_budgets
 from jobs import budgets as verbs
+from jobs.bounds import parse_digits
 from jobs.clock import database_now
 from jobs.errors import NotPermitted
 from jobs.models import Budget
-
-MAX_VERSION_DIGITS = 9
 
 
 @require_safe
@@ -82,8 +81,7 @@ def close(request: Request, pk: int) -> HttpResponse:
     """Close a budget, so that it no longer limits jobs."""
     row = budget_for(request, pk, "set_policy")
     version = request.POST.get("version", "")
-    # int() raises for more than 4,300 digits (sys.set_int_max_str_digits).
-    seen = int(version) if version.isdecimal() and len(version) < MAX_VERSION_DIGITS else 0
+    seen = parse_digits(version) or 0
     reason = request.POST.get("reason", "")
     try:
         verbs.close_budget(row.pk, version=seen, by=request.user, reason=reason, now=database_now())

@@ -13,9 +13,10 @@ from django_htmx.http import replace_url, reswap, retarget
 from dashboard.access import Request, job_for
 from dashboard.pages.parts.fragments import SHOWN, page_query
 from dashboard.pages.parts.log_page import TAIL_LINES, cursor_of, load_log, log_context, newest_lines
-from dashboard.pages.parts.log_view import LogView, format_text, parse_number
+from dashboard.pages.parts.log_view import LogView, format_text
 from dashboard.queries.jobs import list_events
 from dashboard.queries.logs import filter_lines_from, get_line_before
+from jobs.bounds import parse_digits
 from jobs.clock import database_now
 
 MAX_LINES = 2 * TAIL_LINES
@@ -43,11 +44,11 @@ def new_lines(request: Request, pk: UUID) -> HttpResponse:
     """
     job, now = job_for(request, pk), database_now()
     view, context = load_log(request, job, now, list_events(job))
-    line = view.lines.filter(pk=parse_number(request.GET.get("first", ""))).first()
+    line = view.lines.filter(pk=parse_digits(request.GET.get("first", "")) or 0).first()
     lines = list(filter_lines_from(view.lines, line)[: MAX_LINES + 1]) if line is not None else []
     if request.GET.get("shape") != context["shape"] or not 0 < len(lines) <= MAX_LINES:
         return _render_whole(request, view, context)
-    after = parse_number(request.GET.get("after", ""))
+    after = parse_digits(request.GET.get("after", "")) or 0
     if all(line.pk <= after for line in lines):
         return HttpResponse(status=204)
     runs = view.runs(lines, get_line_before(view.lines, lines[0]), after=after)

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods
 from dashboard.access import Request, can, teams_of
 from dashboard.forms.policy_form import Rules, TermsForm
 from dashboard.queries.policies import get_version, list_versions, rules_in, sentences
+from jobs.bounds import parse_digits
 from jobs.clock import database_now
 from jobs.errors import NotPermitted
 from jobs.models import PolicyVersion, Team
@@ -122,8 +123,7 @@ def _with_approvers(posted: QueryDict, action: str) -> QueryDict:
 
 def _count(data: QueryDict, prefix: str) -> int:
     """Return the number of rows that the posted form declares, or 0 if it is not a number."""
-    count = data.get(f"{prefix}-TOTAL_FORMS", "0")
-    return int(count) if count.isascii() and count.isdecimal() and len(count) < 4 else 0
+    return parse_digits(data.get(f"{prefix}-TOTAL_FORMS", ""), 3) or 0
 
 
 def _version(request: Request, team: Team) -> HttpResponse:

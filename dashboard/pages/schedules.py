@@ -21,12 +21,13 @@ from dashboard.access.loaders import may_change_schedule, schedule_for, schedule
 from dashboard.drawing.figures import dated
 from dashboard.forms.schedule_form import ScheduleForm
 from dashboard.queries.schedules import list_runs
-from jobs import cron, fallback, tasks
+from jobs import cron, tasks
 from jobs.bounds import clean
 from jobs.clock import database_now
 from jobs.errors import NotAllowed, NotPermitted
 from jobs.models import Schedule
 from jobs.requests import schedules as verbs
+from jobs.requests.fallback_attempts import get_plan
 from jobs.requests.schedule_runs import run_now
 from jobs.states import JobState
 from jobs.strategies import strategy_of
@@ -74,8 +75,6 @@ def create(request: Request) -> HttpResponse:
 
 
 def _create(request: Request, start: Start, form: ScheduleForm, now: datetime) -> Schedule:
-    attempt = getattr(start.cloned_from, "attempt", None)
-    plan = None if attempt is None else fallback.plan_of(attempt.fallback.plan)
     return verbs.create_schedule(
         form.times,
         submission=start.submission,
@@ -84,7 +83,7 @@ def _create(request: Request, start: Start, form: ScheduleForm, now: datetime) -
         expected=start.expected or DEFAULT_RUN_TIME,
         now=now,
         cap_usd=start.cap_usd,
-        plan=plan,
+        plan=None if start.cloned_from is None else get_plan(start.cloned_from),
     )
 
 

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy
 
 from dashboard.forms.budget_form import PASSING
 from dashboard.queries.spend import BudgetLine, list_budgets
+from jobs.bounds import parse_digits
 from jobs.budget import Passing
 from jobs.models import Budget, BudgetChange, BudgetNotice, Dimension, Team
 
@@ -51,7 +52,8 @@ def applies_to(row: Budget, people: dict[str, str] | None = None) -> str:
 
 
 def _names(rows: Any) -> dict[str, str]:
-    keys = [int(row.value) for row in rows if row.dimension == Dimension.PERSON and row.value.isdecimal()]
+    given = (parse_digits(row.value) for row in rows if row.dimension == Dimension.PERSON)
+    keys = [key for key in given if key is not None]
     return (
         {str(pk): name for pk, name in User.objects.filter(pk__in=keys).values_list("pk", "username")} if keys else {}
     )

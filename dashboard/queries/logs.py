@@ -9,13 +9,14 @@ from typing import Any
 from django.db.models import Case, Min, OuterRef, Q, QuerySet, Subquery, Value, When
 
 from dashboard.queries.paging import BY_NUMBER
+from jobs.bounds import MAX_DIGITS, parse_digits
 from jobs.diagnosis import read_exits
 from jobs.models import Job, LogFeed, LogLine, ShownJob, hide_in
 from jobs.timeline import ATTEMPT_BEGINS, ATTEMPT_RUNS, EXIT, LAST_WORDS, TAKEN, Attempts, ReplicaEnd
+from jobs.vertex.logs import SERVICE as SERVICE
 from jobs.vertex.logs import TAKEN_AWAY
 
-SERVICE = "service"
-"""The replica name of Vertex AI's own lines."""
+DIGITS = re.compile(rf"([0-9]{{1,{MAX_DIGITS}}})")
 SEVERITIES = ("DEFAULT", "DEBUG", "INFO", "NOTICE", "WARNING", "ERROR", "CRITICAL", "ALERT", "EMERGENCY")
 """google.logging.type.LogSeverity in ascending order (logging/type/log_severity.proto, read 2026-11-22)."""
 LEVELS = ("INFO", "WARNING", "ERROR")
@@ -110,9 +111,7 @@ def list_replicas(job: Job) -> list[str]:
 
 def sort_replicas(names: Iterable[str]) -> list[str]:
     """Return the names of replicas in order, trial 2 before trial 10."""
-    return sorted(
-        names, key=lambda name: [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)]
-    )
+    return sorted(names, key=lambda name: [(parse_digits(part) or 0, part) for part in DIGITS.split(name)])
 
 
 def list_service_errors(job: Job) -> list[str]:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.db.models import F, Q
 
-from jobs.bounds import utc_moment
+from jobs.bounds import parse_digits, utc_moment
 from jobs.models import Job
 
 BY_NUMBER = (F("pk") + 0).asc()
@@ -58,7 +58,8 @@ def parse_cursor(text: str, key: type[UUID] | type[int] = UUID) -> Cursor | None
     moment, _, last = text.partition("~")
     try:
         # The + of an offset from UTC arrives as a blank where an address has it as it is.
-        at, pk = utc_moment(datetime.fromisoformat(moment.replace(" ", "+"))), key(last)
+        at = utc_moment(datetime.fromisoformat(moment.replace(" ", "+")))
+        pk = parse_digits(last) if key is int else UUID(last)
     except ValueError:
         return None
-    return Cursor(at, pk) if at is not None else None
+    return None if at is None or pk is None else Cursor(at, pk)

@@ -2,6 +2,7 @@
 
 from django.http import Http404
 
+from jobs.bounds import parse_digits
 from jobs.models import PolicyVersion, Team
 from jobs.policy_rules import RULES, Rule
 from jobs.policy_words import describe
@@ -18,9 +19,7 @@ def list_versions(team: Team) -> list[PolicyVersion]:
 
 def get_version(team: Team, number: str) -> PolicyVersion:
     """Return the version with this number. Raise Http404 if there is none."""
-    if not (number.isascii() and number.isdecimal() and len(number) < 9):
-        raise Http404("no such version")
-    found = PolicyVersion.objects.filter(team=team, number=int(number)).select_related("saved_by").first()
+    found = PolicyVersion.objects.filter(team=team, number=parse_digits(number) or 0).select_related("saved_by").first()
     if found is None:
         raise Http404("no such version")
     return found

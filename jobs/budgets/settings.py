@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from jobs.bounds import is_storable
+from jobs.bounds import is_storable, parse_digits
 from jobs.budget import Passing
 from jobs.errors import NotPermitted
 from jobs.models import Budget, BudgetChange, Dimension, Membership, Team
@@ -134,7 +134,8 @@ def _check_group(team: Team, dimension: str, value: str) -> None:
     if dimension == Dimension.ALL:
         is_known = value == ""
     elif dimension == Dimension.PERSON:
-        is_known = value.isdecimal() and Membership.objects.filter(team=team, user=int(value)).exists()
+        person = parse_digits(value)
+        is_known = person is not None and Membership.objects.filter(team=team, user=person).exists()
     else:
         key, sign, _value = value.partition("=")
         is_known = dimension == Dimension.LABEL and bool(key and sign) and len(value) <= MAX_VALUE_LENGTH

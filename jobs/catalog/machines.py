@@ -7,6 +7,7 @@ from datetime import date
 from decimal import Decimal
 from types import MappingProxyType
 
+from jobs.bounds import parse_digits
 from jobs.catalog.rows import day, decimal, rows
 
 READ_DATE = date(2026, 8, 22)
@@ -90,7 +91,7 @@ def _attachable(text: str) -> Mapping[str, frozenset[int]]:
     found: dict[str, frozenset[int]] = {}
     for part in filter(None, text.split(";")):
         name, _, counts = part.partition(":")
-        found[name] = frozenset(int(count) for count in counts.split("|") if count.isdigit())
+        found[name] = frozenset(count for count in map(parse_digits, counts.split("|")) if count is not None)
     return MappingProxyType(found)
 
 
@@ -145,14 +146,14 @@ def count_accelerators(summary: str) -> Counter[str]:
     counts: Counter[str] = Counter()
     for text in summary.split(" + "):
         machine_text, _, attached = text.partition(" (")
-        replicas, _, name = machine_text.partition(" × ")
-        if not replicas.isdecimal():
+        replicas_text, _, name = machine_text.partition(" × ")
+        if (replicas := parse_digits(replicas_text)) is None:
             continue
-        number, _, accelerator = attached.rstrip(")").partition(" × ")
-        if number.isdecimal():
-            counts[accelerator] += int(replicas) * int(number)
+        number_text, _, accelerator = attached.rstrip(")").partition(" × ")
+        if (number := parse_digits(number_text)) is not None:
+            counts[accelerator] += replicas * number
         elif (known := machine(name)) is not None and known.fixed_accelerator:
-            counts[known.fixed_accelerator] += int(replicas) * known.gpu_count
+            counts[known.fixed_accelerator] += replicas * known.gpu_count
     return counts
 
 

@@ -61,7 +61,7 @@ def check_clock(google: Google) -> Iterator[Check]:
     for project in _projects()[:1]:
         server_time = google.platform.server_time(project)
         if server_time is None:
-            yield warned("Google", _("clock"), _("Google's answer names no time."))
+            yield warned("Google", _("clock"), _("Google's response contains no time."))
             return
         apart = abs(server_time - google.now)
         seconds = f"{apart.total_seconds():.0f}"
@@ -159,7 +159,7 @@ def check_buckets(google: Google) -> Iterator[Check]:
                 f" --member={quote(member)} --role={role}"
             )
             yield warned(
-                group, permission, _("Missing. %(role)s grants it; checkpoints stay unknown.", role=role), repair
+                group, permission, _("Missing, so checkpoints cannot be listed. %(role)s grants it.", role=role), repair
             )
 
 

@@ -92,7 +92,7 @@ def check_redis(_now: datetime) -> Iterator[Check]:
         client.ping()
     except RedisError as error:
         words = _(
-            "It does not answer (%(error)s); jobs move on later than they could. See REDIS_URL.",
+            "It does not respond (%(error)s), so jobs are processed more slowly. Check REDIS_URL.",
             error=type(error).__name__,
         )
         yield failed(GROUP, "Redis", words)

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from jobs.bounds import parse_digits
 from jobs.importer.nodes import Draft, Node, Notes, line_at
 from jobs.spec import Finding, Severity, Submission, quoted
 from jobs.spec.paths import upward
@@ -94,7 +95,7 @@ def choose(drafts: list[Draft], job: str, notes: Notes) -> Draft | None:
     jobs, at = job_names(drafts), 0
     if job and drafts:
         same = [place for place, each in enumerate(jobs) if each.name == job]
-        at = same[0] if len(same) == 1 else int(job) - 1 if job.isascii() and job.isdecimal() and len(job) < 6 else -1
+        at = same[0] if len(same) == 1 else (parse_digits(job) or 0) - 1
     if drafts and not 0 <= at < len(drafts):
         shown = ", ".join(f"{place} {quoted(each.name)}" for place, each in enumerate(jobs[:MAX_LISTED], 1))
         message = _("The text has no job %(job)s; it has %(shown)s.", job=quoted(job), shown=shown)

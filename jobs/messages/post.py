@@ -11,9 +11,12 @@ from typing import Any
 import requests
 from django.conf import settings
 
+from jobs.bounds import parse_digits
 from jobs.messages.allowed_addresses import NotReachable, Resolve, Target, resolve_name, target_of
 from jobs.vertex.deadline import BoundedAdapter, at_most
 
+MAX_RETRY_DIGITS = 6
+"""Limit for the seconds in a Retry-After header; a longer wait is ignored."""
 MAX_SECONDS = 10.0
 """Limit for connecting, sending and the answer together."""
 USER_AGENT = "Trainboard-Messages/1"
@@ -72,8 +75,8 @@ def post(
     is_down = answer.status_code == 429 or answer.status_code >= 500
     words = f"The server answered with status {answer.status_code}."
     asked = answer.headers.get("Retry-After", "")  # in seconds; a date is ignored
-    is_seconds = asked.isascii() and asked.isdecimal() and len(asked) <= 6
-    pause = timedelta(seconds=int(asked)) if is_seconds else None
+    seconds_asked = parse_digits(asked, MAX_RETRY_DIGITS)
+    pause = None if seconds_asked is None else timedelta(seconds=seconds_asked)
     raise SendFailed(words, is_down=is_down, retry_after=pause)
 
 

@@ -119,7 +119,7 @@ class ApiToken(models.Model):
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens")
     name = models.CharField(max_length=80)
     digest = models.CharField(max_length=64, unique=True, editable=False)
-    hint = models.CharField(max_length=12, editable=False, help_text="Its first characters, to tell tokens apart.")
+    hint = models.CharField(max_length=12, editable=False, help_text="Its first characters, to distinguish tokens.")
     scopes = models.JSONField(help_text="What it may do: a list of read, submit and approve.")
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField()

@@ -23,7 +23,9 @@ class Approval(models.Model):
 
     job = models.OneToOneField(Job, on_delete=models.PROTECT, related_name="approval")
     asked_at = models.DateTimeField()
-    findings = models.JSONField(default=list, help_text="The findings that asked: code, message and so on.")
+    findings = models.JSONField(
+        default=list, help_text="The findings that require the approval: code, message and so on."
+    )
     decision = models.CharField(max_length=10, choices=Decision.choices, blank=True)
     decided_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True)
     decided_at = models.DateTimeField(null=True, blank=True)
@@ -38,7 +40,9 @@ class Approval(models.Model):
         blank=True, default="", db_default="", help_text="Who may decide, as ,lena,sam, and empty for all of the role."
     )
     policy = models.JSONField(
-        null=True, blank=True, help_text="Version, rule and figures by which policy asked, as jobs.policy.Decision."
+        null=True,
+        blank=True,
+        help_text="Version, rule and figures of the policy that require it, as jobs.policy.Decision.",
     )
     digest = models.CharField(
         max_length=64, blank=True, default="", db_default="", help_text="Of what is decided about; see Vote."
@@ -85,7 +89,7 @@ class AskedGroup(AppendOnly):
     """One of several groups of approvers that a question asks, for queries. A question to one group has no rows."""
 
     job = models.ForeignKey(Job, on_delete=models.PROTECT, related_name="asked_groups")
-    asked_at = models.DateTimeField(help_text="Names the question, as in Vote.")
+    asked_at = models.DateTimeField(help_text="When this approval was requested, as in Vote.")
     position = models.PositiveSmallIntegerField(help_text="From 0, in the order of the rule.")
     votes_needed = models.PositiveSmallIntegerField()
     role_needed = models.CharField(max_length=10)
@@ -106,7 +110,7 @@ class Vote(AppendOnly):
     """One answer. It applies to the question asked at `asked_at`, and only to what `digest` identifies."""
 
     job = models.ForeignKey(Job, on_delete=models.PROTECT, related_name="votes")
-    asked_at = models.DateTimeField(help_text="Names the question: a job that is asked about again needs new votes.")
+    asked_at = models.DateTimeField(help_text="When this approval was requested. A later request needs new votes.")
     voter = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="votes")
     counts_for = models.ForeignKey(
         settings.AUTH_USER_MODEL,

@@ -23,10 +23,12 @@ class Budget(Group):
     name = models.CharField(max_length=80)
     amount_usd = models.DecimalField(max_digits=14, decimal_places=2, validators=[MinValueValidator(0)])
     passing = models.CharField(max_length=4, choices=[(str(each), str(each)) for each in Passing])
-    thresholds = models.JSONField(default=default_thresholds, help_text="Percents at which people are told.")
+    thresholds = models.JSONField(default=default_thresholds, help_text="Percentages at which people get a message.")
     created_at = models.DateTimeField()
     closed_at = models.DateTimeField(null=True, blank=True, help_text="No job is held against it since then.")
-    version = models.PositiveIntegerField(default=1, help_text="Grows with each change; a form says which it read.")
+    version = models.PositiveIntegerField(
+        default=1, help_text="Grows with each change. A form sends back the one that it showed."
+    )
 
     class Meta:
         constraints = [

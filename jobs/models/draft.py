@@ -27,11 +27,11 @@ class Draft(models.Model):
         blank=True,
         default="",
         db_default="",
-        help_text="The request key of the form that was typed in; empty for what was imported.",
+        help_text="The request key of the form; empty for an imported draft.",
     )
-    fields = models.JSONField(null=True, blank=True, help_text="{field: what was typed}; empty for what was imported.")
-    version = models.PositiveIntegerField(default=0, db_default=0, help_text="Counts how often the form was kept.")
-    created_at = models.DateTimeField(db_index=True, help_text="When it was kept, of a form the last time.")
+    fields = models.JSONField(null=True, blank=True, help_text="{field: typed text}; empty for an imported draft.")
+    version = models.PositiveIntegerField(default=0, db_default=0, help_text="Counts how often the form was saved.")
+    created_at = models.DateTimeField(db_index=True, help_text="When it was saved; for a form the last time.")
 
     class Meta:
         constraints = [

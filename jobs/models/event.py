@@ -76,12 +76,12 @@ class JobEvent(AppendOnly):
         blank=True,
         help_text="Empty: the system.",
     )
-    occurred_at = models.DateTimeField(help_text="When it happened, by the clock of where it happened.")
-    recorded_at = models.DateTimeField(help_text="When we learned it.")
+    occurred_at = models.DateTimeField(help_text="When it occurred, by the clock of the system where it occurred.")
+    recorded_at = models.DateTimeField(help_text="When Trainboard recorded it.")
     reason = models.CharField(max_length=48, blank=True, help_text="A short code, for counting.")
-    message = models.TextField(db_column="sentence", help_text="What happened, in the past tense, for people.")
+    message = models.TextField(db_column="sentence", help_text="The text for people, in the past tense.")
     detail = models.JSONField(default=dict, blank=True)
-    once_key = models.CharField(max_length=120, help_text="Makes a repeated observation harmless.")
+    once_key = models.CharField(max_length=120, help_text="An event with the same key is recorded only once.")
 
     objects = JobEventQuerySet.as_manager()
 

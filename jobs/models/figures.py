@@ -50,7 +50,9 @@ class Figures(models.Model):
     estimated = models.PositiveIntegerField(
         default=0, db_default=0, help_text="Jobs that succeeded and had a range of costs before."
     )
-    inside = models.PositiveIntegerField(default=0, db_default=0, help_text="Those of them that cost what it said.")
+    inside = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="Those of them whose cost was in that range."
+    )
     seconds = models.BigIntegerField(default=0, help_text="Time in which the machines worked.")
     preemptions = models.PositiveIntegerField(default=0)
 
@@ -96,7 +98,7 @@ class MonthFigures(Figures):
     estimated = models.IntegerField(
         default=0, db_default=0, help_text="Jobs that succeeded and had a range of costs before."
     )
-    inside = models.IntegerField(default=0, db_default=0, help_text="Those of them that cost what it said.")
+    inside = models.IntegerField(default=0, db_default=0, help_text="Those of them whose cost was in that range.")
     preemptions = models.IntegerField(default=0)
 
     waited_0 = models.IntegerField(default=0, db_default=0)

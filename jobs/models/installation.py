@@ -8,14 +8,14 @@ class Installation(models.Model):
 
     instance = models.CharField(max_length=63, help_text="TRAINBOARD_INSTANCE of the site that may send jobs.")
     trusted_since = models.DateTimeField(
-        help_text="Requests from before may have been sent without this database knowing: they are looked up first."
+        help_text="Requests from before may have been sent without a record here. They are looked up first."
     )
     swept_at = models.DateTimeField(null=True, blank=True, help_text="Last search for what is due.")
     identity = models.CharField(
         max_length=100,
         blank=True,
         db_default="",
-        help_text="What the database server said of itself and of the table; an older copy says what was true then.",
+        help_text="Changes when the database is restarted, restored or replaced by a copy.",
     )
     restored_reason = models.TextField(blank=True, help_text="Why, after the database was restored or copied.")
 
@@ -35,7 +35,7 @@ class Heartbeat(models.Model):
     process = models.CharField(max_length=150, unique=True, help_text="Its name and machine, such as worker@host.")
     part = models.CharField(max_length=10, choices=Part.choices)
     queues = models.CharField(max_length=200, blank=True, help_text="Queues that it takes tasks from.")
-    at = models.DateTimeField(help_text="When it last said that it runs, by the database's clock.")
+    at = models.DateTimeField(help_text="Its last heartbeat, by the database's clock.")
 
     def __str__(self) -> str:
         return f"{self.process} at {self.at:%Y-%m-%d %H:%M:%S}"

@@ -66,7 +66,7 @@ class Job(models.Model):
     spec = models.JSONField(help_text="The REST body, without the labels that Trainboard adds.")
     spec_digest = models.CharField(
         max_length=64, blank=True, default="", db_default="",
-        help_text="Equal for jobs that differ in nothing but their names; empty for jobs from before.",
+        help_text="Equal for jobs that differ only in their names; empty for older jobs.",
     )  # fmt: skip
     sweep = models.UUIDField(
         null=True, blank=True, help_text="Shared by jobs that were requested and are decided about together."
@@ -103,7 +103,7 @@ class Job(models.Model):
         decimal_places=2,
         null=True,
         blank=True,
-        help_text="What a person approved, or the limit up to which policy asks nobody; empty: nothing, or unknown.",
+        help_text="The approved amount, or the policy's limit for jobs without approval; empty: none, or unknown.",
     )
     over_approved_at = models.DateTimeField(
         null=True, blank=True, help_text="When its cost was first seen to exceed what was approved."
@@ -114,7 +114,7 @@ class Job(models.Model):
         max_digits=14, decimal_places=2, null=True, blank=True, help_text="Empty: none. See cap_cancels."
     )
     cap_cancels = models.BooleanField(
-        default=True, db_default=True, help_text="It is cancelled at its cap, as the policy that assessed it says."
+        default=True, db_default=True, help_text="Whether it is cancelled at its cap, by the policy that assessed it."
     )
     cap_reported = models.PositiveSmallIntegerField(
         default=0, db_default=0, db_column="cap_told", help_text="Percent of the cap last notified of: 0, 80 or 100."
@@ -147,7 +147,7 @@ class Job(models.Model):
         null=True, blank=True, help_text="After a second create: when a second job was looked for at Vertex AI."
     )
     cancel_requested_at = models.DateTimeField(null=True, blank=True)
-    cancel_sent_at = models.DateTimeField(null=True, blank=True, help_text="Last time Vertex AI took the request.")
+    cancel_sent_at = models.DateTimeField(null=True, blank=True, help_text="Last time Vertex AI accepted the request.")
     cancels_sent = models.PositiveIntegerField(default=0, db_default=0)
     is_adopted = models.BooleanField(
         default=False, help_text="It was made outside Trainboard and is only watched: never cancelled nor deleted."
@@ -162,12 +162,12 @@ class Job(models.Model):
     log_wanted_until = models.DateTimeField(null=True, blank=True, help_text="Somebody looks at the log until then.")
     log_cursor_at = models.DateTimeField(null=True, blank=True, help_text="Newest line of its replicas that was read.")
     log_read_at = models.DateTimeField(
-        null=True, blank=True, help_text="When the lines of its replicas were last asked for."
+        null=True, blank=True, help_text="When the lines of its replicas were last requested."
     )
     log_kept_from = models.DateTimeField(
         null=True, blank=True, help_text="Every line since then is kept, older ones only in part; empty: all are kept."
     )
-    custom_job_asked_at = models.DateTimeField(null=True, blank=True, help_text="When a pipeline's was asked for.")
+    custom_job_asked_at = models.DateTimeField(null=True, blank=True, help_text="When a pipeline's was last read.")
     log_complete = models.BooleanField(default=False, help_text="It has ended and its last lines are kept.")
 
     # Derived from the events
@@ -197,11 +197,11 @@ class Job(models.Model):
     trials_counted_at = models.DateTimeField(null=True, blank=True)
     trials_summary = models.CharField(
         max_length=200, blank=True, default="", db_default="",
-        help_text="What came of the trials, in one line for lists.",
+        help_text="The results of the trials in one line, for lists.",
     )  # fmt: skip
 
     is_counted = models.BooleanField(
-        default=False, db_default=False, help_text="Its JobFigures, or that it has none, fit the row as it is."
+        default=False, db_default=False, help_text="Its JobFigures are up to date with the row."
     )
 
     objects = JobQuerySet.as_manager()

@@ -29,7 +29,7 @@ class LogLine(models.Model):
     insert_id = models.CharField(max_length=128)
     replica = models.CharField(max_length=64, help_text="workerpool0-0, or service for Vertex AI's own lines.")
     machine = models.CharField(
-        max_length=128, blank=True, default="", db_default="", help_text="The VM that it ran on; empty where not told."
+        max_length=128, blank=True, default="", db_default="", help_text="The VM that it ran on; empty: unknown."
     )
     severity = models.CharField(max_length=12)
     message = models.TextField()
@@ -48,7 +48,7 @@ class JobMetrics(models.Model):
     last_line = models.BigIntegerField(default=0, help_text="Largest id of a log line that is in the record.")
     record = models.JSONField(default=dict, blank=True, help_text="jobs.metrics.Record as JSON; thinned.")
     fraction = models.FloatField(null=True, blank=True, help_text="How much of the training is done, 0 to 1.")
-    fraction_at = models.DateTimeField(null=True, blank=True, help_text="When the line that tells it was written.")
+    fraction_at = models.DateTimeField(null=True, blank=True, help_text="Time of the log line with the fraction.")
     ends_at = models.DateTimeField(null=True, blank=True, help_text="When the training ends at its pace.")
     checkpoints = models.JSONField(
         default=list,
@@ -63,7 +63,7 @@ class JobMetrics(models.Model):
     )
     usage_read_at = models.DateTimeField(null=True, blank=True)
     usage_error = models.TextField(
-        blank=True, default="", db_default="", help_text="Why Cloud Monitoring told nothing; empty if it did."
+        blank=True, default="", db_default="", help_text="Why Cloud Monitoring could not be read; empty if it could."
     )
 
     def __str__(self) -> str:

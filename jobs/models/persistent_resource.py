@@ -98,7 +98,7 @@ class ResourceChange(PollTarget):
     )
     outcome = models.CharField(max_length=10, choices=Outcome.choices, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
-    message = models.TextField(blank=True, help_text="What came of it, for people.")
+    message = models.TextField(blank=True, help_text="The result, for people.")
 
     class Meta:
         constraints = [
@@ -126,15 +126,15 @@ class ResourceSize(AppendOnly):
     project = models.CharField(max_length=63)
     region = models.CharField(max_length=40)
     resource_id = models.CharField(max_length=MAX_ID_LENGTH)
-    at = models.DateTimeField(help_text="From when on, as Vertex AI told or as it was first seen.")
+    at = models.DateTimeField(help_text="When this began: the time from Vertex AI, or when it was first seen.")
     is_up = models.BooleanField(help_text="Its machines were there and are billed.")
     resource_pools = models.JSONField(default=list, help_text="machineSpec, diskSpec and replicaCount of each.")
     replica_usd = models.JSONField(
-        default=list, help_text="What a replica of each pool cost an hour then, as text; null: no price was known."
+        default=list, help_text="Price of a replica of each pool per hour then, as text; null: not known."
     )
     team = models.ForeignKey(
         Team, on_delete=models.PROTECT, related_name="+", null=True, blank=True,
-        help_text="Who has created it and pays what no job holds; empty: unknown.",
+        help_text="Who created it and pays for machines without a job; empty: unknown.",
     )  # fmt: skip
     recorded_at = models.DateTimeField()
 
@@ -154,7 +154,7 @@ class ResourceSpend(models.Model):
     region = models.CharField(max_length=40)
     resource_id = models.CharField(max_length=MAX_ID_LENGTH)
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+", db_index=False)
-    is_idle = models.BooleanField(help_text="For replicas that no job held; else for those that its jobs held.")
+    is_idle = models.BooleanField(help_text="For replicas without a job; else for those with one.")
     days = models.JSONField(default=dict, help_text="{day: US cents}, UTC.")
     of_groups = models.JSONField(
         null=True, help_text="{Dimension: {value: {day: US cents}}} of persons and labels; null: was not counted."

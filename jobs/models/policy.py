@@ -17,11 +17,11 @@ class PolicyVersion(AppendOnly):
     number = models.PositiveIntegerField(help_text="Counts the versions of the team from 1.")
     rules = models.JSONField(help_text="The rules in their order, as jobs.policy_rules.Rule writes them.")
     drift_percent = models.PositiveSmallIntegerField(
-        default=0, help_text="By how much the cost may rise after an approval before it is asked about again."
+        default=0, help_text="Percent by which the cost may rise after an approval before the job needs another one."
     )
-    remind_hours = models.PositiveSmallIntegerField(default=24, help_text="Between two reminders; 0: none.")
+    remind_hours = models.PositiveSmallIntegerField(default=24, help_text="Hours between two reminders; 0: none.")
     expire_hours = models.PositiveSmallIntegerField(
-        default=168, help_text="After which an unanswered request ends; 0: never."
+        default=168, help_text="Hours after which an undecided request ends; 0: never."
     )
     cancel_over_approved = models.BooleanField(default=False)
     cancel_at_cap = models.BooleanField(default=True, db_default=True)

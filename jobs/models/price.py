@@ -33,7 +33,7 @@ class Price(models.Model):
     source = models.CharField(max_length=200)
     source_url = models.URLField(max_length=500, blank=True)
     as_of = models.DateField(help_text="The day on which the source held this price.")
-    is_official = models.BooleanField(help_text="Whether Google itself says so.")
+    is_official = models.BooleanField(help_text="Whether Google published it.")
     note = models.CharField(max_length=500, blank=True, help_text="Of an import: the SKUs.")
     origin = models.CharField(max_length=16, choices=Origin.choices)
     reason = models.CharField(max_length=200)

@@ -15,9 +15,9 @@ class QuotaReading(models.Model):
     project = models.CharField(max_length=63)
     region = models.CharField(max_length=40, blank=True)
     metric = models.CharField(max_length=100, help_text="Without aiplatform.googleapis.com/.")
-    quota_id = models.CharField(max_length=200, blank=True, help_text="What an increase is asked for by.")
+    quota_id = models.CharField(max_length=200, blank=True, help_text="The id with which an increase is requested.")
     limit = models.BigIntegerField(help_text="-1: there is none.")
-    used = models.BigIntegerField(null=True, blank=True, help_text="Empty: Google did not say.")
+    used = models.BigIntegerField(null=True, blank=True, help_text="Empty: unknown.")
     read_at = models.DateTimeField()
 
     class Meta:
@@ -38,13 +38,15 @@ class ImageReading(models.Model):
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+")
     name = models.CharField(max_length=MAX_NAME_LENGTH, help_text="As it stands in the job.")
-    acts_as = models.CharField(max_length=254, blank=True, help_text="Who asks; empty: Trainboard's own account.")
-    asked_at = models.DateTimeField(help_text="When a form last had it asked about.")
+    acts_as = models.CharField(
+        max_length=254, blank=True, help_text="The account that reads it; empty: Trainboard's own."
+    )
+    asked_at = models.DateTimeField(help_text="When a form last requested it.")
     due_at = models.DateTimeField(null=True, blank=True)
     read_at = models.DateTimeField(null=True, blank=True)
     status = models.CharField(max_length=20, blank=True, choices=[(each.value, each.value) for each in ImageStatus])
     size_bytes = models.BigIntegerField(null=True, blank=True)
-    last_error = models.CharField(max_length=300, blank=True, help_text="Why it could not be asked.")
+    last_error = models.CharField(max_length=300, blank=True, help_text="Why it could not be read.")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["team", "name"], name="one_reading_of_each_image")]

@@ -16,7 +16,7 @@ class SetAsideItem(models.Model):
     is_kept = models.BooleanField(default=False, help_text="It was stored, with parts cut to fit.")
     first_at = models.DateTimeField()
     last_at = models.DateTimeField(db_index=True)
-    count = models.PositiveBigIntegerField(default=1, help_text="How often it was met.")
+    count = models.PositiveBigIntegerField(default=1, help_text="How often it was found.")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["place", "item"], name="one_row_per_set_aside_item")]

@@ -32,7 +32,7 @@ class JobSpend(models.Model):
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+", db_index=False)
     groups = models.JSONField(default=list, help_text="Pairs of a Dimension and a value, to which it adds.")
     days = models.JSONField(default=dict, help_text="{day: US cents that it cost on that day}.")
-    committed_cents = models.BigIntegerField(default=0, help_text="What it may still cost, as it was allowed.")
+    committed_cents = models.BigIntegerField(default=0, help_text="What it may still cost, as approved or allowed.")
     is_open = models.BooleanField(default=True, help_text="The job has not ended.")
     recorded_at = models.DateTimeField()
 

@@ -109,12 +109,12 @@ class Policy(models.Model):
     cancel_over_approved = models.BooleanField(
         default=False,
         db_default=False,
-        help_text="Cancel a running job when its cost exceeds what was approved; otherwise only say so.",
+        help_text="Cancel a running job when its cost exceeds the approved amount; otherwise only send a message.",
     )
     cancel_at_cap = models.BooleanField(
         default=True,
         db_default=True,
-        help_text="Cancel a running job when it has cost its cap; otherwise only say so.",
+        help_text="Cancel a running job when its cost reaches its cap; otherwise only send a message.",
     )
 
     current = models.OneToOneField(

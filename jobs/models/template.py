@@ -24,7 +24,7 @@ class Template(models.Model):
     )
     expected_seconds = models.PositiveIntegerField(help_text="Run time that a job of it is expected to take.")
     cap_usd = models.DecimalField(
-        max_digits=14, decimal_places=2, null=True, blank=True, help_text="The most that a job of it shall cost."
+        max_digits=14, decimal_places=2, null=True, blank=True, help_text="Cap on the cost of a job that it makes."
     )
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="templates")
     created_at = models.DateTimeField()

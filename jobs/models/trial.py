@@ -26,7 +26,7 @@ class Trial(models.Model):
     job_states = models.JSONField(
         null=True,
         blank=True,
-        help_text="[[JobState, moment], ...]: when its custom job entered each state; empty until it was asked for.",
+        help_text="[[JobState, moment], ...]: when its custom job entered each state; empty until it is read.",
     )
     job_error = models.TextField(
         blank=True, db_default="", default="", help_text="The error of its custom job, in Vertex AI's words."
@@ -35,7 +35,7 @@ class Trial(models.Model):
         null=True, blank=True, help_text="When Vertex AI last answered about its custom job."
     )
     job_is_settled = models.BooleanField(
-        default=False, db_default=False, help_text="Its custom job has ended or is gone, and is asked for no more."
+        default=False, db_default=False, help_text="Its custom job has ended or is gone, and is not read any more."
     )
 
     class Meta:

@@ -12,6 +12,7 @@ from typing import Any
 from django.db import connection, transaction
 
 from jobs import states, storable, timeline, transitions, vertex
+from jobs.bounds import past_moment
 from jobs.diagnosis import diagnose
 from jobs.models import Job, JobEvent, LastSeen
 from jobs.observation.log_sources import source_columns, web_access
@@ -22,8 +23,6 @@ from jobs.states import FINISHED, JobState
 BLIND_AFTER = timedelta(minutes=3)
 """A longer gap between two answers is shown as not observed, because a restart could have happened in it."""
 LOST_AFTER = timedelta(minutes=10)
-MAX_AHEAD = timedelta(days=1)
-"""A time further in the future is ignored. As `updateTime` it would make every later answer look stale."""
 
 UPDATE_SEEN = "UPDATE jobs_sighting SET at = %s WHERE job_id IN ({marks})"
 
@@ -50,14 +49,14 @@ def record(job: Job, remote: vertex.RemoteJob, *, now: datetime, **columns: Any)
     The caller holds the claim. If the answer contains nothing new, only the time it was seen is written.
     """
     # An answer older than one already recorded would take the job back to an earlier state.
-    known, reported = _plausible(job.remote_updated_at, now), _plausible(remote.update_time, now)
+    known, reported = past_moment(job.remote_updated_at, now), past_moment(remote.update_time, now)
     if known is not None and reported is not None and reported < known:
         return
     with transaction.atomic():
         _record_gap(job, remote, now)
         has_news = record_trials(job, remote, now=now)  # before the state, whose event summarizes the trials
         before, after = job.state, states.from_vertex(remote.state)
-        was_unseen = job.started_at is None and after != JobState.RUNNING and _plausible(remote.start_time, now)
+        was_unseen = job.started_at is None and after != JobState.RUNNING and past_moment(remote.start_time, now)
         if was_unseen and _backfill_start(job, remote, now, columns):
             columns = {}  # written with the start
         _record_state(job, remote, after, now, columns)
@@ -65,7 +64,7 @@ def record(job: Job, remote: vertex.RemoteJob, *, now: datetime, **columns: Any)
         if has_news or job.state != before:
             count_trials(job, now=now)
         columns = source_columns(job, remote) | {"web_access_uris": web_access(remote)}
-        columns |= {"remote_updated_at": _plausible(remote.update_time, now) or job.remote_updated_at}
+        columns |= {"remote_updated_at": past_moment(remote.update_time, now) or job.remote_updated_at}
         columns = storable.fit_columns(Job, columns)
         if any(getattr(job, name) != value for name, value in columns.items()):
             storable.update_row(job, columns)
@@ -104,11 +103,6 @@ def number(remote: vertex.RemoteJob) -> str:
     return remote.name.rpartition("/")[2]
 
 
-def _plausible(moment: datetime | None, now: datetime) -> datetime | None:
-    """Return a time that Vertex AI reported, or None if it is too far in the future."""
-    return moment if moment is not None and moment <= now + MAX_AHEAD else None
-
-
 def _record_gap(job: Job, remote: vertex.RemoteJob, now: datetime) -> None:
     if job.seen_at is None or now - job.seen_at <= BLIND_AFTER:
         return
@@ -116,7 +110,7 @@ def _record_gap(job: Job, remote: vertex.RemoteJob, now: datetime) -> None:
         job,
         JobEvent.Kind.UNSEEN,
         now=now,
-        occurred_at=max(job.seen_at, min(now, _plausible(remote.end_time, now) or now)),
+        occurred_at=max(job.seen_at, min(now, past_moment(remote.end_time, now) or now)),
         message="Trainboard did not poll this job for a while and would have missed a restart.",
         once_key=f"unseen:{job.seen_at.isoformat()}",
         detail={"from": job.seen_at.isoformat()},
@@ -137,7 +131,7 @@ def _backfill_start(job: Job, remote: vertex.RemoteJob, now: datetime, columns: 
 
 
 def _record_state(job: Job, remote: vertex.RemoteJob, after: str, now: datetime, columns: dict[str, Any]) -> None:
-    columns = columns | {"remote_updated_at": _plausible(remote.update_time, now) or job.remote_updated_at}
+    columns = columns | {"remote_updated_at": past_moment(remote.update_time, now) or job.remote_updated_at}
     occurred_at = _moment(job, remote, after, now) or now
     message = _message(job, after, remote) if after != job.state else ""
     transitions.transition(
@@ -170,12 +164,12 @@ def _record_error(job: Job, remote: vertex.RemoteJob, now: datetime) -> None:
 
 def _moment(job: Job, remote: vertex.RemoteJob, after: str, now: datetime) -> datetime | None:
     """Return when the state began, as far as Vertex AI reports it."""
-    updated = _plausible(remote.update_time, now)
+    updated = past_moment(remote.update_time, now)
     if after == JobState.RUNNING and job.started_at is None:
-        return _plausible(remote.start_time, now) or updated
+        return past_moment(remote.start_time, now) or updated
     if after in FINISHED:
-        return _plausible(remote.end_time, now) or updated
-    return updated or _plausible(remote.create_time, now)
+        return past_moment(remote.end_time, now) or updated
+    return updated or past_moment(remote.create_time, now)
 
 
 def _message(job: Job, after: str, remote: vertex.RemoteJob) -> str:

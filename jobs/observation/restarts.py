@@ -23,7 +23,7 @@ from jobs.observation.restart_causes import cause_of, is_spot
 from jobs.states import WAITING_AT_VERTEX
 from jobs.timeline import BILLABLE, state_spans
 from jobs.timeline.attempts import ATTEMPT_BEGINS, SAME
-from jobs.vertex.logs import TAKEN_AWAY
+from jobs.vertex.logs import SERVICE, TAKEN_AWAY
 
 PATIENCE = timedelta(seconds=30)
 """How long a restart that only the state shows waits for its cause in the log, while the job waits for machines."""
@@ -66,7 +66,7 @@ def record_restarts(job: Job, *, now: datetime) -> None:
     with transaction.atomic():
         locked = Job.objects.select_for_update().get(pk=job.pk)
         events = list(locked.events.without_passing().order_by("id"))
-        is_of_service = Q(replica="service") | Q(message__startswith=TAKEN_AWAY)
+        is_of_service = Q(replica=SERVICE) | Q(message__startswith=TAKEN_AWAY)
         lines = list(LogLine.objects.filter(is_of_service, job=locked).order_by("timestamp", "pk"))
         whole = _whole_restarts(locked, events, lines)
         parts = _replica_restarts(locked, lines, [restart.at for restart in whole], now)

@@ -14,6 +14,7 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
 from jobs import states, storable, timeline, vertex
+from jobs.bounds import past_moment
 from jobs.models import Job, Scope, Trial
 from jobs.observation import cadence
 from jobs.observation.set_aside import SetAside
@@ -28,8 +29,6 @@ SETTLED_WITHIN = timedelta(minutes=10)
 """How long after the end of a tuning job the remaining custom jobs of its trials are still requested."""
 MAX_STATES = 100
 """State changes kept of one custom job. Six restarts of each kind cause fewer."""
-MAX_AHEAD = timedelta(minutes=10)
-"""A time further in the future is ignored."""
 COLUMNS = ("job_states", "job_error", "job_asked_at", "job_is_settled")
 
 
@@ -110,7 +109,7 @@ def record_answer(trial: Trial, remote: RemoteJob | None, now: datetime) -> None
 
 def is_old(changes: Sequence[tuple[str, datetime]], remote: RemoteJob, now: datetime) -> bool:
     """Return whether an answer is older than one already used."""
-    updated = _plausible(remote.update_time, now)
+    updated = past_moment(remote.update_time, now)
     return bool(changes) and updated is not None and updated < changes[-1][1]
 
 
@@ -119,8 +118,8 @@ def with_answer(changes: list[tuple[str, datetime]], remote: RemoteJob, now: dat
 
     The first start is known even if no poll observed it. "" is a wait before it that no poll observed.
     """
-    started, created = _plausible(remote.start_time, now), _plausible(remote.create_time, now)
-    updated, state = _plausible(remote.update_time, now), states.from_vertex(remote.state)
+    started, created = past_moment(remote.start_time, now), past_moment(remote.create_time, now)
+    updated, state = past_moment(remote.update_time, now), states.from_vertex(remote.state)
     news: list[tuple[str, datetime]] = []
     if not changes and created is not None:
         news.append((JobState.QUEUED if state == JobState.QUEUED and started is None else "", created))
@@ -129,16 +128,12 @@ def with_answer(changes: list[tuple[str, datetime]], remote: RemoteJob, now: dat
         news.append((JobState.RUNNING, started))
     last = next((each for each, _ in reversed([*changes, *news])), None)
     if state != last:
-        ended = _plausible(remote.end_time, now) if state in FINISHED else None
+        ended = past_moment(remote.end_time, now) if state in FINISHED else None
         news.append((state, ended or updated or now))
     for each, at in news:
         is_kept = len(changes) < MAX_STATES or each in FINISHED
         changes = [*changes, (each, max([at, *(before for _, before in changes[-1:])]))] if is_kept else changes
     return changes
-
-
-def _plausible(moment: datetime | None, now: datetime) -> datetime | None:
-    return moment if moment is not None and moment <= now + MAX_AHEAD else None
 
 
 def count_trials(job: Job, *, now: datetime) -> None:

@@ -77,12 +77,6 @@ def trusted_since(now: datetime) -> datetime:
     return max(began_at, row.trusted_since)
 
 
-def begin_watch(now: datetime) -> None:
-    """Begin to watch the database, as a new worker process does."""
-    with _lock:
-        _watch.began_at, _watch.newest_event = now, None
-
-
 def may_send(now: datetime) -> bool:
     """Return whether this site may send anything for the jobs of this database."""
     return load_installation(now).instance == settings.INSTANCE

@@ -31,6 +31,15 @@ def list_attempts(row: Fallback) -> list[FallbackAttempt]:
     return list(row.attempts.select_related("job__team", "job__owner").order_by("number"))
 
 
+def get_plan(job: Job) -> Plan | None:
+    """Return the plan of the attempts that a job belongs to, or None for a job without further attempts.
+
+    Makes a query if the job was loaded without its attempt and the fallback.
+    """
+    attempt = getattr(job, "attempt", None)
+    return None if attempt is None else fallback.plan_of(attempt.fallback.plan)
+
+
 def sum_costs(attempts: Sequence[FallbackAttempt], now: datetime) -> Decimal | None:
     """Return what these attempts have cost in USD, or None if the price of one that ran is not known."""
     costs = [timeline.cost_so_far(attempt.job, now) for attempt in attempts if attempt.job.started_at is not None]

@@ -5,7 +5,10 @@ An entry of a mapping is `labels[team]`. Any entry of a list is `workerPoolSpecs
 
 import re
 
+from jobs.bounds import parse_digits
+
 STEP = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
+MAX_INDEX_DIGITS = 9
 LETTER = re.compile(r"_([a-z0-9])")
 KINDS = re.compile(r"(?:custom_job|hyperparameter_tuning_job|training_pipeline)\.")
 
@@ -17,8 +20,12 @@ def join(path: str, name: str) -> str:
 
 def steps(path: str) -> list[str | int]:
     """Return the field names and list indexes of a path, from the top."""
-    found = [(match[1], match[2]) for match in STEP.finditer(path)]
-    return [name or (int(key) if key.isascii() and key.isdecimal() else key or "") for key, name in found]
+    return [match[2] or _key_or_index(match[1]) for match in STEP.finditer(path)]
+
+
+def _key_or_index(text: str) -> str | int:
+    index = parse_digits(text, MAX_INDEX_DIGITS)
+    return text if index is None else index
 
 
 def upward(path: str) -> list[str]:

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.db import transaction
 
 from jobs import counts, transitions, vertex
+from jobs.bounds import past_moment
 from jobs.clients import INSTANCE_LABEL, JOB_LABEL, MAX_CALL, account_of, client
 from jobs.clock import Clock
 from jobs.models import Job, UnmatchedJob
@@ -92,7 +93,7 @@ class DatabaseStore:
             for other in Job.objects.select_for_update().filter(remote_name=change.remote.name).exclude(pk=job.pk):
                 transitions.supersede(other, by=job, now=now)
             is_new = not job.remote_name
-            submitted_at = change.remote.create_time or now
+            submitted_at = past_moment(change.remote.create_time, now) or now
             record(job, change.remote, now=now, remote_name=change.remote.name, submitted_at=submitted_at)
             if job.remote_name != change.remote.name:  # the attempt stays in doubt and is looked up
                 raise RuntimeError(f"job {job.pk} cannot enter {change.remote.state} from {job.state}")

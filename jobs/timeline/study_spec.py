@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from jobs.bounds import parse_digits
 from jobs.models import Job
 
 MAX_DIGITS = 10
@@ -27,10 +28,9 @@ def parallel_trials(job: Job) -> int:
 
 def whole(value: object) -> int:
     """Return a count in a body, which an adopted job may contain in any form. Return 0 if it is not a count."""
-    if isinstance(value, str) and value.isdecimal() and len(value) <= MAX_DIGITS:
-        return int(value)
-    is_count = isinstance(value, int | float) and 0 <= value < 10**MAX_DIGITS
-    return int(value) if is_count and isinstance(value, int | float) else 0
+    if isinstance(value, str):
+        return parse_digits(value, MAX_DIGITS) or 0
+    return int(value) if isinstance(value, int | float) and 0 <= value < 10**MAX_DIGITS else 0
 
 
 def objects(value: object) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from jobs.bounds import parse_digits
 from jobs.models import Job, Trial
 from jobs.timeline.study_spec import objects, study_spec, whole
 from jobs.timeline.trial_time import ENDED, INFEASIBLE, SUCCEEDED, is_running, is_waiting, state_now
@@ -159,7 +160,7 @@ def value_of(trial: Trial, metric: Metric) -> float | None:
 
 def number_of(trial: Trial) -> int:
     """Return a trial's number, or 0 if its id is not a number."""
-    return int(trial.trial_id) if trial.trial_id.isdecimal() else 0
+    return parse_digits(trial.trial_id) or 0
 
 
 def _metric(raw: dict[str, Any]) -> Metric:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
+from jobs.bounds import parse_digits
 from jobs.vertex import wire
 
 DEFAULT_ENDPOINT = "https://storage.googleapis.com"
@@ -39,4 +40,4 @@ def stored_object(value: Any) -> StoredObject | None:
     size = str(item.get("size", "0"))
     if not isinstance(name, str) or updated is None:
         return None
-    return StoredObject(name, updated, int(size) if size.isascii() and size.isdecimal() and len(size) < 19 else 0)
+    return StoredObject(name, updated, parse_digits(size) or 0)

@@ -45,7 +45,7 @@ class Ran:
 
 @dataclass(frozen=True)
 class Terminal:
-    """Somebody's shell."""
+    """A shell with a person's environment."""
 
     folder: Path
     environment: dict[str, str]
@@ -71,7 +71,7 @@ class Terminal:
 
 @pytest.fixture
 def new_terminal(tmp_path: Path, live_server: LiveServer) -> Callable[..., Terminal]:
-    """`new_terminal(user)` is a shell in which that person's token is set; None: nobody's."""
+    """`new_terminal(user)` is a shell with a token of that person; with None, without a token."""
 
     def make(user: User | None) -> Terminal:
         folder = tmp_path / (user.username if user else "nobody")

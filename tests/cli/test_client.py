@@ -20,7 +20,7 @@ FINE: Answer = (200, {"Content-Type": "application/json"}, json.dumps({"name": "
 
 
 class Site(ThreadingHTTPServer):
-    """Gives its answers in their order, the last again and again; keeps what it was asked."""
+    """A server that returns its responses in order, repeats the last one, and stores the requests."""
 
     daemon_threads = True
 

@@ -76,6 +76,13 @@ class TestSubmit:
         ]
         assert (plan["wait_hours"], plan["max_usd"]) == (6, "40")
 
+    @pytest.mark.parametrize("limit", [("--max-wait", "6h"), ("--max-total", "40")])
+    def test_refuses_limits_of_further_attempts_without_one(self, terminal: Terminal, limit: tuple[str, str]) -> None:
+        ran = terminal.run(*SUBMIT, *limit)
+
+        assert (ran.code, Job.objects.exists()) == (2, False)
+        assert "Give --then, too." in ran.err
+
     def test_prints_findings_at_their_line(self, terminal: Terminal) -> None:
         ran = terminal.run("submit", "bad.yaml", "--expected", "3m")
 
@@ -181,9 +188,26 @@ class TestOthers:
         assert theirs.run("approve", str(job.pk), "--amount", "1").code == 1
         ran = theirs.run("approve", str(job.pk), "--comment", "go")
         assert (ran.code, Job.objects.get().state) == (0, "approved"), ran.err
-        assert theirs.run("reject", str(job.pk)).code == 1
+        assert theirs.run("reject", str(job.pk), "--comment", "too late").code == 1
         assert terminal.run("cancel", str(job.pk)).code == 0
         assert Job.objects.get().state == "withdrawn"
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [([], "the following arguments are required: --comment"), (["--comment", " "], "a rejection needs a reason")],
+    )
+    def test_a_rejection_needs_a_reason(
+        self,
+        new_terminal: Callable[..., Terminal],
+        job: Job,
+        approver: User,
+        arguments: list[str],
+        message: str,
+    ) -> None:
+        ran = new_terminal(approver).run("reject", str(job.pk), *arguments)
+
+        assert (ran.code, Job.objects.get().state) == (2, "awaiting_approval")
+        assert message in ran.err
 
     def test_a_stranger_sees_nothing(
         self, terminal: Terminal, new_terminal: Callable[..., Terminal], job: Job, stranger: User

@@ -14,7 +14,7 @@ from jobs.models import Job, Policy, Team
 from jobs.queue import installation
 from tests.conftest import person
 from tests.support import samples
-from tests.support.clock import Clock, DatabaseTime
+from tests.support.clock import Clock, DatabaseTime, watch_from
 from tests.support.running_emulator import Running, running
 
 RequestJob = Callable[..., Job]
@@ -40,7 +40,7 @@ def request_job(team: Team, owner: User, clock: Clock) -> RequestJob:
     Here the team asks over 25 dollars, so that a job has the four hours that the emulator's scripts take (a trial one).
     """
     keys = itertools.count()
-    installation.begin_watch(clock.now)
+    watch_from(clock.now)
     installation.load_installation(clock.now)
     Policy.objects.filter(team=team).update(ask_over_usd=25)
 
@@ -85,7 +85,7 @@ class Cloud:
         self._emulator.script(name, match, **times)
 
     def fail(self, method: str, kind: str, *, times: int = 1, **plan: Any) -> None:
-        """Let the next `times` calls of a method such as `customJobs.create` go wrong (emulator.scenarios.faults)."""
+        """Let the next `times` calls of a method such as `customJobs.create` fail (emulator.scenarios.faults)."""
         self._emulator.fault(kind, method, times=times, **plan)
 
     def forget_faults(self) -> None:
@@ -125,7 +125,7 @@ class Cloud:
         self._emulator.call("DELETE", f"/v1/{name}")
 
     def truth(self, name: str) -> dict[str, Any]:
-        """What only the emulator knows of a job: attempts, preemptions, restarts of workers."""
+        """Return the emulator's own record of a job: attempts, preemptions, restarts of workers."""
         (job,) = self._emulator.truth(name)["jobs"]
         return dict(job)
 
@@ -160,7 +160,7 @@ def cloud(tmp_path: Path, clock: Clock, settings: Any) -> Iterator[Cloud]:
 
 @pytest.fixture
 def unreachable(cloud: Cloud, settings: Any) -> None:
-    """Point the site at a port on which nobody listens."""
+    """Point the site at a port on which no server listens."""
     settings.VERTEX_ENDPOINT = settings.LOGGING_ENDPOINT = settings.STORAGE_ENDPOINT = "http://127.0.0.1:9"
 
 

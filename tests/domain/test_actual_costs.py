@@ -15,6 +15,7 @@ from jobs.models import JobFigures, Policy, Team
 from jobs.queue import installation
 from jobs.upkeep import count_all
 from tests.domain.conftest import Cloud, look
+from tests.support.clock import watch_from
 from tests.support.resources import Resources
 from tests.support.scripted_jobs import Sender, Sent, true_cents, true_runs, truth, watch_all
 
@@ -23,8 +24,8 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def sender(team: Team, owner: User, cloud: Cloud) -> Sender:
-    """The team asks about no amount; its resource and its reservation are there."""
-    installation.begin_watch(cloud.now)
+    """A team whose policy requires no approval, with its persistent resource and its reservation."""
+    watch_from(cloud.now)
     installation.load_installation(cloud.now)
     Policy.objects.filter(team=team).update(ask_over_usd=Decimal(10) ** 9)
     name = "projects/vision-research/zones/us-central1-a/reservations/night"
@@ -48,7 +49,7 @@ def send_all(sender: Sender, cloud: Cloud, count: int, *, batch: int) -> list[Se
 
 
 def check_costs(sent: list[Sent], cloud: Cloud) -> None:
-    """Each job cost what the emulator's own record says, to the cent."""
+    """Check that the cost of each job equals that in the emulator's records, to the cent."""
     runs, figures = true_runs(cloud), JobFigures.objects.in_bulk([each.job.pk for each in sent])
     wrong = [
         (each.job.display_name, each.job.kind, each.strategy, figures[each.job.pk].cents, true_cents(each, runs))

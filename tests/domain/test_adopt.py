@@ -29,7 +29,7 @@ def adopted(cloud: Cloud, team: Team, by: User, name: str = "theirs") -> Job:
 
 
 def states_of(job: Job) -> list[str]:
-    """The states that its events tell, in the order in which they were learned."""
+    """Return the states in the job's events, in the order of recording."""
     return list(job.events.filter(kind="state").order_by("id").values_list("to_state", flat=True))
 
 

@@ -188,7 +188,7 @@ class TestWhoDecides:
 
 
 class TestBeyond:
-    """Whatever was not agreed to is asked about again."""
+    """Attempts beyond what was approved need another approval."""
 
     @pytest.mark.parametrize("changed", [
         Rule(outcome="ask", cost_over="1", role="lead"), Rule(outcome="ask", cost_over="1", approvals=2),

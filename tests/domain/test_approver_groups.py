@@ -37,7 +37,7 @@ def save(team: Team, by: User, clock: Clock, *further: dict[str, Any], base: int
 
 @pytest.fixture
 def asked(request_job: RequestJob, team: Team, lead: User, sam: User, clock: Clock) -> Job:
-    """A job about which one lead and one of sam and zoe are asked."""
+    """A job that needs the approval of a lead, and of sam or zoe."""
     save(team, lead, clock, FINANCE, role="lead")
     return request_job(hours=10)
 

@@ -26,7 +26,7 @@ def limit(team: Team, usd: str, **columns: Any) -> None:
 
 @pytest.fixture
 def request_job(request_job: RequestJob, team: Team) -> RequestJob:
-    """As everywhere, but the team asks over a dollar and no job may run longer than is expected."""
+    """As in other tests, but approval is required above a dollar, and the timeout is the expected time."""
     limit(team, "1")
 
     def ask(*, hours: float = 0.1, **changes: Any) -> Job:

@@ -23,7 +23,7 @@ def connect(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def forget_connections() -> None:
-    """Let the Celery app connect anew; nobody is given a connection that was closed."""
+    """Close the Celery app's connections, so that it connects again."""
     app._pool = app.amqp._producer_pool = None
     pools.reset()
 

@@ -27,7 +27,7 @@ def usual_interval(settings: Any) -> None:
 
 
 def known(state: str = "running", **changes: bool) -> WatchedJob:
-    """A watched job about which nothing is special."""
+    """A watched job without any special condition."""
     return WatchedJob(**dict.fromkeys(WatchedJob._fields, False) | {"state": state} | changes)  # type: ignore[arg-type]
 
 
@@ -192,7 +192,7 @@ class TestCost:
 
 
 class TestPartialFailures:
-    """One failed call of many makes no place fail: it would be asked ever more rarely, and never be done."""
+    """One failed call of many does not count as a failure of the scope, which would be polled less and less often."""
 
     def test_a_job_s_log_that_cannot_be_read_keeps_no_other_from_being_read(self, submit: Submit, cloud: Cloud) -> None:
         jobs = [submit("short") for _ in range(3)]

@@ -21,14 +21,14 @@ REGION = "us-central1"
 
 
 def make(cloud: Cloud, kind: str = "customJobs", **changes: Any) -> dict[str, Any]:
-    """Create a job as somebody does who does not know Trainboard."""
+    """Create a job at Vertex AI without Trainboard."""
     bodies = {"customJobs": samples.body, "trainingPipelines": samples.pipeline}
     body = bodies.get(kind, samples.tuning_job)(**changes)
     return dict(cloud.call("POST", f"{PLACE}/{kind}", body))
 
 
 def ask(cloud: Cloud, by: User) -> Discovery:
-    """Ask for a discovery of the team's project."""
+    """Request a discovery of the team's project."""
     return observation.request_discovery(project="vision-research", region=REGION, by=by, now=cloud.now)
 
 

@@ -19,6 +19,7 @@ from jobs.submission.adapters import DatabaseStore, VertexRemote
 from jobs.upkeep.audit import audit
 from tests.domain.conftest import Cloud, RequestJob, look
 from tests.support import samples
+from tests.support.clock import watch_from
 
 pytestmark = pytest.mark.both_databases
 
@@ -308,7 +309,7 @@ class TestOlderCopies:
     def test_a_worker_that_starts_later_follows_what_was_sent(self, submitted: Job, cloud: Cloud) -> None:
         self.forget_submission(submitted)
         cloud.forward(minutes=5)
-        installation.begin_watch(cloud.now)
+        watch_from(cloud.now)
 
         steps.advance(submitted.pk, clock=cloud.clock)
 
@@ -336,11 +337,11 @@ class TestOlderCopies:
     def test_a_worker_that_starts_on_another_server_puts_requests_in_doubt(
         self, submitted: Job, request_job: RequestJob, cloud: Cloud
     ) -> None:
-        """Its own memory is empty; the row tells of the server on which the backup was made."""
+        """The worker remembers nothing, but the row names the server on which the backup was made."""
         self.forget_submission(submitted)
         Installation.objects.update(identity="the server of the backup")
         cloud.forward(seconds=6)
-        installation.begin_watch(cloud.now)
+        watch_from(cloud.now)
         cloud.fail("customJobs.list", "stale", seconds=20)
 
         steps.advance(submitted.pk, clock=cloud.clock)

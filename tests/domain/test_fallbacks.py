@@ -339,7 +339,7 @@ class TestNeverTwo:
         assert Job.objects.count() == 2
 
     def test_a_restored_database_makes_the_same_job_again(self, begin: Begin, cloud: Cloud) -> None:
-        """So what Vertex AI has of it carries the label of the new row, and is found by it."""
+        """The job at Vertex AI carries the label of the new row, and is found by it."""
         begin("stockout")
         sweep_while(cloud, lambda: not Job.objects.get().is_finished)
         made = []

@@ -50,7 +50,7 @@ def logging(submitted: Job, monkeypatch: pytest.MonkeyPatch) -> Logging:
 
 
 def read(cloud: Cloud, job: Job) -> list[str]:
-    """Look at the feed as if somebody looked at the log; return the words of what is kept, in order of time."""
+    """Read the log as if a person looks at it. Return the text of the stored lines, in order of time."""
     cloud.forward(seconds=15)
     job.refresh_from_db()
     log_feeds.follow_log(job, now=cloud.now)

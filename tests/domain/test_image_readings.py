@@ -29,7 +29,7 @@ def ask(cloud: Cloud, team: Team, *names: str) -> Known:
 
 
 def read(cloud: Cloud, team: Team, *names: str) -> Known:
-    """Ask, let a worker read, and return what is known then."""
+    """Request a reading, let a worker do it, and return the result."""
     ask(cloud, team, *names)
     image_reading.read_when_due(cloud.now)
     return ask(cloud, team, *names)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -72,7 +73,7 @@ def running(job: Job, cloud: Cloud) -> dict[str, Any]:
 class TestJobs:
     @pytest.fixture(params=["custom_job", "training_pipeline"])
     def pair(self, request: pytest.FixtureRequest, request_job: RequestJob, cloud: Cloud) -> list[Job]:
-        """Two jobs at Vertex AI; the first will be answered for with nonsense."""
+        """Two jobs at Vertex AI. The tests return invalid answers about the first."""
         return [submit(request_job, cloud, kind=request.param) for _ in range(2)]
 
     def test_one_odd_job_stops_no_other(self, pair: list[Job], answers: Answers, cloud: Cloud) -> None:
@@ -102,6 +103,20 @@ class TestJobs:
                     answers.by_end = {collection: {collection: [answer]}, document["name"]: answer}
                     look_at(job, cloud)
                 assert Job.objects.get(pk=job.pk).state == "succeeded", odd["updateTime"]
+
+    def test_times_in_the_future_are_ignored(self, request_job: RequestJob, answers: Answers, cloud: Cloud) -> None:
+        job = submit(request_job, cloud)
+        later = timestamp(cloud.now + timedelta(hours=2))
+        document = running(job, cloud) | {"error": None}
+        odd = document | {"startTime": later, "updateTime": later}
+        for answer in (odd, document | {"updateTime": timestamp(cloud.now), "state": "JOB_STATE_SUCCEEDED"}):
+            answers.by_end = {"customJobs": {"customJobs": [answer]}, document["name"]: answer}
+            look_at(job, cloud)
+
+        job.refresh_from_db()
+        assert job.state == "succeeded"
+        assert job.started_at == cloud.now
+        assert all(event.occurred_at <= cloud.now for event in job.events.all())
 
 
 def look_at(job: Job, cloud: Cloud) -> None:

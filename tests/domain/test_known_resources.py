@@ -33,7 +33,7 @@ def look(cloud: Cloud) -> None:
 
 
 def codes(team: Team, **changes: Any) -> dict[str, str]:
-    """Return {code: severity} of what is said of a job on `night-shift` because of it."""
+    """Return {code: severity} of the findings about a job on the resource `night-shift`."""
     asked = samples.submission(resource="night-shift", **changes)
     assessment = assess(asked, requests.load_context(team, asked), expected=timedelta(hours=1))
     return {

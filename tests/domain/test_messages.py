@@ -58,7 +58,7 @@ def kinds() -> list[str]:
 
 
 def receivers(kind: str, via: str = "browser") -> set[str]:
-    """Return who was told of a kind, by name."""
+    """Return the names of the receivers of messages of a kind."""
     rows = Delivery.objects.filter(message__kind=kind, via=via, person__isnull=False)
     return set(rows.values_list("person__username", flat=True))
 

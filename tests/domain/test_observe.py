@@ -13,7 +13,7 @@ pytestmark = pytest.mark.both_databases
 
 
 def path(job: Job) -> list[str]:
-    """The states that the events tell, in order."""
+    """Return the states in the job's events, in order."""
     return list(job.events.filter(kind="state").order_by("id").values_list("to_state", flat=True))
 
 

@@ -60,7 +60,7 @@ def test_what_is_approved_is_what_was_voted_for(
 
 
 def _judge(job: Job) -> bool:
-    """Check one race; tell whether the job was approved."""
+    """Check one race. Return whether the job was approved."""
     now, question = Job.objects.get(pk=job.pk), Approval.objects.get(job=job)
     votes = Vote.objects.filter(job=job, asked_at=question.asked_at)
     if now.state != "approved":

@@ -21,7 +21,7 @@ PLACE = ("vision-research", "us-central1")
 
 @pytest.fixture(autouse=True)
 def own_counts() -> Any:
-    """Let each test begin with nothing counted."""
+    """Reset the counters before each test."""
     rate_limit.forget()
     yield
     rate_limit.forget()

@@ -14,6 +14,7 @@ from jobs.submission import ask_for_change, resize_body
 from jobs.vertex import VertexClient
 from tests.domain.conftest import Cloud
 from tests.support import samples
+from tests.support.clock import watch_from
 from tests.support.resources import DISK, Resources
 
 BODY = {"resourcePools": [{"machineSpec": samples.A100, "diskSpec": DISK, "replicaCount": "2"}]}
@@ -21,7 +22,7 @@ BODY = {"resourcePools": [{"machineSpec": samples.A100, "diskSpec": DISK, "repli
 
 @pytest.fixture
 def resources(cloud: Cloud, team: Team) -> Resources:
-    installation.begin_watch(cloud.now)
+    watch_from(cloud.now)
     installation.load_installation(cloud.now)
     return Resources(cloud._emulator, cloud.forward)
 
@@ -207,7 +208,7 @@ def test_a_sweep_hands_it_out(cloud: Cloud, team: Team, approver: User, monkeypa
     handed = []
     monkeypatch.setattr(tasks.change_resource, "apply_async", lambda **how: handed.append(how["kwargs"]["change_id"]))
     monkeypatch.setattr("jobs.clock.read_database_clock", lambda: cloud.now)
-    installation.begin_watch(cloud.now)
+    watch_from(cloud.now)
     installation.load_installation(cloud.now)
     change = ask("reboot", cloud, team, approver)
 

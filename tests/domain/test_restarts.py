@@ -20,7 +20,7 @@ def settle(cloud: Cloud, job: Job) -> None:
 
 
 def restart_reasons(job: Job) -> Counter[str]:
-    """How many restarts of each cause the events tell."""
+    """Return the number of restart events of each cause."""
     return Counter(job.events.filter(kind="restarted").values_list("reason", flat=True))
 
 

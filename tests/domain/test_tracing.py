@@ -20,7 +20,7 @@ from tests.domain.conftest import Cloud
 from tests.domain.test_broker import _own_connections, broker
 from tests.support import samples, waiting
 from tests.support.api import caller
-from tests.support.clock import Clock
+from tests.support.clock import Clock, watch_from
 from tests.support.servers import in_thread
 
 __all__ = ["_own_connections", "broker"]
@@ -43,7 +43,7 @@ def spans(cloud: Cloud) -> Iterator[InMemorySpanExporter]:
 def test_a_click_is_one_trace_up_to_the_call_of_vertex_ai(
     spans: InMemorySpanExporter, broker: str, team: Team, owner: User, clock: Clock
 ) -> None:
-    installation.begin_watch(clock.now)
+    watch_from(clock.now)
     installation.load_installation(clock.now)
     body = {"spec": samples.body(**samples.limited(0.05, {})), "expected_seconds": 180}
     with start_worker(app, pool="solo", perform_ping_check=False, shutdown_timeout=30):

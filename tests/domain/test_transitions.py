@@ -13,7 +13,7 @@ pytestmark = pytest.mark.both_databases
 
 
 def test_nothing_is_learned_before_it_happens(request_job: RequestJob, clock: Clock) -> None:
-    """A step takes a while: Vertex AI may do something after it began."""
+    """A step takes some time, and a state may change after the step began."""
     job, later = request_job(), clock.now + timedelta(seconds=3)
 
     transitions.record_event(

@@ -41,8 +41,9 @@ def tell(sweep: Job, cloud: Cloud) -> Tell:
 
     def answer(trials: Any, *, minutes: float = 0) -> None:
         remote = client().get(sweep.kind, sweep.remote_name)
-        at = timestamp(cloud.now + timedelta(minutes=minutes))
-        record(sweep, replace(remote, raw=remote.raw | {"updateTime": at, "trials": trials}), now=cloud.now)
+        now = cloud.now + timedelta(minutes=minutes)
+        raw = remote.raw | {"updateTime": timestamp(now), "trials": trials}
+        record(sweep, replace(remote, raw=raw), now=now)
 
     return answer
 

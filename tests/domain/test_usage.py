@@ -108,7 +108,7 @@ def test_a_busy_process_is_seen_in_the_answer(tmp_path: Path, monkeypatch: pytes
 
 
 def _first_points(client: VertexClient, number: str) -> list[monitoring.Point]:
-    """Ask until the replica was sampled while it was busy."""
+    """Poll until the replica was sampled while it was busy."""
     until = datetime.now(UTC) + timedelta(seconds=40)
     while datetime.now(UTC) < until:
         now = datetime.now(UTC)

@@ -74,7 +74,7 @@ def _close(pool: ThreadPoolExecutor) -> None:
 
 
 def _judge(job: Job, people: list[User], answers: list[bool]) -> bool:
-    """Check one race; tell whether it decided the job."""
+    """Check one race. Return whether it decided the job."""
     votes = list(Vote.objects.filter(job=job))
     approved = [vote for vote in votes if vote.decision == "approved"]
     state = Job.objects.get(pk=job.pk).state

@@ -26,7 +26,7 @@ def save(team: Team, by: User, clock: Clock, *rules: Rule, base: int = 0, **term
 
 @pytest.fixture
 def asked(request_job: RequestJob, team: Team, lead: User, approver: User, clock: Clock) -> Job:
-    """A job about which two approvers are asked."""
+    """A job that needs the approval of two approvers."""
     save(team, lead, clock, Rule(outcome="ask", cost_over="1", approvals=2))
     return request_job(hours=10)
 

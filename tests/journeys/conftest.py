@@ -64,7 +64,7 @@ def window(chromium: Browser, stack: Stack) -> Iterator[Callable[..., Window]]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
-    """Show what the parts said when a journey fails."""
+    """Show the output of the parts when a journey fails."""
     report = yield
     stack = getattr(item, "funcargs", {}).get("stack")
     if report.failed and isinstance(stack, Stack):

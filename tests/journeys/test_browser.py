@@ -16,7 +16,7 @@ PAGES = ("/", "/jobs/new/?example=1", "/approvals/", "/history/")
 
 
 def state(page: Page) -> str:
-    """Return the words beside the shape under the job's name."""
+    """Return the text beside the shape under the job's name."""
     return page.locator("h1 ~ .sentence .state").inner_text()
 
 

@@ -40,13 +40,13 @@ Membership.objects.create(team=team, user=User.objects.create_user("ann"), role=
 
 
 def as_nobody() -> list[str]:
-    """Return the prefix with which a program runs as somebody who owns nothing and gets no rights back."""
+    """Return a command prefix that runs a program as a user who owns no file and cannot gain privileges."""
     drop = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--no-new-privs"]
     return drop if os.geteuid() == 0 else []
 
 
 def interpreter() -> str:
-    """Return a Python that this user may run with the installed packages: ours may lie in a home folder."""
+    """Return a Python with the installed packages that this user may run. Ours may be in a home folder."""
     versioned = f"python{sys.version_info.major}.{sys.version_info.minor}"
     for found in (sys.executable, f"/usr/bin/{versioned}", f"/usr/local/bin/{versioned}"):
         command = [*as_nobody(), "sh", "-c", f"exec {shlex.quote(found)} -c 'import django, granian, psycopg'"]
@@ -92,7 +92,7 @@ class Container:
         return self.run([word.replace("/app", str(self.app)) for word in words] + list(arguments))
 
     def run(self, command: list[str]) -> "subprocess.Popen[bytes]":
-        """Start a program as somebody who owns no file of the image."""
+        """Start a program as a user who owns no file of the image."""
         given = dockerfile.environment(IMAGE) | self.told
         given |= {"PATH": f"{self.home / 'bin'}:/usr/bin:/bin", "TRAINBOARD_STATE": str(self.home / "state")}
         given |= {"PYTHONPATH": PACKAGES}
@@ -102,15 +102,15 @@ class Container:
         return made
 
     def log(self) -> str:
-        """What was said."""
+        """The output of the program."""
         return (self.home / "log").read_text(errors="replace")
 
     def finish(self, *arguments: str) -> None:
-        """Run to the end; fail with what it said."""
+        """Run to the end. Fail with the output if the exit code is not 0."""
         assert self.start(*arguments).wait(timeout=180) == 0, self.log()[-3000:]
 
     def close(self) -> None:
-        """Leave nothing running."""
+        """End all processes."""
         for process in reversed(self.processes):
             process.terminate()
         for process in self.processes:

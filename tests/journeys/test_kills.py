@@ -31,11 +31,11 @@ def test_a_part_killed_in_the_middle_changes_nothing(part: str, stack: Stack, pe
     assert timeline["state"] == "succeeded", timeline
     assert states(timeline).count("succeeded") == 1
     assert states(timeline).count("submitting") == 1
-    assert any(f"{part} died" in line for line in stack.log)
+    assert any(f"{part} stopped unexpectedly" in line for line in stack.log)
 
 
 def answers(person: Person) -> bool:
-    """Tell whether the site serves."""
+    """Return whether the site responds."""
     try:
         return person.open("/healthz").ok
     except requests.ConnectionError:

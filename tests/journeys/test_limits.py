@@ -29,7 +29,7 @@ INSERT = "INSERT INTO jobs_logfeed (project, due_at, failures, trouble) VALUES (
 
 @dataclass
 class Site:
-    """A worker and a beat; the database and the broker lie behind proxies that can fall silent."""
+    """A worker and a beat. Proxies in front of the database and the broker can stop responding."""
 
     home: Path
     database: Blackhole
@@ -42,7 +42,7 @@ class Site:
         migrated.fill_postgres(self.home)
 
     def environment(self, **more: str) -> dict[str, str]:
-        """What each part is told."""
+        """The environment of each part."""
         (host, port), (redis_host, redis_port) = self.database.address, self.broker.address
         return environment(
             self.home / "state", 0,
@@ -56,7 +56,7 @@ class Site:
         subprocess.run(command, cwd=ROOT, env=self.environment(**more), check=True)
 
     def start(self, *command: str) -> "subprocess.Popen[bytes]":
-        """Start a part; what it says goes to a file."""
+        """Start a part. Its output goes to a file."""
         with (self.home / "log").open("ab") as log:
             made = subprocess.Popen(
                 [sys.executable, *command], cwd=ROOT, env=self.environment(), stdout=log, stderr=log
@@ -69,27 +69,27 @@ class Site:
         return self.start("-m", "tests.support.stuck")
 
     def start_beat(self) -> None:
-        """Start what asks for a sweep twice a second."""
+        """Start a process that requests a sweep twice a second."""
         self.start("-m", "celery", "-A", "dashboard.celery", "beat", "--pidfile=", "--loglevel", "WARNING")
 
     @property
     def log(self) -> str:
-        """What the parts said."""
+        """The output of the parts."""
         return (self.home / "log").read_text(errors="replace")
 
     def give_work(self, name: str) -> None:
-        """Make a row due that only a worker takes care of."""
+        """Make a row due that only a worker processes."""
         with psycopg.connect(postgres.url(self.home)) as database:
             database.execute(INSERT, [name])
 
     def is_done(self, name: str) -> bool:
-        """Whether a worker has taken care of it."""
+        """Return whether a worker has processed the row."""
         with psycopg.connect(postgres.url(self.home)) as database:
             found = database.execute("SELECT due_at FROM jobs_logfeed WHERE project = %s", [name]).fetchone()
         return found is not None and found[0] is None
 
     def count(self, question: str) -> int:
-        """Ask the database itself for a number."""
+        """Return a number from a query to the database itself."""
         with psycopg.connect(postgres.url(self.home)) as database:
             (found,) = database.execute(question).fetchone() or (0,)
         return int(found)
@@ -99,7 +99,7 @@ class Site:
         waiting.until(lambda: self.is_done(name), seconds=RECOVERY_SECONDS, what=f"{name} is done\n{self.log[-3000:]}")
 
     def close(self) -> None:
-        """Leave nothing running."""
+        """Kill all processes."""
         for process in self.processes:
             process.kill()
             process.wait()

@@ -119,7 +119,7 @@ def way_to(state: str) -> Sequence[str]:
 
 
 def text_of(answer: Any) -> str:
-    """Return a page's words without its markup."""
+    """Return a page's text without its markup."""
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", answer.content.decode())).split())
 
 

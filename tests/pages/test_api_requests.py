@@ -155,9 +155,12 @@ class TestRequest:
 
         broken = send("/api/v1/jobs", "{", content_type="application/json", headers=api.headers())
         large = send("/api/v1/jobs", " " * 1_001, content_type="application/json", headers=api.headers())
+        long = api.headers() | {"Content-Length": "9" * 5_000}  # more digits than int() accepts
+        declared = send("/api/v1/jobs", "{}", content_type="application/json", headers=long)
 
-        assert [(each.status_code, each["Content-Type"]) for each in (broken, large)] == [
+        assert [(each.status_code, each["Content-Type"]) for each in (broken, large, declared)] == [
             (400, "application/problem+json"),
+            (413, "application/problem+json"),
             (413, "application/problem+json"),
         ]
 
@@ -271,6 +274,19 @@ class TestActions:
         assert (answer.status_code, answer.json()["state"]) == (200, state)
         assert Job.objects.get().approval.comment == "by API"
         assert api.post(f"/jobs/{job.pk}/{verb}", {"comment": "Again."}).status_code == 409
+
+    @pytest.mark.parametrize("body", [{}, {"comment": ""}, {"comment": " "}])
+    def test_a_rejection_without_a_reason_names_the_field(
+        self, make_job: MakeJob, approver: User, body: dict[str, str]
+    ) -> None:
+        job = make_job("awaiting_approval")
+
+        answer = caller(approver).post(f"/jobs/{job.pk}/reject", body)
+
+        assert answer.status_code == 422
+        assert [(error["place"], error["field"]) for error in answer.json()["errors"]] == [("body", "comment")]
+        assert answer.json()["detail"].startswith("comment: ")
+        assert Job.objects.get().state == "awaiting_approval"
 
     def test_does_not_decide_about_another_amount_or_ones_own_job(
         self, make_job: MakeJob, approver: User, owner: User

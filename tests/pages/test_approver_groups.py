@@ -49,7 +49,7 @@ def sam(team: Team) -> User:
 
 @pytest.fixture
 def asked(team: Team, lena: User, sam: User, make_job: MakeJob, clock: Clock) -> Job:
-    """A job about which a lead and one of sam and zoe are asked."""
+    """A job that needs the approval of a lead, and of sam or zoe."""
     rule = Rule.model_validate(
         {"outcome": "ask", "cost_over": "1", "role": "lead", "further": [{"approvers": ["sam", "zoe"]}]}
     )

@@ -146,7 +146,7 @@ class TestPages:
     def test_a_search_goes_on_where_the_last_page_ended(
         self, text: str, count: int, team: Team, clock: Clock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Each word is searched for: "3" stands in thing 3, 30 to 39, and 13, 23 and 43."""
+        """The search finds each word as a part: "3" is in thing 3, 30 to 39, and 13, 23 and 43."""
         monkeypatch.setattr(audit_log, "MAX_SEARCHED", 10)
         fill(team, 45, clock)
 

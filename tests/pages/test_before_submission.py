@@ -19,7 +19,7 @@ CONSOLE = "Google Cloud's console cannot submit it"
 
 
 def checked(client: Client, **changes: str) -> str:
-    """Return what is told while one types the example with some changes."""
+    """Return the live findings for the example job with some changes."""
     form = compose_form(client.get("/jobs/new/?example=1").content.decode()).values
     return text_of(client.post("/jobs/new/check/", form | changes))
 

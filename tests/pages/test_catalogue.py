@@ -24,7 +24,7 @@ def machines(page: str) -> list[str]:
 
 
 def cells(page: str, machine: str) -> list[str]:
-    """Return the words of a machine's cells."""
+    """Return the text of a machine's cells."""
     row = page.partition(f"<td><b>{machine}</b>")[2].partition("</tr>")[0]
     return [re.sub(r"<[^>]+>", " ", cell).strip() for cell in re.findall(r"<td[^>]*>(.*?)</td>", row)]
 

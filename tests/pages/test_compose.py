@@ -28,7 +28,7 @@ def typed(owner: User, signed_in: SignIn) -> Callable[..., dict[str, str]]:
 
 
 def finds_at(page: str, field: str) -> str:
-    """Return the words of the findings at a field."""
+    """Return the text of the findings at a field."""
     return text_in(page, f"id_{field}-finds")
 
 

@@ -25,7 +25,7 @@ def ended_spot_jobs(owner: User, make_job: MakeJob, clock: Clock) -> None:
 
 
 def is_covered(page: Page) -> bool:
-    """Tell whether the bar at the bottom lies over the focused control, or the first lines of a long text."""
+    """Return whether the bottom bar covers the focused control, or the first lines of a long text."""
     return bool(
         page.evaluate(
             """() => {

@@ -1,4 +1,4 @@
-"""Tests of images on the compose page: their size, missing images, and nothing if the registry could not be asked."""
+"""Tests of images on the compose page: size, missing images, and an unreachable registry."""
 
 from django.contrib.auth.models import User
 from django.test import Client
@@ -15,7 +15,7 @@ KNOWN = "pool-0-image-known"
 
 
 def answer(clock: Clock, status: str, size: int | None = None, name: str = IMAGE) -> None:
-    """Let Artifact Registry have answered what was asked."""
+    """Store a result of Artifact Registry for the image."""
     ImageReading.objects.filter(name=name).update(status=status, size_bytes=size, read_at=clock.now, due_at=None)
     known_images.forget()
 

@@ -24,7 +24,7 @@ def flex(make_job: MakeJob, state: str = "queued", **scheduling: Any) -> Job:
 
 
 def both(client: Any, job: Job) -> tuple[str, str]:
-    """Return the words of the board and of the job's page."""
+    """Return the text of the board and of the job's page."""
     return text_of(client.get("/?who=all")), text_of(client.get(f"/jobs/{job.pk}/"))
 
 

@@ -144,7 +144,7 @@ class TestCause:
 
 
 class TestRetries:
-    """What the page says of retries is what its counters say."""
+    """The page's text about retries agrees with its counters."""
 
     @pytest.mark.parametrize(
         ("used", "words", "count"),

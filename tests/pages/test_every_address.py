@@ -257,7 +257,7 @@ def address_of(pattern: URLPattern, keys: dict[str, dict[str, Any]]) -> str:
 
 
 def expected(access: Access, who: str, method: str) -> set[int] | None:
-    """Return the statuses that refuse somebody; None where the request has to be answered."""
+    """Return the statuses that refuse a person, or None if the request has to succeed."""
     least, is_public = getattr(access, method), EVERYBODY in (access.get, access.post)
     if who == "nobody" and not is_public:
         return {302}

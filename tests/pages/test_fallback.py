@@ -129,7 +129,7 @@ class TestCompose:
 class TestPages:
     @pytest.fixture
     def second(self, engineer: Client, example: dict[str, str], clock: Clock, team: Team) -> Job:
-        """The second attempt of a request, whose first was rejected by nobody but found no machines."""
+        """The second attempt of a request, whose first got no capacity."""
         engineer.post("/jobs/new/", example | SHORT | THEN)
         first = Job.objects.get()
         from tests.domain.test_fallback_races import fail

@@ -305,7 +305,7 @@ class TestRanges:
 
 
 class TestSumsOfMonths:
-    """After a hundred days they answer as the figures of single jobs did before, whoever has written them."""
+    """After a hundred days, sums of months give the figures of single jobs, whichever version wrote the rows."""
 
     FACETS = ("strategy", "region", "owner", "state")
 

@@ -29,7 +29,7 @@ def server(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[KeyServer
 
 
 def ask(signed: str, client: Client | None = None, path: str = "/") -> Any:
-    """Ask for a page through the proxy."""
+    """Request a page through the proxy."""
     return (client or Client()).get(path, headers={"x-goog-iap-jwt-assertion": signed} if signed else {})
 
 

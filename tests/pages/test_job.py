@@ -15,7 +15,7 @@ from tests.support.clock import Clock
 
 
 def at(job: Job, below: str = "") -> str:
-    """Return the address of a job, or of what lies below it."""
+    """Return the address of a job, or of a page below it."""
     return f"/jobs/{job.pk}/{below}"
 
 
@@ -129,7 +129,7 @@ class TestWhatItTells:
 
 
 class TestFailure:
-    """Vertex AI gives the reason of a failure about a minute after it."""
+    """Vertex AI returns the reason of a failure about a minute after the failure."""
 
     EXIT = "The replica workerpool0-0 exited with a non-zero status of 1. Termination reason: Error."
 

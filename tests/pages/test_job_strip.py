@@ -24,7 +24,7 @@ ARGUMENT = "train.py: error: unrecognized arguments: --epoch-count 40"
 
 
 def strip_text(page: str) -> str:
-    """Return the words of the strip."""
+    """Return the text of the strip."""
     found = re.search(r'<div class="strip job-strip">(.*?)<section class="job-time"', page, re.DOTALL)
     assert found is not None
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", found[1])).split())

@@ -80,7 +80,7 @@ STATES = ("running", "queued", "pending", "succeeded", "failed", "cancelled", "s
 
 
 class Texts(HTMLParser):
-    """The texts of a page that somebody reads or hears, with their lines, but not what stands as it is."""
+    """Collects the texts of a page that a person reads or hears, with their lines, except untranslated ones."""
 
     def __init__(self) -> None:
         super().__init__()

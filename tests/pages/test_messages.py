@@ -134,7 +134,9 @@ class TestInbox:
         third = engineer.get("/messages/", {"after": second.context["page"].older})
         assert [len(each.context["rows"]) for each in (first, second, third)] == [50, 50, 20]
 
-    @pytest.mark.parametrize("after", ["x", "2026~1", "2026-03-02T09:00:00+00:00~x", "~", "%00"])
+    @pytest.mark.parametrize(
+        "after", ["x", "2026~1", "2026-03-02T09:00:00+00:00~x", f"2026-03-02T09:00:00+00:00~{'9' * 5_000}", "~", "%00"]
+    )
     def test_a_cursor_that_cannot_be_read_is_the_first_page(
         self, engineer: Client, delivery: Delivery, after: str
     ) -> None:
@@ -318,7 +320,7 @@ LISTS = ("/messages/channels/", "/messages/undelivered/")
 
 
 def statuses(browser: Client, team: Team, made: Channel) -> list[int]:
-    """Return what somebody is answered who tries everything with a channel."""
+    """Return the statuses of all requests that a person can make about a channel."""
     address = f"/messages/channels/{made.pk}/"
     found = [browser.get(address), browser.post(address, fields())]
     found += [

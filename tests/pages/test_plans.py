@@ -60,7 +60,7 @@ def world(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> many_jobs.World:
 
 
 def faults(statements: list[str]) -> Iterator[str]:
-    """Yield in words what the plans of statements read that they may not."""
+    """Yield what the plans of these statements read that they may not read."""
     for statement in dict.fromkeys(statements):
         verb = statement.split(maxsplit=1)[0]
         if verb not in {"SELECT", "UPDATE", "DELETE"} or not any(f'"{table}"' in statement for table in LARGE):

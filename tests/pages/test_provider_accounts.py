@@ -23,7 +23,7 @@ CONFIRM = "/accounts/confirm/"
 
 @pytest.fixture
 def ada() -> User:
-    """An account with a password and the address that the provider tells."""
+    """An account with a password and the address that the provider returns."""
     return User.objects.create_user("ada", email="Ada@Example.com", password=PASSWORD)
 
 

@@ -25,7 +25,7 @@ BEGIN, BACK = "/accounts/providers/corp/", "/accounts/providers/corp/callback/"
 
 @pytest.fixture(autouse=True)
 def server(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenIdServer]:
-    """A provider, and a site that knows it."""
+    """A sign-in provider, and a site that is configured for it."""
     monkeypatch.setattr(openid, "apps", openid.Apps())
     with openid_server() as running:
         settings.SIGN_IN_PROVIDERS = (running.provider(),)

@@ -1,4 +1,4 @@
-"""Tests of the words in the board's search box."""
+"""Tests of the search box of the board."""
 
 import pytest
 from django.contrib.auth.models import User

@@ -51,7 +51,7 @@ def body(name: str = "resnet-prune", **changes: Any) -> dict[str, Any]:
 
 
 def forms_of(secret: str) -> set[str]:
-    """A secret as it would stand in JSON, a shell word or as it is."""
+    """Return a secret as it is, as in JSON, and with escaped backslashes."""
     return {secret, json.dumps(secret)[1:-1], secret.replace("\\", "\\\\")}
 
 
@@ -101,7 +101,7 @@ def addresses(patterns: Any = None, prefix: str = "/") -> Iterator[tuple[str, se
 
 
 def filled(route: str, *, job: Job, template: Template) -> list[str]:
-    """The addresses that a route stands for, about the job and what was made of it."""
+    """Return the addresses of a route with the keys of the job, its objects and the template."""
     route = route.replace("<uuid:pk>", str(job.pk)).replace("<slug:code>", KEYS["code"])
     if "object_id" in route or "<int:pk>" in route:
         event = job.events.order_by("-pk").first()

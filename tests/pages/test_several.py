@@ -11,7 +11,7 @@ from tests.pages.conftest import MakeJob, SignIn, text_of
 
 
 def key_of(page: Any) -> str:
-    """Return what tells one confirmation from another."""
+    """Return the request key on a confirmation page."""
     found = re.search(r'name="key" value="(\w+)"', page.content.decode())
     assert found is not None
     return found[1]

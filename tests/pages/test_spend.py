@@ -110,7 +110,7 @@ class TestSpend:
 class TestPersistentResources:
     @pytest.fixture(autouse=True)
     def night_shift(self, team: Team, clock: Clock) -> None:
-        """Two replicas that nobody holds, up for ten hours."""
+        """A persistent resource with two replicas that ran ten hours without a job."""
         see(clock.now, replicas=2)
         budgets.watch_budgets(clock.forward(hours=10))
 

@@ -1,4 +1,4 @@
-"""Tests that hold for every page: nothing inline, a strict policy, a light first load, nothing for strangers."""
+"""Tests of every page: no inline code, a strict policy, a small first load, no content for strangers."""
 
 import gzip
 import re

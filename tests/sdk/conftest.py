@@ -24,7 +24,7 @@ RESOURCES = {
 
 
 class Witness:
-    """Remembers every JSON answer that went over `requests`, and judges it."""
+    """Records every JSON response to `requests`, and checks it."""
 
     def __init__(self) -> None:
         self.aiplatform, self.logging = Judge("aiplatform.v1"), Judge("logging.v2")
@@ -56,7 +56,7 @@ class Witness:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what lies in this folder."""
+    """Mark the tests in this folder."""
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.sdk)

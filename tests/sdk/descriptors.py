@@ -51,7 +51,7 @@ class Recorder(grpc.Channel):
         """Have no connectivity to report."""
 
     def close(self) -> None:
-        """Hold nothing open."""
+        """Do nothing: no file is open."""
 
 
 def descriptor(message: Any) -> Descriptor:

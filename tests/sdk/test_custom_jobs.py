@@ -100,7 +100,7 @@ class TestCustomJob:
 
 
 class TestLogging:
-    """google-cloud-logging reads what the job said."""
+    """google-cloud-logging reads the log lines of a job."""
 
     def test_entries_of_a_job(self, sdk: Any, emulator: Running) -> None:
         from google.auth.credentials import AnonymousCredentials

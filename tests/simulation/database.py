@@ -82,7 +82,7 @@ class Database:
             raise OperationalError("the connection broke")
 
     def lock(self, pk: str) -> None:
-        """Wait for the lock of a row; it is held by whoever got it last until `unlock`."""
+        """Wait for the lock of a row. The last one that got it holds it until `unlock`."""
         epoch = self.epoch
         while pk in self.locks:
             self.kernel.work(0.05)
@@ -104,7 +104,7 @@ class Database:
         return copy.deepcopy((self.rows, self.unmatched, self.trusted_since, self.identity)), len(self.events)
 
     def restore(self, backup: tuple[Any, ...]) -> None:
-        """Replace everything by a backup; whoever is in a transaction loses it."""
+        """Replace all rows by those of a backup. Open transactions are lost."""
         self.rows, self.unmatched, self.trusted_since, self.identity = copy.deepcopy(backup[0])
         del self.events[backup[1] :]
         self.numbers = backup[1]

@@ -60,14 +60,14 @@ class Kernel:
             self._plan(task, self.seconds + after)
 
     def kill(self, task: greenlet) -> None:
-        """End a sleeper at the point at which it sleeps: nothing after that point happens."""
+        """End a sleeper where it sleeps, so that no later statement runs."""
         if not task.dead:
             self._wakes.pop(task, None)
             task.parent = getcurrent()  # which goes on when it has ended
             task.throw(GreenletExit)
 
     def log(self, words: str, *values: Any) -> None:
-        """Remember what happened; it is put into words only when somebody asks."""
+        """Record an event. It is formatted only when the log is read."""
         self._logged.append((self.seconds, words, values))
 
     def messages(self) -> list[str]:

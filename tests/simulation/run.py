@@ -29,7 +29,7 @@ MAX_CALLS = 150
 
 
 class Clock:
-    """What a worker is told of time: the database's. Its own clock, `skew` seconds off, is not asked."""
+    """A worker's clock: the database's time, and a clock of its own that is `skew` seconds off and is not used."""
 
     def __init__(self, kernel: Kernel, skew: float = 0.0) -> None:
         self.kernel, self.skew = kernel, skew
@@ -42,7 +42,7 @@ class Clock:
 
 
 class Person:
-    """Somebody who cancels."""
+    """A person who cancels jobs."""
 
     def get_username(self) -> str:
         return "owner"
@@ -161,7 +161,7 @@ class Simulation:
             self.kernel.sleep(self._pause())
 
     def _pause(self) -> float:
-        """Five seconds as between two sweeps, or longer when nothing is due before."""
+        """Return the seconds until the next row is due, at most a minute, plus up to five."""
         moments = [
             max(row.due_at, row.claimed_until or row.due_at) for row in self.database.rows.values() if row.due_at
         ]
@@ -240,7 +240,7 @@ class Simulation:
                 raise Violation(f"Seed {self.kernel.seed}: {problem}", self.kernel.messages())
 
     def _problem_of_copies(self, pk: str, row: Row) -> str:
-        """Never two live jobs for one request, unless Vertex AI was later than every window; then both are told."""
+        """Return a problem if a request has several jobs without a known reason, or unreported ones."""
         lives = self.cloud.of(pk)
         if len(self.cloud.live(pk)) > 1:
             return f"{pk} has {len(self.cloud.live(pk))} live jobs after everything was quiet."
@@ -259,7 +259,7 @@ class Simulation:
         return ""
 
     def _problem_of_end(self, row: Row, names: list[str], live: list[str]) -> str:
-        """Never none after quiet, and every end state true."""
+        """Return what is wrong with the end state of a request, or ""."""
         if row.state in {JobState.APPROVED, JobState.SUBMITTING}:
             return f"{row.pk} is still {row.state}, last error: {row.last_error!r}, due at {row.due_at}."
         if row.state in {JobState.WITHDRAWN, JobState.SUBMIT_FAILED}:

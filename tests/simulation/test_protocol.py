@@ -94,7 +94,7 @@ class TestMendsTakenOut:
         assert first_violation("times although nothing came later") is not None
 
     def test_workers_that_believe_their_own_clocks(self) -> None:
-        """A2: a worker that is ahead takes over a claim that is alive."""
+        """A2: a worker whose clock is ahead takes over a claim that has not expired."""
         assert first_violation("times although nothing came later", clock=OwnClock) is not None
 
     def test_a_second_job_that_cannot_be_cancelled_before_the_first_is_followed(
@@ -118,7 +118,7 @@ class TestMendsTakenOut:
         assert first_violation("is still submitting") is not None
 
     def test_a_refused_cancellation_that_counts_as_sent(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A6: one 400, and nobody ever asked again."""
+        """A6: after one response 400, the cancellation was never sent again."""
         not_taken = cancel.not_taken
 
         def sent(error: vertex.VertexError) -> Decide:

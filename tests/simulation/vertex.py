@@ -34,7 +34,7 @@ class Life:
         return "JOB_STATE_RUNNING" if seconds >= self.runs_at else "JOB_STATE_PENDING"
 
     def is_live(self, seconds: float) -> bool:
-        """Tell whether it costs money, or soon will."""
+        """Return whether the job costs money now or will soon."""
         return self.state(seconds) in LIVE
 
     def remote(self, seconds: float) -> vertex.RemoteJob:
@@ -65,7 +65,7 @@ class Cloud:
         return [life for life in self.of(request) if life.is_live(self.kernel.seconds)]
 
     def is_out(self) -> bool:
-        """Tell whether nothing answers now."""
+        """Return whether the service answers no call now."""
         return any(begins <= self.kernel.seconds < ends for begins, ends in self.outages)
 
     def make(self, request: str, delay: float) -> list[Life]:

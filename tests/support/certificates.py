@@ -15,7 +15,7 @@ VARIABLE = "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH"
 
 @cache
 def shared() -> certificate.Certificate:
-    """Return the certificate, and make Google's gRPC clients in this process trust it."""
+    """Return the certificate, and let Google's gRPC clients in this process accept it."""
     folder = Path(tempfile.mkdtemp(prefix="certificate-", dir=os.environ["TRAINBOARD_TEST_STATE"]))
     made = certificate.load_or_create(folder, names("127.0.0.1"), WallClock().now())
     os.environ[VARIABLE] = str(made.file)

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from jobs.queue import installation
+
 
 @dataclass
 class Clock:
@@ -35,3 +37,8 @@ class DatabaseTime:
     def monotonic(self) -> float:
         """Return monotonic seconds."""
         return self.moment().timestamp()
+
+
+def watch_from(now: datetime) -> None:
+    """Make this process watch the database from `now` on, as a worker does that starts then."""
+    installation._watch = installation.Watch(began_at=now)

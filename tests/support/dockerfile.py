@@ -15,7 +15,7 @@ class Instruction:
     rest: str
 
     def words(self) -> list[str]:
-        """Return the words of a JSON array or of a shell line."""
+        """Return the arguments in a JSON array or a shell line."""
         return list(json.loads(self.rest)) if self.rest.startswith("[") else shlex.split(self.rest)
 
 

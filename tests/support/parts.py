@@ -174,7 +174,7 @@ class House:
         return process
 
     def start_redis(self) -> "subprocess.Popen[bytes]":
-        """Start Redis empty. It never saves."""
+        """Start an empty Redis that saves nothing."""
         path = self.home / "redis"
         path.unlink(missing_ok=True)
         options = ["--port", "0", "--unixsocket", str(path), "--save", "", "--dir", str(self.home)]

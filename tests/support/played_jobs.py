@@ -59,7 +59,7 @@ class Played:
 
 @dataclass
 class Player:
-    """Requests jobs for one team and writes their lives. The same seed gives the same jobs."""
+    """Requests jobs for one team and writes their events. The same seed gives the same jobs."""
 
     team: Team
     by: User

@@ -14,7 +14,7 @@ BROKER_LIMITS = {"socket_timeout": 2, "health_check_interval": 5}
 
 @app.task(name="tests.hang", ignore_result=True)
 def hang(*, what: str) -> None:
-    """Wait for ever, as for a peer that went silent."""
+    """Wait without end, as for a peer that does not respond."""
     threading.Event().wait()
 
 

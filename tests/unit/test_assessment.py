@@ -151,7 +151,7 @@ class TestQuota:
 
     @pytest.mark.parametrize(("key", "is_allowed"), [("standard", False), ("spot", True)])
     def test_of_h100_is_0_until_some_is_granted(self, key: str, is_allowed: bool) -> None:
-        """No default of a preemptible metric is documented, so nothing is said of it."""
+        """For preemptible metrics no default is documented, so there is no finding about them."""
         cpus, gpus = offered(submission())[key].quotas
 
         assert (cpus.amount, cpus.is_allowed) == (208, True)

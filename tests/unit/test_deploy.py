@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 from django.conf import settings
+from django.core.management import get_commands
 from django.test import Client
 
 from jobs import counts
@@ -23,6 +24,7 @@ RULES = [
 ]
 PANELS = json.loads((DEPLOY / "grafana/dashboard.json").read_text())["panels"]
 MANIFESTS = list(yaml.safe_load_all((DEPLOY / "kubernetes/trainboard.yaml").read_text()))
+RESTORED = yaml.safe_load((DEPLOY / "kubernetes/restored.yaml").read_text())
 METRIC = re.compile(r"\btrainboard_\w+")
 
 
@@ -74,8 +76,8 @@ def test_expressions_have_their_brackets() -> None:
             assert rule["expr"].count(opening) == rule["expr"].count(closing), rule["alert"]
 
 
-def pods() -> list[tuple[str, dict[str, Any]]]:
-    kinds = [each for each in MANIFESTS if each["kind"] in ("Deployment", "Job")]
+def pods(*manifests: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    kinds = [each for each in manifests if each["kind"] in ("Deployment", "Job")]
     return [(each["metadata"]["name"], each["spec"]["template"]["spec"]) for each in kinds]
 
 
@@ -83,22 +85,31 @@ class TestKubernetes:
     def test_runs_every_process_of_the_image(self) -> None:
         commands = re.findall(r"^  (\w+)\)", (DEPLOY / "start.sh").read_text(), re.MULTILINE)
 
-        assert sorted(pod["containers"][0]["args"][0] for _, pod in pods()) == sorted(commands)
+        assert sorted(pod["containers"][0]["args"][0] for _, pod in pods(*MANIFESTS)) == sorted(commands)
 
-    @pytest.mark.parametrize(("name", "pod"), pods())
+    def test_a_restore_is_marked_by_a_job_of_its_own_after_the_migrations(self) -> None:
+        ((_, pod),) = pods(RESTORED)
+        ((_, usual),) = [each for each in pods(*MANIFESTS) if each[0] == "trainboard-migrate"]
+
+        assert (RESTORED["kind"], pod["restartPolicy"]) == ("Job", "Never")
+        assert pod["initContainers"] == usual["containers"]
+        assert [each["args"] for each in pod["containers"]] == [["restored"]]
+        assert "restored" in get_commands()
+
+    @pytest.mark.parametrize(("name", "pod"), pods(*MANIFESTS, RESTORED))
     def test_every_pod_is_confined(self, name: str, pod: dict[str, Any]) -> None:
-        (container,) = pod["containers"]
-
         assert pod["serviceAccountName"] == "trainboard"
         assert pod["securityContext"]["runAsNonRoot"]
         assert pod["securityContext"]["runAsUser"] == 10001
-        assert container["securityContext"]["readOnlyRootFilesystem"]
-        assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
-        assert {each["mountPath"] for each in container["volumeMounts"]} == {"/state", "/tmp"}
-        assert {each["name"] for each in container["volumeMounts"]} == {each["name"] for each in pod["volumes"]}
+        assert len(pod["containers"]) == 1
+        for container in [*pod["containers"], *pod.get("initContainers", ())]:
+            assert container["securityContext"]["readOnlyRootFilesystem"]
+            assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+            assert {each["mountPath"] for each in container["volumeMounts"]} == {"/state", "/tmp"}
+            assert {each["name"] for each in container["volumeMounts"]} == {each["name"] for each in pod["volumes"]}
 
     def test_probes_ask_addresses_that_exist(self) -> None:
-        (web,) = [pod["containers"][0] for name, pod in pods() if name == "trainboard-web"]
+        (web,) = [pod["containers"][0] for name, pod in pods(*MANIFESTS) if name == "trainboard-web"]
 
         assert web["readinessProbe"]["httpGet"]["path"] == "/readyz"
         assert web["livenessProbe"]["httpGet"]["path"] == "/healthz"

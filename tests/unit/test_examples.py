@@ -1,4 +1,4 @@
-"""Tests of the penguins example, really run: it learns, survives interruption and gives the same model either way."""
+"""Tests that run the penguins example: it trains, resumes after an interruption, and gives the same model."""
 
 import csv
 import json

@@ -23,7 +23,7 @@ def only_in(*regions: str) -> PolicyRules:
 
 
 def submission(region: str = "us-central1", **pool: Any) -> Submission:
-    """A small job that breaks no rule, unless `pool` says otherwise."""
+    """Return a small job without findings, with changes of its worker pool."""
     spec = {
         "workerPoolSpecs": [
             {

@@ -29,12 +29,12 @@ def policy_of(*rules: Rule) -> PolicyRules:
 
 
 def decide(job: Submission, estimate: Estimate, rules: PolicyRules, **known: Any) -> Decision:
-    """What policy says of a job."""
+    """Return the policy's decision about a job."""
     return policy.decide(job, match_rules(rules, job, estimate, **known))
 
 
 def outcome(rule: Rule, estimate: Estimate | None = None, **known: Any) -> bool:
-    """Tell whether a rule that refuses does so."""
+    """Return whether a rule that refuses matches."""
     found = decide(JOB, estimate or costs("10"), policy_of(rule), **known).findings
     return [each.severity for each in found] == [Severity.ERROR]
 
@@ -154,7 +154,7 @@ REGIONS = st.lists(st.sampled_from(["us-central1", "europe-west4", "us-east4"]),
 def old_outcome(
     region: str, estimate: Estimate, ask: Decimal, refuse: Decimal | None, regions: tuple[str, ...]
 ) -> set[str]:
-    """What the three limits said of a job before there were rules: codes, without the cost of a region's refusal."""
+    """Return the codes of the three limits from before there were rules, without the cost of a refused region."""
     if regions and region not in regions:
         return {"region_not_allowed"}
     least, most = estimate.expected_usd, estimate.most_usd

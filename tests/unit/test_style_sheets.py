@@ -11,7 +11,7 @@ SHEETS = sorted((ROOT / "dashboard/static/trainboard").glob("*.css"))
 
 @pytest.mark.parametrize("sheet", SHEETS, ids=lambda sheet: sheet.name)
 def test_a_colour_scheme_changes_colours_only(sheet: Path) -> None:
-    """`light-dark()` chooses between two colours; nothing else may ask which scheme it is."""
+    """`light-dark()` chooses between two colours. No other rule may depend on the colour scheme."""
     text = re.sub(r"/\*.*?\*/", "", sheet.read_text(), flags=re.DOTALL)
 
     assert "prefers-color-scheme" not in text

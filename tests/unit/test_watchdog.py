@@ -14,7 +14,7 @@ TASK = SimpleNamespace(name="jobs.tasks.observe")
 
 @pytest.fixture
 def seconds(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The one item is what the stopwatch shows; nothing watches by itself."""
+    """A list with the time of the stopwatch. The watchdog's own thread does not run."""
     shown = [0.0]
     monkeypatch.setattr(watchdog.time, "monotonic", lambda: shown[0])
     monkeypatch.setattr(threading.Thread, "start", lambda _: None)

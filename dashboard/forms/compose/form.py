@@ -26,12 +26,12 @@ from dashboard.forms.compose.tuning_form import ParameterForm, TuningForm
 from dashboard.forms.compose.worker_pool_form import WorkerPoolForm, reserve
 from dashboard.forms.findings import FindingsForm
 from jobs import spec
+from jobs.bounds import parse_digits
 from jobs.spec import Finding, Severity, Submission
 from jobs.spec.paths import join, upward
 from jobs.strategies import STRATEGIES
 
 MAX_PATH_LENGTH = 1000
-MAX_VERSION_DIGITS = 9
 
 
 class Compose:
@@ -71,8 +71,7 @@ class Compose:
     @property
     def draft_version(self) -> int:
         """How often the form was saved as a draft, as known to the browser."""
-        text = str(self.data.get("draft_version") or "")
-        return int(text) if text.isascii() and text.isdecimal() and len(text) < MAX_VERSION_DIGITS else 0
+        return parse_digits(str(self.data.get("draft_version") or "")) or 0
 
     @property
     def _row_options(self) -> dict[str, Any]:

@@ -33,7 +33,7 @@ class Command(BaseCommand):
                 " nothing. If the other instance no longer runs, repeat the command with --take-over."
             )
         now = database_now()
-        reason = "An administrator said that the database was restored."
+        reason = "An administrator ran `manage.py restored`."
         count = mark_restored(reason, now=now, take_over=options["take_over"])
         self.stdout.write(
             f"{count} {'request is' if count == 1 else 'requests are'} looked up at Vertex AI before anything is sent;"

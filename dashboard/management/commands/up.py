@@ -114,7 +114,9 @@ def _prepare(site: plan.Site, console: Console, reached: list[str], *, demo: boo
     elif demo:
         lines.append(f"no demo users were created: {'; '.join(reached)}. Use manage.py createsuperuser")
     if emulated and reached:
-        lines.append("the emulator runs the commands of everybody who can sign in, on this machine, as you")
+        lines.append(
+            "warning: everybody who can sign in can run commands on this machine as you, because the emulator runs jobs"
+        )
     return [*lines, "Ctrl-C stops everything; the data is kept"]
 
 

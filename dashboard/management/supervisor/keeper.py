@@ -128,8 +128,8 @@ class Keeper:
         deaths = self.deaths[name] = 1 if settled else self.deaths.get(name, 0) + 1
         wait = delay_seconds(deaths)
         self.due[name] = (now + wait, child.part)
-        again = f"restarting in {wait:.0f} s (death {deaths} in a row)" if wait else "restarting it now"
-        self.console.log(f"{name} died ({child.ending()}); {again}")
+        again = f"restarting in {wait:.0f} s (failure {deaths} in a row)" if wait else "restarting it now"
+        self.console.log(f"{name} stopped unexpectedly ({child.ending()}); {again}")
 
     # ------------------------------------------------------------ layers
     def _start_layers(self) -> None:
@@ -144,7 +144,7 @@ class Keeper:
         deadline = time.monotonic() + READY_SECONDS
         while part.is_ready and not self.reason and not part.is_ready():
             if time.monotonic() > deadline:
-                self.console.log(f"{part.name} is not ready after {READY_SECONDS:.0f} s; going on without it")
+                self.console.log(f"{part.name} is not ready after {READY_SECONDS:.0f} s; starting the other parts")
                 return
             self.turn(0.02)
 

@@ -13,6 +13,7 @@ from jobs import fallback, timeline
 from jobs.assessment import Context, assess
 from jobs.fallback import Plan
 from jobs.models import Fallback, FallbackAttempt, Job
+from jobs.requests.fallback_attempts import get_plan
 from jobs.spec import Submission
 
 
@@ -68,10 +69,9 @@ def worst_case_of(job: Job, submission: Submission, context: Context) -> Decimal
 
     For a later attempt, the amount covers the request from its first attempt on.
     """
-    own = getattr(job, "attempt", None)
-    if own is None:
+    plan, expected = get_plan(job), timedelta(seconds=job.expected_seconds)
+    if plan is None:
         return None
-    plan, expected = fallback.plan_of(own.fallback.plan), timedelta(seconds=job.expected_seconds)
     context = replace(context, identical=(), cap_usd=plan.cap(job.cap_usd))
     most = [assess(each, context, expected=expected).max_usd for each in fallback.attempts_of(submission, plan)]
     return fallback.worst_case(most, plan)

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from dashboard.drawing.figures import duration, local, utc, zone
 from dashboard.queries.logs import (
     LEVELS,
+    SERVICE,
     filter_lines,
     get_attempt_times,
     list_replicas,
@@ -19,6 +20,7 @@ from dashboard.queries.logs import (
     sort_replicas,
 )
 from jobs import timeline
+from jobs.bounds import parse_digits
 from jobs.models import Job, JobEvent, LogLine
 from jobs.timeline import Attempt
 
@@ -75,7 +77,8 @@ class LogView:
         self.words = asked.get("find", "")[:MAX_WORDS].strip()
         self.level = asked.get("level", "") if asked.get("level") in LEVELS else ""
         self.looks = {name: value for name, value in LOOKS.items() if asked.get(name) == value}
-        self.middle = self.lines.filter(pk=parse_number(asked.get("line", ""))).first() if asked.get("line") else None
+        middle = parse_digits(asked.get("line", ""))
+        self.middle = None if middle is None else self.lines.filter(pk=middle).first()
 
     @property
     def groups(self) -> list[str]:
@@ -112,7 +115,7 @@ class LogView:
         groups = [
             (name, _("%(name)s, all replicas") % {"name": name}) for name in dict.fromkeys([*self.groups, *chosen])
         ]
-        names = [(name, _("service (Vertex AI)") if name == "service" else name) for name in self.replicas]
+        names = [(name, _("service (Vertex AI)") if name == SERVICE else name) for name in self.replicas]
         return [*groups, *names]
 
     @property
@@ -205,12 +208,6 @@ def format_text(entries: Iterable[Entry]) -> Iterator[str]:
         yield from (f"# {heading}" for heading in entry.headings)
         line = entry.line
         yield f"{utc(line.timestamp):%Y-%m-%dT%H:%M:%S.%fZ} {line.severity} {line.replica} {line.message}"
-
-
-def parse_number(text: str) -> int:
-    """Return the number of a line, or 0, which no line has, for any other text."""
-    # isdecimal also accepts digits outside ASCII, and 19 digits may not fit a column of 64 bits.
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else 0
 
 
 def _runs(entries: Sequence[Entry], after: int) -> Iterator[Run]:

@@ -8,6 +8,7 @@ gcloud's config files leave out are added. `jobs.spec.read` checks the rest.
 import re
 from typing import Any
 
+from jobs.bounds import parse_digits
 from jobs.importer.nodes import Draft, Node, Notes, env_of
 from jobs.importer.syntax.yaml_text import surprises
 from jobs.spec import CustomJobSpec, EnvVar, Message, TuningTaskInputs, quoted
@@ -190,7 +191,7 @@ def _unbracketed(node: Node) -> Node:
 def _of_parts(node: Node) -> Any:
     """Return a proto's seconds and nanos as a duration; a value that is not a number unchanged."""
     held = [node.entries.get(name, Node(0, node.line)).value for name in ("seconds", "nanos")]
-    values = [int(value) if isinstance(value, str) and value.isdecimal() else value for value in held]
+    values = [parse_digits(value) if isinstance(value, str) else value for value in held]
     if not all(isinstance(value, int) and 0 <= value < 10**12 for value in values):
         return node.value
     return f"{values[0]}{f'.{values[1]:09d}'.rstrip('0') if values[1] else ''}s"

@@ -7,6 +7,7 @@ flag takes precedence over the same field of the config file; counts that are no
 import re
 from typing import Any, NamedTuple
 
+from jobs.bounds import parse_digits
 from jobs.importer.detect import BODY, COMMENT, CREATE
 from jobs.importer.files import Files
 from jobs.importer.nodes import Draft, Node, Notes, camel, folded, max_jobs, node_of, set_at
@@ -148,8 +149,8 @@ def _set_field(name: str, words: list[Word], body: Node, kind: str, notes: Notes
         value = {key: node for item in words for key, node in split_pairs(item, notes)}
     elif base in flags.SWITCHES:
         value = (word.text.lower() not in ("false", "no", "0")) == (base == name)
-    elif name in flags.COUNTS and word.text.isdecimal():
-        value = int(word.text)
+    elif name in flags.COUNTS and (count := parse_digits(word.text)) is not None:
+        value = count
     elif name == "algorithm":
         value = ALGORITHMS.get(word.text.lower().replace("_", "-"), word.text)
     if value != "" or name != "algorithm":

@@ -5,6 +5,7 @@ Source: gcloud's reference, "gcloud ai custom-jobs create", read 2026-11-21.
 
 import re
 
+from jobs.bounds import parse_digits
 from jobs.importer.nodes import Node, Notes, node_of, paths, set_at
 from jobs.importer.readers.gcloud_flags import Flags, split_list
 from jobs.importer.syntax.shell_words import Word
@@ -99,8 +100,8 @@ def _add_pair(entries: Entries, name: str, node: Node, notes: Notes) -> str:
     if known in ENUMS and re.fullmatch(r"[a-z][a-z0-9_-]*", node.value):
         node = Node(node.value.upper().replace("-", "_"), node.line)
     digits = node.value.removesuffix("GB") if known == "boot-disk-size" else node.value
-    if known in COUNTS and digits.isascii() and digits.isdecimal() and len(digits) < 20:
-        node = Node(int(digits), node.line, node.value)
+    if known in COUNTS and (count := parse_digits(digits)) is not None:
+        node = Node(count, node.line, node.value)
     if known:
         entries[known] = node
     return known

@@ -123,7 +123,7 @@ class TestGamma:
 
 
 def learn(rate: float, every: float, chance: random.Random) -> Learned:
-    """Return what 100 runs tell of their times, and 60 of their preemptions."""
+    """Return the figures learned from the times of 100 runs and the preemptions of 60."""
     logs = [run_log(factor(chance), 1) for _ in range(100)]
     runs = [train(chance.uniform(0.33, 1.5), rate, every, chance) for _ in range(60)]
     hours, cuts, lost = (math.fsum(each[place] for each in runs) for place in range(3))
@@ -135,7 +135,7 @@ def learn(rate: float, every: float, chance: random.Random) -> Learned:
 
 
 def factor(chance: random.Random) -> float:
-    """How much longer than expected a run takes."""
+    """Draw the ratio of actual to expected run time."""
     return math.exp(chance.gauss(math.log(1.25), 0.2))
 
 

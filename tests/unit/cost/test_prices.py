@@ -22,7 +22,7 @@ def row(usd: str | None, as_of: date | None, *, note: str = "", **changes: str) 
 
 
 def price(*rows: PriceRow, region: str = "us-central1") -> Decimal | None:
-    """What a book of these rows says, whatever their order."""
+    """Return the price in a book of these rows, the same in every order of the rows."""
     found = set()
     for order in permutations(rows):
         best = PriceBook(order, ()).price("n1-standard-4", region=region, strategy="standard", basis="compute_engine")

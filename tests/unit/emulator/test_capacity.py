@@ -209,7 +209,7 @@ class TestSpot:
 
 
 class TestReservations:
-    """Capacity of one's own."""
+    """Capacity that is reserved for some jobs."""
 
     NAME = "projects/p/zones/us-central1-a/reservations/mine"
 

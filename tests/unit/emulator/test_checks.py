@@ -40,7 +40,7 @@ FIELD = "job_spec.worker_pool_specs[0]"
 
 
 class TestCreate:
-    """customJobs.create refuses with the service's words."""
+    """customJobs.create refuses with the error messages of the real service."""
 
     def test_lists_all_findings_separated_by_tabs(self, scripted: Running) -> None:
         error = refused(scripted, {"jobSpec": {"workerPoolSpecs": []}})

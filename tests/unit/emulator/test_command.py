@@ -111,7 +111,7 @@ def test_sockets_that_a_killed_one_left_are_removed(commands: Commands) -> None:
 
 
 def refused(state: Path, *more: str) -> str:
-    """What a start that is refused says."""
+    """Return the error message of a start that fails."""
     command = [sys.executable, "-m", "emulator", "--port", "0", "--state", str(state), *more]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (2, "")
@@ -119,7 +119,7 @@ def refused(state: Path, *more: str) -> str:
 
 
 def is_alive(pid: int) -> bool:
-    """Tell whether a process runs; a zombie does not."""
+    """Return whether a process runs. A zombie does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:

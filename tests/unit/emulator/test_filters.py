@@ -8,7 +8,7 @@ from emulator.protocol.filters import Comparison
 
 
 def holds(text: str, **facts: str) -> bool:
-    """Evaluate a filter in which `field=value` asks the facts."""
+    """Evaluate a filter. The terms `field=value` are looked up in the facts."""
     tree = filters.parse(text)
     assert tree is not None
 

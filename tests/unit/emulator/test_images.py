@@ -34,7 +34,7 @@ def read(tmp_path: Path, text: str) -> images.ImageTable:
 
 
 class TestFile:
-    """What a file says."""
+    """A file that names images and the local commands for them."""
 
     def test_in_lines(self, tmp_path: Path) -> None:
         assert read(tmp_path, LINES) == (

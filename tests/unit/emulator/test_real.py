@@ -24,7 +24,7 @@ def environment(emulator: Running, job: dict[str, Any], task: str = "workerpool0
 
 
 class TestRunning:
-    """A command and what becomes of it."""
+    """A command, and the state and the log of its job."""
 
     def test_a_command_succeeds_and_is_heard(self, real: Running) -> None:
         code = "import sys; print('to stdout'); print('to stderr', file=sys.stderr)"

@@ -317,7 +317,7 @@ class TestInterruptions:
 
 
 class TestCancel:
-    """Cancelling is asked for, not done."""
+    """A cancellation is first requested, and takes effect later."""
 
     @pytest.mark.parametrize("after", [0, 30, 172, 300])
     def test_ends_cancelled_with_error_code_one(self, scripted: Running, after: float) -> None:

@@ -1,4 +1,4 @@
-"""Tests that the emulator leaves nothing open after its end."""
+"""Tests that the emulator closes everything when it ends."""
 
 import asyncio
 import socket

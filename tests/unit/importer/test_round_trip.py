@@ -173,6 +173,8 @@ HEAVY = {
     "hashes": "#\n" * 500_000 + "gcloud ai custom-jobs create",
     "digits": "workerPoolSpecs: [{replicaCount: " + "9" * MEGABYTE + "}]",
     "json digits": '{"jobSpec": {"workerPoolSpecs": [{"replicaCount": ' + "9" * MEGABYTE + "}]}}",
+    "digits in a flag": "gcloud ai hp-tuning-jobs create --display-name=a --max-trial-count=" + "9" * MEGABYTE,
+    "digits in seconds": "trialJobSpec: {scheduling: {timeout: {seconds: '" + "9" * MEGABYTE + "', nanos: 0}}}",
     "words": "machine_spec " * 80_000,
     "fences": "```\n" * 250_000,
     "anchors": "".join(f"- &a{n} x\n" for n in range(80_000)),

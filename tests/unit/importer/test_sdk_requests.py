@@ -36,7 +36,7 @@ CHIEF = {"machineSpec": {"machineType": "n1-standard-4"}, "replicaCount": "1"} |
 
 
 def read(text: str, **parts: str) -> dict[str, Any]:
-    """Return the REST body of a text after its capital words are replaced; nothing may be refused."""
+    """Return the REST body of a text after its words in capitals are replaced. Fail on an error."""
     for word, part in parts.items():
         text = text.replace(word, part)
     reading = importer.read_text(text)

@@ -19,7 +19,7 @@ CONFIG = """workerPoolSpecs:
 
 
 def first_pool(text: str) -> dict[str, object]:
-    """Return the first pool of a text in which nothing is refused."""
+    """Return the first worker pool of a text. Fail on an error."""
     reading = importer.read_text(text)
     assert refused(reading) == []
     pool: dict[str, object] = spec_of(reading)["workerPoolSpecs"][0]

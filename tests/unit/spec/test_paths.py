@@ -55,3 +55,8 @@ def test_entries_of_mappings_have_names(path: str, found: list[str | int]) -> No
 )
 def test_google_s_names_become_those_of_the_body(field: str, path: str) -> None:
     assert json_path(field) == path
+
+
+@pytest.mark.parametrize("text", ["9" * 10, "9" * 5_000, "٣"])
+def test_only_short_numbers_are_indexes(text: str) -> None:
+    assert steps(f"labels[{text}]") == ["labels", text]

@@ -60,7 +60,7 @@ def test_a_job_that_asks_for_a_strategy_is_what_the_strategy_makes_of_it(drawn: 
 
 
 def marks(job: Submission) -> tuple[object, ...]:
-    """Return what a job says that belongs to one strategy only."""
+    """Return the fields of a job that belong to one strategy only."""
     spec = job.job_spec
     reserved = [is_reserved(pool.machine_spec) for _, pool in job.pools]
     key = strategy_of(job).key if spec.scheduling.strategy in {"SPOT", "LOW_COST", "FLEX_START"} else ""

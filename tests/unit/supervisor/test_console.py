@@ -6,7 +6,7 @@ from dashboard.management.supervisor.console import MAX_LINE_LENGTH, Console
 
 
 class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
+    """A stream whose `isatty` returns True."""
 
     def isatty(self) -> bool:
         return True

@@ -85,7 +85,7 @@ class TestARunningPart:
         run([[python("web", FOREVER)]], kill_the_first)
 
         assert len(pids) == 2
-        assert "up  | web died (killed by SIGKILL); restarting it now" in said(screen)
+        assert "up  | web stopped unexpectedly (killed by SIGKILL); restarting it now" in said(screen)
 
     def test_that_keeps_dying_waits_longer_each_time(self, run: Callable[..., Keeper], screen: io.StringIO) -> None:
         run(
@@ -94,9 +94,9 @@ class TestARunningPart:
         )
 
         assert said(screen) == [
-            "up   | beat died (exit 3); restarting it now",
-            "up   | beat died (exit 3); restarting in 1 s (death 2 in a row)",
-            "up   | beat died (exit 3); restarting in 2 s (death 3 in a row)",
+            "up   | beat stopped unexpectedly (exit 3); restarting it now",
+            "up   | beat stopped unexpectedly (exit 3); restarting in 1 s (failure 2 in a row)",
+            "up   | beat stopped unexpectedly (exit 3); restarting in 2 s (failure 3 in a row)",
             "up   | stopping: seen",
         ]
 
@@ -128,7 +128,7 @@ class TestStopping:
 
         assert keeper.reason == "SIGTERM"
         assert keeper.children == {}
-        assert not any("died" in line for line in said(screen))
+        assert not any("stopped unexpectedly" in line for line in said(screen))
 
     def test_kills_a_part_that_does_not_listen(
         self, run: Callable[..., Keeper], screen: io.StringIO, monkeypatch: pytest.MonkeyPatch

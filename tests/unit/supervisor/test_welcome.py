@@ -33,7 +33,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(b"migrations are missing")
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture

@@ -59,7 +59,7 @@ class Handler(BaseHTTPRequestHandler):
 
 @dataclass
 class LocalServer:
-    """`answers` are played in order, one per request; `asked` grows."""
+    """A server that sends `answers` in order, one per request, and appends each request to `asked`."""
 
     url: str = ""
     answers: list[Answer] = field(default_factory=list)
@@ -106,11 +106,11 @@ class LocalServer:
         self.answers.append(play)
 
     def silence(self) -> None:
-        """Take the request and say nothing until the test ends."""
+        """Accept the request and send no response until the test ends."""
         self.answers.append(lambda handler: self._wait(handler))
 
     def drip(self, start: bytes, pause: float = 0.05) -> None:
-        """Send `start`, then one byte after another for ever."""
+        """Send `start`, then single bytes without end."""
 
         def play(handler: Handler) -> None:
             handler.close_connection = True
@@ -147,13 +147,13 @@ def client(server: LocalServer) -> VertexClient:
 
 @pytest.fixture
 def hasty(server: LocalServer) -> VertexClient:
-    """A client that waits for almost nothing."""
+    """A client with very short timeouts."""
     return VertexClient(endpoint=server.url, timeout=Timeout(connect=0.5, read=0.2, total=0.4))
 
 
 @pytest.fixture
 def nobody() -> str:
-    """An address of this machine at which nobody listens."""
+    """An address of this machine on which no server listens."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{free.getsockname()[1]}"

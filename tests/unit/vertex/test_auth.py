@@ -302,7 +302,7 @@ class TestInTheClear:
 
 
 class TestTokenFile:
-    """The credential of an emulator that cannot tell whose a connection is."""
+    """The credential of an emulator on systems that do not reveal the user of a connection."""
 
     def test_lets_our_client_in_also_after_a_new_start(self, tmp_path: Path) -> None:
         state = tmp_path / "state"

@@ -15,7 +15,7 @@ from jobs.vertex import deadline
 
 @contextmanager
 def listener() -> Iterator[tuple[str, list[bytes]]]:
-    """A server that takes connections, remembers what it was sent and never answers."""
+    """A server that accepts connections, stores what it receives and never responds."""
     received: list[bytes] = []
     with socket.create_server(("127.0.0.1", 0)) as server:
 
