@@ -36,7 +36,7 @@ def doctor(request: Request) -> HttpResponse:
 
 
 def _list_to_repair(found: list[checks.Check]) -> list[tuple[checks.Check, list[str]]]:
-    """Return the failed checks and then the warnings. Those that differ only in their group are one, with all groups."""
+    """Return the failed checks, then the warnings. Those that differ only in their group are one, with all groups."""
     rows: dict[tuple[str, ...], tuple[checks.Check, list[str]]] = {}
     for each in sorted(found, key=lambda check: ORDER[check.status]):
         if each.status is not checks.Status.PASS:
