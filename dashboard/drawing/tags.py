@@ -153,7 +153,7 @@ def time_only(value: datetime) -> str:
 
 @register.filter
 def soon(value: datetime, now: datetime) -> SafeString:
-    """Return a future time as a <time>: the time of day, preceded by the day if it is not today."""
+    """Return a time as a <time>: the time of day, preceded by the day if it is not today."""
     return _time(value, figures.time_and_day(value, now))
 
 

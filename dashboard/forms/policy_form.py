@@ -48,7 +48,7 @@ class RuleForm(ApproversForm):
     )
     cost_over = _amount(_("Cost over, USD"))
     cost_unknown = forms.BooleanField(label=_("Cost unknown"), required=False)
-    budget_left_under = _amount(_("Leaves of a budget less than, USD"))
+    budget_left_under = _amount(_("Budget left under, USD"))
     gpus_over = forms.IntegerField(label=_("Accelerators over"), required=False, min_value=0, max_value=10**8)
     gpu_types = WordsField(label=_("Accelerator types"), help_text=_("Such as NVIDIA_H100_80GB."))
     hours_over = _amount(_("Run time over, hours"))

@@ -124,7 +124,7 @@ def _row(external: ExternalJob) -> Row:
     return Row(
         external=external,
         state=states.from_vertex(external.state),
-        strategy=strategies.strategy_of(submission).label,
+        strategy=strategies.strategy_of(submission).key,
         machines=submission.machines_summary,
         hint=observation.hint_of(external),
     )

@@ -47,8 +47,10 @@ def channels(request: Request) -> HttpResponse:
     if not teams:
         raise Http404("the person leads no team")
     found = list_channels(teams)
+    groups = [TeamChannels(team, [each for each in found if each.team_id == team.pk]) for team in teams]
     context = {
-        "groups": [TeamChannels(team, [each for each in found if each.team_id == team.pk]) for team in teams],
+        "teams": teams,
+        "groups": [group for group in groups if group.channels],
         "waiting": count_waiting(found),
         "lost": count_undelivered(request.user),
         "now": database_now(),

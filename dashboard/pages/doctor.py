@@ -23,17 +23,26 @@ def doctor(request: Request) -> HttpResponse:
     _check_admin(request)
     row = last_run(checks.UPKEEP)
     found = [checks.from_json(each) for each in row.result.get("checks", [])] if row else []
-    to_repair = sorted((each for each in found if each.status is not checks.Status.PASS), key=lambda c: ORDER[c.status])
     passed = sorted((each for each in found if each.status is checks.Status.PASS), key=lambda c: c.group)
     context = {
         "now": database_now(),
         "row": row,
         "is_due": row is not None and row.due_at is not None and row.due_at <= database_now(),
-        "to_repair": to_repair,
+        "to_repair": _list_to_repair(found),
         "groups": [(name, list(each)) for name, each in groupby(passed, key=lambda c: c.group)],
         "counts": {status.value: sum(c.status is status for c in found) for status in checks.Status},
     }
     return render(request, "doctor.html", context)
+
+
+def _list_to_repair(found: list[checks.Check]) -> list[tuple[checks.Check, list[str]]]:
+    """Return the failed checks, then the warnings. Those that differ only in their group are one, with all groups."""
+    rows: dict[tuple[str, ...], tuple[checks.Check, list[str]]] = {}
+    for each in sorted(found, key=lambda check: ORDER[check.status]):
+        if each.status is not checks.Status.PASS:
+            key = (each.status, each.name, each.detail, each.repair)
+            rows.setdefault(key, (each, []))[1].append(each.group)
+    return list(rows.values())
 
 
 @require_POST

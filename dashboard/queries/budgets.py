@@ -35,8 +35,8 @@ class Change:
 
 
 def list_team_budgets(teams: Sequence[Team], now: datetime) -> list[tuple[BudgetLine, str]]:
-    """Return the open budgets of teams, each with a description of the jobs that it covers. Two queries."""
-    lines = list_budgets(teams, now)
+    """Return the open budgets by team and name, each with a description of the jobs that it covers. Two queries."""
+    lines = sorted(list_budgets(teams, now), key=lambda line: (line.budget.team.name, line.budget.name))
     people = _names(line.budget for line in lines)
     return [(line, applies_to(line.budget, people)) for line in lines]
 

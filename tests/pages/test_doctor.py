@@ -37,6 +37,21 @@ def test_shows_what_fails_first_with_its_command(admin: User, signed_in: SignIn,
     assert "Este sitio:" in spanish
 
 
+def test_shows_a_check_that_fails_alike_in_several_groups_once(admin: User, signed_in: SignIn, clock: Clock) -> None:
+    status = doctor.Status
+    checks = [doctor.Check(f"Project p{number}", "list", status.FAIL, "No credentials.") for number in range(3)]
+    checks.append(doctor.Check("Project p3", "list", status.FAIL, "Permission denied."))
+    result = {"checks": [each.as_kept() for each in checks]}
+    Upkeep.objects.create(name=doctor.UPKEEP, answered_at=clock.now, result=result)
+
+    text = text_of(signed_in(admin).get("/doctor/"))
+
+    assert "4 failed" in text
+    assert text.count("No credentials.") == 1
+    assert "Project p0 , Project p1 , Project p2 No credentials." in text
+    assert "Project p3 Permission denied." in text
+
+
 def test_says_that_nothing_was_checked_yet(admin: User, signed_in: SignIn) -> None:
     assert "Nothing has been checked yet." in text_of(signed_in(admin).get("/doctor/"))
 

@@ -156,6 +156,7 @@ def study(make_job: MakeJob, clock: Clock) -> Job:
 @pytest.fixture
 def written(keys: dict[str, Any], team: Team, admin: User, clock: Clock) -> None:
     """Rows whose words are made where they are shown: changes of a budget and of settings, sign-ins, messages."""
+    Team.objects.bulk_create([Team(name=f"x{number}", project="p") for number in range(7)])  # enough for a menu
     budget = Budget.objects.get()
     for number, fields in enumerate(BUDGET_CHANGES):
         at = clock.now + timedelta(minutes=number)

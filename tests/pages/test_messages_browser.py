@@ -53,3 +53,14 @@ def test_a_lead_adds_a_webhook_and_sees_its_secret_once(window: OpenWindow, addr
     page.goto("/messages/channels/")
     page.get_by_role("link", name="pager").click()
     assert page.locator(".secret").count() == 0
+
+
+def test_boxes_stand_below_their_heading_on_a_phone(window: OpenWindow, addresses: list[str]) -> None:
+    page = window(viewport={"width": 390, "height": 800}).sign_in("leader").page
+    page.goto("/messages/settings/")
+
+    lefts = "cells => cells.map(each => Math.round(each.getBoundingClientRect().left))"
+    headings = page.locator(".kinds thead th").evaluate_all(lefts)
+    rows = page.locator(".kinds tbody tr").all()
+    assert len(rows) > 10
+    assert all(row.locator("th, td").evaluate_all(lefts) == headings for row in rows)

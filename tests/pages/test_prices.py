@@ -32,9 +32,16 @@ class TestPage:
     def test_shows_each_price_with_source_day_and_age(self, owner: User, signed_in: SignIn) -> None:
         text = text_of(signed_in(owner).get("/prices/?region=us-central1&q=H100_80GB"))
 
-        assert "NVIDIA_H100_80GB Standard Vertex AI's price with its fee inside $11.27 16 Aug 2025" in text
+        assert "NVIDIA_H100_80GB, Standard Vertex AI's price with its fee inside $11.27 16 Aug 2025" in text
         assert "days old" in text
         assert "Prices not marked “official” come from published copies" in text
+
+    def test_names_a_resource_once_above_its_prices(self, owner: User, signed_in: SignIn) -> None:
+        page = signed_in(owner).get("/prices/?region=us-central1&q=a2-highgpu-1g").content.decode()
+
+        assert page.count("<tr>") > 3
+        assert page.count('scope="rowgroup"') == 1
+        assert 'colspan="4">a2-highgpu-1g<' in page
 
     def test_shows_what_is_missing_as_missing(self, owner: User, signed_in: SignIn) -> None:
         browser = signed_in(owner)

@@ -7,7 +7,7 @@ from jobs.models import Delivery
 from jobs.texts import is_translatable
 
 LOOKS = {
-    "failed": "bad", "rejected": "bad", "over_approved": "bad", "cap": "bad", "approval_expired": "bad",
+    "failed": "bad", "rejected": "bad", "over_approved": "bad", "approval_expired": "bad",
     "done": "ok", "approved": "ok", "started": "run", "waiting_long": "wait", "restarted": "again",
     "approval_needed": "ask", "approval_reminder": "ask", "cancelled": "halt",
 }  # fmt: skip
