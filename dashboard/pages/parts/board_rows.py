@@ -106,9 +106,9 @@ class BoardRow:
 def expected_end(job: Job, now: datetime) -> datetime | None:
     """Return when a running job is expected to end, by its log, else by its expected run time.
 
-    Return None for a job that does not run, and if both times are over.
+    Return None for a job that does not run or is to be cancelled, and if both times are over.
     """
-    if job.running_since is None:
+    if job.running_since is None or job.cancel_requested_at is not None:
         return None
     metrics = getattr(job, "metrics", None)
     if metrics is not None and metrics.ends_at is not None and metrics.ends_at > now:
