@@ -22,6 +22,7 @@ from dashboard.pages.parts.search import STATE_WORDS
 from dashboard.pages.parts.what_now import fixes_of
 from dashboard.queries.persistent_resources import Holdings
 from jobs import timeline
+from jobs.diagnosis.fixes import FIXES
 from jobs.models import Job, JobEvent, Scope
 from jobs.states import FINISHED, RUNNING, WAITING, JobState
 
@@ -206,5 +207,8 @@ def _actions(job: Job, viewer: Viewer) -> tuple[Action, ...]:
         return ()
     known = diagnosis_of(job)
     fixes = fixes_of(known) if known else ()
-    query = f"?job={job.pk}" + (f"&fix={fixes[0][0]}" if fixes else "")
-    return (Action(str(_("Rerun with fix") if fixes else _("Rerun")), "compose", query),)
+    if not fixes:
+        return (Action(str(_("Rerun")), "compose", f"?job={job.pk}"),)
+    action, label = fixes[0]
+    label = _("Rerun with fix") if action in FIXES else label
+    return (Action(str(label), "compose", f"?job={job.pk}&fix={action}"),)
