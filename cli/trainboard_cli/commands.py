@@ -77,7 +77,7 @@ def _alternative(each: dict[str, Any], *, is_asked: bool) -> tuple[str, ...]:
     return (
         f"{'*' if is_asked else ' '} {each['label']}",
         expected,
-        f"{low} to {high}",
+        "-" if cost["low_usd"] is None else f"{low} to {high}",
         f"no: {errors[0]}" if errors else "yes",
     )
 

@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any, TextIO
 
 Json = dict[str, Any]
@@ -80,8 +81,12 @@ def safe(text: str) -> str:
 
 
 def usd(amount: str | None) -> str:
-    """Return an amount for people: $1,234.50; "-" if it is not known."""
-    return "-" if amount is None else f"${float(amount):,.2f}"
+    """Return an amount as the site shows it: $1,234.50, below one cent $0.0012; "-" if it is not known."""
+    if amount is None:
+        return "-"
+    value = Decimal(amount)
+    places = 2 if not value or abs(value) >= Decimal("0.00995") else 1 - value.adjusted()
+    return f"${value:,.{places}f}"
 
 
 def moment(text: str) -> str:

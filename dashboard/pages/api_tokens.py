@@ -51,5 +51,5 @@ def revoke(request: Request, pk: str) -> HttpResponse:
 
 def _context(request: Request, form: TokenForm) -> dict[str, Any]:
     now = database_now()
-    address = request.build_absolute_uri(reverse("board"))
+    address = request.build_absolute_uri(reverse("board")).rstrip("/")  # paths such as /api/v1/jobs are added to it
     return {"now": now, "form": form, "lines": list_tokens(request.user, now), "address": address}

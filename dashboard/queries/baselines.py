@@ -1,6 +1,7 @@
 """The baseline of a job: the job that it was cloned from, else the last successful job with the same name.
 
-Approvers compare a job with the requester's last approved job of the same kind, if there is one.
+Approvers compare a job with the rejected job that it is a copy of, else with the requester's last approved job of the
+same kind, if there is one.
 """
 
 from dataclasses import dataclass
@@ -15,8 +16,9 @@ from dashboard.queries.requester_record import newest_of
 from jobs.models import Approval, Job
 from jobs.states import NOT_SENT, JobState
 
-APPROVED, ORIGIN, SUCCEEDED = "approved", "origin", "succeeded"
+REJECTED, APPROVED, ORIGIN, SUCCEEDED = "rejected", "approved", "origin", "succeeded"
 WORDS = {
+    REJECTED: _("the rejected job that it was cloned from"),
     APPROVED: _("the requester's last approved job of this kind"),
     ORIGIN: _("the job that it was cloned from"),
     SUCCEEDED: _("the last job of this name that succeeded"),
@@ -34,16 +36,19 @@ class Baseline:
 def get_baseline(user: User, job: Job, *, approved_first: bool = False) -> Baseline | None:
     """Return the baseline of a job, None if it has none that `user` may see. One query.
 
-    With `approved_first`, the requester's last approved job of the same team and kind takes precedence.
+    With `approved_first`, the job that it was cloned from takes precedence if that was rejected, then the requester's
+    last approved job of the same team and kind.
     """
     places = {ORIGIN: Q(pk=job.cloned_from_id), SUCCEEDED: Q(pk=Subquery(_last_success(job)))}
     if approved_first:
-        places = {APPROVED: Q(pk=Subquery(_last_approved(job)))} | places
+        rejected = Q(pk=job.cloned_from_id, state=JobState.REJECTED)
+        places = {REJECTED: rejected, APPROVED: Q(pk=Subquery(_last_approved(job)))} | places
     wanted, order = Q(), list(places)
     for condition in places.values():
         wanted |= condition
     why = Case(*(When(condition, then=Value(reason)) for reason, condition in places.items()))
-    rows = [(getattr(each, "why"), each) for each in jobs_of(user).filter(wanted).annotate(why=why)]  # noqa: B009
+    visible = jobs_of(user).select_related("approval__decided_by").filter(wanted)
+    rows = [(getattr(each, "why"), each) for each in visible.annotate(why=why)]  # noqa: B009
     found = min(rows, key=lambda each: order.index(each[0]), default=None)
     return None if found is None else Baseline(found[1], str(WORDS[found[0]]))
 

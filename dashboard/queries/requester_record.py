@@ -23,8 +23,8 @@ MAX_SEARCHED = 200
 class Record:
     """The person's latest ended jobs: their number, their outcomes, and their cost as a share of the estimate.
 
-    `usual_share` is the median, `low_share` and `high_share` are the extremes. They are None if no job has both
-    amounts.
+    `usual_share` is the median, `low_share` and `high_share` are the extremes, of jobs that ran. They are None if none
+    of these has both amounts.
     """
 
     jobs: int
@@ -47,11 +47,13 @@ def get_record(job: Job) -> Record | None:
     """Return the record of the job's requester in its team, None if none of their jobs has ended. One query."""
     own = Job.objects.filter(pk__in=newest_of(job.owner_id), team=job.team_id)
     own = own.filter(ended_at__isnull=False, is_adopted=False)
-    rows = list(own.order_by("-requested_at", "id").values_list("state", "estimate_usd", "figures__cents")[:MAX_JOBS])
+    fields = ("state", "started_at", "estimate_usd", "figures__cents")
+    rows = list(own.order_by("-requested_at", "id").values_list(*fields)[:MAX_JOBS])
     if not rows:
         return None
-    states = Counter(state for state, _, _ in rows)
-    shares = sorted(Decimal(cents) / 100 / usd for _, usd, cents in rows if usd and cents is not None)
+    states = Counter(state for state, *_ in rows)
+    ran = [(usd, cents) for _, started_at, usd, cents in rows if started_at is not None]
+    shares = sorted(Decimal(cents) / 100 / usd for usd, cents in ran if usd and cents is not None)
     failed = sum(states[state] for state in FAILURES)
     amounts = (median(shares), shares[0], shares[-1]) if shares else (None, None, None)
     return Record(len(rows), states[JobState.SUCCEEDED], failed, len(shares), *amounts)

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
+from jobs.cost.actual import billable
+
 
 def rounds(trials: int, parallel: int) -> int:
     """Return the number of trials in sequence if `parallel` run at once: trials / parallel, rounded up."""
@@ -27,7 +29,10 @@ def time_left(under_way: Sequence[timedelta], to_come: int, parallel: int, *, tr
     return max(last, *follow, trial * (whole + (more > 0)) if empty else last)
 
 
-def machine_time_left(under_way: Sequence[timedelta], to_come: int, *, trial: timedelta) -> timedelta:
-    """Return the total machine time of all trials that remains; the arguments are those of `time_left`."""
-    begun = sum((max(trial - each, timedelta()) for each in under_way), timedelta())
-    return begun + trial * max(to_come, 0)
+def billed_time_left(under_way: Sequence[timedelta], to_come: int, *, trial: timedelta) -> timedelta:
+    """Return the machine time of all trials that remains to be billed; the arguments are those of `time_left`.
+
+    The time of each trial is rounded up separately, as in billing.
+    """
+    begun = sum((billable(max(trial, each)) - each for each in under_way), timedelta())
+    return begun + billable(trial) * max(to_come, 0)

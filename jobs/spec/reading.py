@@ -171,7 +171,9 @@ def _one(slot: Slot, value: object, path: str, notes: Notes, around: Mapping[str
         names = slot.kind.names.values()
         near = nearest_enum(found, names)
         remedy = _("Did you mean `%(near)s`?", near=near) if near else _("Use one of %(keys)s.", keys=", ".join(names))
-        message = _("%(value)s is not a %(field)s that Vertex AI has.", value=quoted(found), field=slot.alias)
+        message = _(
+            "%(value)s is not a value of %(field)s that Vertex AI knows.", value=quoted(found), field=slot.alias
+        )
         notes.add("unknown_value", path, message, remedy)
     return found
 

@@ -15,13 +15,13 @@ from jobs.timeline.spans import BILLABLE, SPAN_KINDS, Before, Span, billable, fa
 from jobs.timeline.study_spec import parallel_trials, study_spec
 from jobs.timeline.trial_lanes import trial_lanes
 from jobs.timeline.trial_time import (
-    all_trials_ran,
     cost_since,
     cost_so_far,
     is_running,
     machine_states,
     ran,
     state_now,
+    total_run_time,
     trial_price,
     trial_time,
 )
@@ -63,7 +63,6 @@ __all__ = [
     "Stretch",
     "Study",
     "Usage",
-    "all_trials_ran",
     "attempt_rows",
     "attempts",
     "billable",
@@ -103,6 +102,7 @@ __all__ = [
     "summary",
     "to_cents",
     "to_come_words",
+    "total_run_time",
     "trial_lanes",
     "trial_price",
     "trial_time",

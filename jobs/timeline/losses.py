@@ -6,9 +6,10 @@ attempt counts as lost.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from itertools import pairwise
 from statistics import median
 
 from jobs.cost.actual import for_time
@@ -66,9 +67,7 @@ def attempt_rows(
     """
     spans = state_spans(events)
     work = billable(spans)
-    ran_in = {
-        each.number: [span for span in work if tries.of(span.start).number == each.number] for each in tries.whole
-    }
+    ran_in = _by_attempt(work, tries)
     first_wait = _first_wait(spans, tries)
     rows = []
     for place, attempt in enumerate(tries.whole):
@@ -84,6 +83,28 @@ def attempt_rows(
         cause = following.cause if following else ""
         rows.append(Row(attempt.number, attempt.start, waited, since, until, ran, cause, loss))
     return tuple(rows)
+
+
+def _by_attempt(work: Sequence[Span], tries: Attempts) -> dict[int, list[Span]]:
+    """Return the spans in which machines worked, by attempt.
+
+    If the states show no end of an attempt, because nobody polled the job then, its span is divided where the log shows
+    the next attempt.
+    """
+    found: dict[int, list[Span]] = {each.number: [] for each in tries.whole}
+    for span in work:
+        found[tries.of(span.start).number].append(span)
+    for attempt, following in pairwise(tries.whole):
+        own, at = found[attempt.number], following.start
+        if not own or at is None or found[following.number] or following.is_waiting:
+            continue
+        last = own[-1]
+        if last.end is None or last.end > at:
+            again = at + (following.wait or timedelta())
+            own[-1] = replace(last, end=at)
+            if last.end is None or last.end > again:
+                found[following.number] = [replace(last, start=again)]
+    return found
 
 
 def loss_if_cut(job: Job, rows: Sequence[Row], now: datetime, checkpoints: Sequence[datetime]) -> Loss | None:

@@ -104,8 +104,16 @@ def trial_time(trials: Iterable[Trial], now: datetime) -> TrialTime:
     return TrialTime(total, count)
 
 
+def total_run_time(trials: Iterable[Trial], now: datetime) -> timedelta:
+    """Return how long the machines of these trials have run by `now`, not rounded as in billing."""
+    return sum((ran(trial, now) for trial in trials), timedelta())
+
+
 def all_trials_ran(job: Job, now: datetime) -> timedelta:
-    """Return the machine time of all trials until `now` from the columns of a job whose trials are counted."""
+    """Return the machine time of all trials until `now`, with that of ended trials rounded up as in billing.
+
+    It is read from the columns of a job whose trials are counted.
+    """
     total = timedelta(seconds=job.trial_seconds or 0)
     if job.trials_counted_at is not None and not job.is_finished:
         total += job.trials_running * max(now - job.trials_counted_at, timedelta())

@@ -9,11 +9,11 @@ from django.utils.translation import gettext as _
 
 from jobs.bounds import bounded
 from jobs.cost.actual import for_time
-from jobs.cost.trials import machine_time_left, time_left
+from jobs.cost.trials import billed_time_left, time_left
 from jobs.models import Job, Trial
 from jobs.states import WAITING_AT_VERTEX, JobState
 from jobs.timeline.spans import billable
-from jobs.timeline.trial_time import ENDED, INFEASIBLE, SUCCEEDED, cost_so_far, machine_states, ran, trial_price
+from jobs.timeline.trial_time import ENDED, INFEASIBLE, SUCCEEDED, all_trials_ran, machine_states, ran, trial_price
 from jobs.timeline.trials import Study
 from jobs.timeline.waiting import waiting_words
 
@@ -120,11 +120,10 @@ def outlook(job: Job, study: Study, now: datetime) -> Outlook | None:
         return None
     begun = [ran(each, now) for each in study.trials if each.state not in ENDED]
     to_come = 0 if job.state == JobState.CANCELLING else study.to_come
-    price, spent = trial_price(job), cost_so_far(job, now)
-    rest = machine_time_left(begun, to_come, trial=trial)
+    price, rest = trial_price(job), billed_time_left(begun, to_come, trial=trial)
     return Outlook(
         trial=trial,
         is_measured=bool(measured),
         left=time_left(begun, to_come, study.parallel, trial=trial),
-        usd=None if price is None or spent is None else spent + for_time(price, rest),
+        usd=None if price is None else for_time(price, all_trials_ran(job, now) + rest),
     )

@@ -11,7 +11,9 @@ import pytest
 from trainboard_cli import Client, NotReached, Refused, TrainboardError
 from trainboard_cli.client import MAX_TRIES
 from trainboard_cli.reading import seconds_of
+from trainboard_cli.show import usd
 
+from jobs.cost.money import format_usd
 from tests.support.servers import in_thread
 
 Answer = tuple[int, dict[str, str], bytes] | None
@@ -162,3 +164,19 @@ def test_a_length_of_time_is_read(text: str, seconds: int) -> None:
 def test_what_is_no_length_of_time_is_refused(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError):
         seconds_of(text)
+
+
+@pytest.mark.parametrize(
+    ("amount", "shown"),
+    [
+        (None, "-"),
+        ("0.00", "$0.00"),
+        ("0.0020", "$0.0020"),
+        ("0.00075", "$0.00075"),
+        ("0.0123", "$0.01"),
+        ("1234.5", "$1,234.50"),
+    ],
+)
+def test_amounts_are_shown_as_on_the_site(amount: str | None, shown: str) -> None:
+    assert usd(amount) == shown
+    assert amount is None or format_usd(amount) == shown

@@ -165,6 +165,7 @@ class TestOthers:
         estimate = terminal.run("estimate", "dear.yaml", "--expected", "200h").out
         assert "* Spot" in estimate
         assert "needs an approval" in estimate
+        assert "- to -" not in estimate
         assert terminal.run("estimate", "bad.yaml", "--expected", "1h").code == 1
         assert "awaiting_approval" in terminal.run("diagnose", str(job.pk)).out
 

@@ -12,6 +12,7 @@ from jobs.models import Discovery, ExternalJob, Job, Membership, Team
 from tests.pages.conftest import SignIn, text_of
 from tests.support import samples
 from tests.support.clock import Clock
+from tests.support.person import forms
 
 PLACE = {"project": "vision-research", "region": "us-central1"}
 Found = Callable[..., ExternalJob]
@@ -152,6 +153,16 @@ class TestAdopting:
         assert "vision adopted one, two." in text_of(page)
         assert set(Job.objects.values_list("display_name", "is_adopted")) == {("one", True), ("two", True)}
         assert ExternalJob.objects.get() == left
+
+    def test_the_form_of_the_page_adopts(self, found: Found, owner: User, signed_in: SignIn) -> None:
+        row, client = found("theirs"), signed_in(owner)
+        page = client.get("/jobs/adopt/", PLACE).content.decode()
+        form = next(form for form in forms(page) if form.action == "/jobs/adopt/take/")
+
+        answer = client.post(form.action, form.values | {"job": row.pk}, follow=True)
+
+        assert "vision adopted theirs." in text_of(answer)
+        assert Job.objects.get().is_adopted
 
     def test_none_chosen_or_one_that_is_gone_is_told(
         self, team: Team, found: Found, owner: User, signed_in: SignIn

@@ -35,6 +35,14 @@ def test_a_token_is_shown_once_and_kept_as_a_digest(owner: User, signed_in: Sign
     assert "just now" in text_of(browser.get(PAGE)) or "ago" in text_of(browser.get(PAGE))
 
 
+def test_the_address_beside_a_token_is_one_that_paths_can_be_added_to(owner: User, signed_in: SignIn) -> None:
+    page = signed_in(owner).post(PAGE, FORM).content.decode()
+
+    address = re.search(r"export TRAINBOARD_URL=(\S+)", page)
+    assert address is not None
+    assert address[1] == "http://testserver"
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [

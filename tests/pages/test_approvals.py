@@ -165,6 +165,39 @@ class TestInbox:
         assert re.search(r"The cost of one is known: \d+ % of its estimate\.", text)
         assert "compared with the requester's last approved job of this kind" in text
 
+    def test_a_copy_of_a_rejected_job_shows_the_reason_and_what_changed_since(
+        self, make_job: MakeJob, approver: User, owner: User, stranger: User, signed_in: SignIn
+    ) -> None:
+        first = make_job("awaiting_approval", name="first")
+        signed_in(approver).post(f"/jobs/{first.pk}/decide/", {"decision": "reject", "comment": "too dear"})
+        approved = make_job("awaiting_approval", name="approved")
+        signed_in(approver).post(f"/jobs/{approved.pk}/decide/", {"decision": "approve"})
+        transitions.transition(approved, "submitting", now=approved.requested_at, message="-")
+        again = make_job("awaiting_approval", name="again", hours=1)
+        Job.objects.filter(pk=again.pk).update(cloned_from=first)
+
+        text = text_of(signed_in(approver).get("/approvals/"))
+
+        assert "compared with the rejected job that it was cloned from" in text
+        assert re.search("Rejected by approver .*?: “too dear”", text)
+        assert "Fields that differ between first and again" in text
+        assert "too dear" not in text_of(signed_in(stranger).get("/approvals/"))
+
+    def test_a_job_that_never_ran_does_not_count_as_costing_less_than_its_estimate(
+        self, make_job: MakeJob, approver: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        for number in range(3):
+            rejected = make_job("awaiting_approval", name=f"rejected-{number}")
+            signed_in(approver).post(f"/jobs/{rejected.pk}/decide/", {"decision": "reject", "comment": "no"})
+        ran = make_job("running", name="ran")
+        transitions.transition(ran, "succeeded", now=clock.forward(minutes=5), message="-")
+        count_ended()
+        make_job("awaiting_approval", name="next")
+
+        text = text_of(signed_in(approver).get("/approvals/"))
+
+        assert "4 ended in vision: 1 succeeded, 0 failed. The cost of one is known: " in text
+
     def test_several_are_approved_together(
         self, asked: Job, make_job: MakeJob, approver: User, signed_in: SignIn
     ) -> None:

@@ -45,6 +45,7 @@ class TestCause:
         assert "maxWaitDuration" in page
         for action in ("longer_wait", "endless_wait", "spot", "standard", "other_region"):
             assert f"fix={action}" in page
+        assert "Rerun with fix" in text_of(signed_in(owner).get("/"))
 
     def test_the_copy_waits_longer(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
         job = never_ran(make_job("failed", strategy="FLEX_START", error=STOCKOUT))
@@ -124,6 +125,16 @@ class TestCause:
         write(job, clock, "Epoch 3: loss 0.25", "workerpool0-0")
 
         assert "The program failed" in text_of(signed_in(owner).get(f"/jobs/{job.pk}/"))
+
+    def test_the_board_promises_no_fix_where_the_copy_is_unchanged(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn
+    ) -> None:
+        make_job("failed", error={"code": 7, "message": "Request had insufficient authentication scopes."})
+
+        board = text_of(signed_in(owner).get("/"))
+
+        assert "Edit a copy" in board
+        assert "Rerun with fix" not in board
 
     @pytest.mark.parametrize("error", [{"code": 3, "message": EXIT}, {"code": 99, "message": "Something else."}])
     def test_without_a_known_fix_offers_the_errors_of_the_log_and_a_copy(

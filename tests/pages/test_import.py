@@ -78,7 +78,7 @@ class TestReading:
 
         assert "“CHEAP” no es un valor de strategy que Vertex AI conozca." in page
         assert "replicaCount debe ser un número entero, no “many”." in page
-        assert "that Vertex AI has" not in page
+        assert "that Vertex AI knows" not in page
 
     def test_says_what_policy_would_say(self, team: Team, owner: User, signed_in: SignIn) -> None:
         client = signed_in(owner)

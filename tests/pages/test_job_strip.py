@@ -78,6 +78,8 @@ class TestStrip:
         train(job, clock, 1, 6)
         transitions.transition(job, "failed", now=clock.forward(minutes=1), message="It failed.")
 
+        assert "30 % epoch 6 of 20 from its log" in self.shown(job, owner, signed_in)
+        Job.objects.filter(pk=job.pk).update(log_complete=True)
         assert "30 % epoch 6 of 20 when it ended" in self.shown(job, owner, signed_in)
 
     def test_a_job_that_runs_longer_than_expected_is_not_called_done(

@@ -78,6 +78,23 @@ class TestTraining:
         assert "If preempted now Work lost 1 h 10 min · $7.00 the whole attempt: it has no known checkpoint" in text
         assert "Wait after restarts so far 8 min" in text
 
+    def test_a_restart_that_only_the_log_shows_loses_no_more_than_its_attempt(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        job = make_job("running", name="unseen")
+        Job.objects.filter(pk=job.pk).update(hourly_usd=6)
+        restarted_at = clock.forward(minutes=30)
+        transitions.record_event(
+            job, JobEvent.Kind.RESTARTED, now=restarted_at, message="-", once_key="x", reason="preempted"
+        )
+        transitions.transition(job, "succeeded", now=clock.forward(hours=4), message="It succeeded.")
+
+        text = text_of(signed_in(owner).get(f"/jobs/{job.pk}/"))
+
+        assert "Lost to restarts 30 min · $3.00" in text
+        assert "UTC 30 min machine preempted (Spot) 30 min · $3.00" in text
+        assert "UTC 4 h – –" in text
+
     def test_a_checkpoint_shortens_what_a_preemption_would_lose(
         self, trained: Job, owner: User, signed_in: SignIn, clock: Clock
     ) -> None:

@@ -58,7 +58,7 @@ GCLOUD = (
 )
 NOT_DRAWN = frozenset(
     """
-    403.html _/differences.html _/form_errors.html _/form_fields.html _/providers.html
+    403.html _/form_errors.html _/form_fields.html _/providers.html
     admin/base_site.html adopt/jobs.html approvals/again.html approvals/votes.html billing/jobs.html
     billing/months.html compose/attempts.html compose/carried.html compose/draft.html compose/literals.html
     compose/resources.html compose/unfinished.html deputies.html doctor.html history/sentence.html import.html
@@ -183,6 +183,7 @@ def written(keys: dict[str, Any], team: Team, admin: User, clock: Clock) -> None
 def drawn(keys: dict[str, Any], make_job: MakeJob, study: Job, restarted: Log, written: None) -> list[str]:
     """Return what the crawl asks for: every address with a page, and pages of jobs in many states."""
     jobs = [*(make_job(state) for state in STATES), restarted.job, study]
+    Job.objects.filter(state="awaiting_approval").update(cloned_from=jobs[0])
     count_ended()
     schedule = Schedule.objects.get()
     for number, outcome in enumerate(ScheduleRun.Outcome.values):

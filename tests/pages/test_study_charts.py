@@ -91,6 +91,17 @@ def test_a_trial_is_run_again_as_a_job(study: Job, owner: User, signed_in: SignI
     assert f"Trial 2 of {study.display_name} as a job" in text_of(form)
 
 
+def test_the_run_time_of_a_short_trial_is_one_that_the_form_accepts(study: Job, owner: User, signed_in: SignIn) -> None:
+    trial = study.trials.get(trial_id="2")
+    assert trial.started_at is not None
+    study.trials.filter(pk=trial.pk).update(state="SUCCEEDED", ended_at=trial.started_at + timedelta(seconds=14))
+
+    page = signed_in(owner).get(f"/jobs/new/?job={study.pk}&trial=2").content.decode()
+
+    assert fields_of(page)["run_time"] == "1 min"
+    assert "Write at least" not in page
+
+
 def test_a_trial_that_is_not_there_and_one_of_strangers_are_not_found(
     study: Job, make_job: MakeJob, owner: User, stranger: User, signed_in: SignIn
 ) -> None:

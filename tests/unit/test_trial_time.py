@@ -1,6 +1,7 @@
 """Tests of when a trial's machines ran, from responses about its custom job in every order and with every gap."""
 
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from jobs import timeline
 from jobs.models import Job, Trial
 from jobs.observation.trial_jobs import record_answer
+from jobs.timeline.trial_time import total_run_time, trial_time
 from jobs.timeline.trial_words import outlook, summary, to_come_words, wait_words
 from jobs.timeline.trials import Study, study
 from jobs.vertex import RemoteJob
@@ -182,6 +184,21 @@ class TestWords:
 
         assert told is not None
         assert (told.trial, told.is_measured, told.left) == (150 * SECOND, True, 300 * SECOND)
+
+    def test_the_run_time_of_trials_is_not_what_is_billed(self) -> None:
+        trials = [self.done(number, 0.5, 14) for number in range(3)]
+
+        assert total_run_time(trials, at(20)) == 42 * SECOND
+        assert trial_time(trials, at(20)).total == 90 * SECOND
+
+    def test_the_cost_at_the_end_rounds_up_each_trial_that_is_to_come(self) -> None:
+        job, found = self.told(self.done(1, 0.5, 14), self.done(2, 0.6, 14))
+        job.hourly_usd, job.trial_seconds = Decimal(240), 60
+
+        told = outlook(job, found, at(20))
+
+        assert told is not None
+        assert told.usd == 6 * Decimal(120) * 30 / 3600, "120 USD an hour for each of the two parallel trials"
 
     def test_before_any_succeeded_the_outlook_is_what_was_expected(self) -> None:
         job, found = self.told()

@@ -8,7 +8,7 @@ from dashboard.forms.compose import paths
 from dashboard.forms.compose.advanced_form import AdvancedForm
 from dashboard.forms.compose.body import load_fields
 from dashboard.forms.compose.conditions import Row, rows_of, tree_of
-from dashboard.forms.compose.job_form import JobForm
+from dashboard.forms.compose.job_form import MIN_RUN_TIME, JobForm
 from dashboard.forms.compose.layout import JOB_SPEC, PARAMETERS, WORKER_POOLS, layout_of
 from dashboard.forms.compose.pipeline_form import PipelineForm
 from dashboard.forms.compose.rows import MAX_PARAMETERS, MAX_WORKER_POOLS
@@ -30,7 +30,7 @@ def initial_values(submission: Submission, *, expected: timedelta | None) -> dic
         "region": submission.region,
         "strategy": strategy_of(submission).key,
         "task": "tuning" if layout.tunes else "custom",
-        **({"run_time": expected} if expected is not None else {}),
+        **({"run_time": max(expected, MIN_RUN_TIME)} if expected is not None else {}),
         **_take_shared_reservation(pools),
     }
     for form in (JobForm, AdvancedForm, PipelineForm, *((TuningForm,) if layout.tunes else ())):

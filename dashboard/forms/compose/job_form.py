@@ -18,6 +18,7 @@ from jobs.allowed_resources import PROJECT_NOT_ALLOWED
 from jobs.exporter import FORMATS
 from jobs.strategies import STRATEGIES
 
+MIN_RUN_TIME = timedelta(minutes=1)
 KINDS = (
     ("custom_job", _("Custom job")),
     ("hyperparameter_tuning_job", _("Tuning")),
@@ -58,7 +59,7 @@ class JobForm(CarryingForm):
         _("Expected run time"),
         _("Such as 90 min or 1 d 12 h."),
         initial="1 h",
-        least=timedelta(minutes=1),
+        least=MIN_RUN_TIME,
         required=True,
     )
     strategy = ChoiceField(

@@ -118,7 +118,7 @@ FIX_LABELS: "dict[str, StrOrPromise]" = {
     EDIT: _("Edit a copy"),
     "other_machine": _("Edit a copy"),
 }
-"""{action: address of the compose page with a copy of the job}"""
+"""{action: label of the link to the compose page with a copy of the job}"""
 
 LAST_CHANCES = {
     "Spot restarts": _("The next loss of its machines ends the job: no restart of that kind is left."),

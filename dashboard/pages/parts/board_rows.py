@@ -22,6 +22,7 @@ from dashboard.pages.parts.search import STATE_WORDS
 from dashboard.pages.parts.what_now import fixes_of
 from dashboard.queries.persistent_resources import Holdings
 from jobs import timeline
+from jobs.diagnosis.fixes import FIXES
 from jobs.models import Job, JobEvent, Scope
 from jobs.states import FINISHED, RUNNING, WAITING, JobState
 
@@ -106,9 +107,9 @@ class BoardRow:
 def expected_end(job: Job, now: datetime) -> datetime | None:
     """Return when a running job is expected to end, by its log, else by its expected run time.
 
-    Return None for a job that does not run, and if both times are over.
+    Return None for a job that does not run or is to be cancelled, and if both times are over.
     """
-    if job.running_since is None:
+    if job.running_since is None or job.cancel_requested_at is not None:
         return None
     metrics = getattr(job, "metrics", None)
     if metrics is not None and metrics.ends_at is not None and metrics.ends_at > now:
@@ -206,5 +207,8 @@ def _actions(job: Job, viewer: Viewer) -> tuple[Action, ...]:
         return ()
     known = diagnosis_of(job)
     fixes = fixes_of(known) if known else ()
-    query = f"?job={job.pk}" + (f"&fix={fixes[0][0]}" if fixes else "")
-    return (Action(str(_("Rerun with fix") if fixes else _("Rerun")), "compose", query),)
+    if not fixes:
+        return (Action(str(_("Rerun")), "compose", f"?job={job.pk}"),)
+    action, label = fixes[0]
+    label = _("Rerun with fix") if action in FIXES else label
+    return (Action(str(label), "compose", f"?job={job.pk}&fix={action}"),)

@@ -11,7 +11,7 @@ from dashboard.drawing.figures import duration, money, value_text
 from dashboard.pages.parts.job_curves import rank
 from dashboard.queries.metrics import Measured
 from jobs import timeline
-from jobs.cost.actual import for_time
+from jobs.cost.actual import accrued, for_time
 from jobs.models import Job
 from jobs.prices import recent_book
 from jobs.timeline.resource_holdings import find_submission
@@ -131,7 +131,7 @@ def compare_cost(job: Job, rows: Sequence[timeline.Row], cost: Decimal | None, n
     if job.strategy == PERSISTENT:
         share = None if price is None or not job.started_at else for_time(price, timeline.running(job, now))
         return Comparison(None, None, None, lost_time, None, share)
-    standard = None if price is None else for_time(price, max(timeline.running(job, now) - lost_time, timedelta()))
+    standard = accrued(price, timeline.running(job, now) - lost_time)
     saved = None if standard is None or cost is None or not job.started_at else standard - cost
     has_ended = job.is_finished and job.started_at is not None
     over = cost - job.estimate_usd if has_ended and cost is not None and job.estimate_usd is not None else None

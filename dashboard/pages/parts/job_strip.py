@@ -119,7 +119,8 @@ def _at_the_end(known: Known) -> Iterator[Figure]:
     else:
         yield _ran(known)
     if done is not None and done.is_measured:
-        yield Figure(percent(done.share), done.text, _("when it ended"))
+        note = _("when it ended") if job.log_complete else _("from its log")
+        yield Figure(percent(done.share), done.text, note)
     yield from _results(known)
     over = costs.over_estimate_text
     yield _cost(known, _("%(usd)s against the estimate") % {"usd": over} if over else "")
@@ -159,7 +160,9 @@ def _cost(known: Known, note: str) -> Figure:
     if job.is_finished and job.started_at is None:
         return Figure(money(cost), _("nothing was billed"))
     words = _("of %(estimate_usd)s") % {"estimate_usd": money(job.estimate_usd)}
-    return Figure(money(cost), words if job.estimate_usd is not None else _("so far"), note)
+    if job.estimate_usd is None:
+        words = _("cost") if job.is_finished else _("so far")
+    return Figure(money(cost), words, note)
 
 
 def _restarts(known: Known) -> Iterator[Figure]:

@@ -115,9 +115,9 @@ def _axes(
 def expected_end(job: Job, measured: Measured, now: datetime) -> End | None:
     """Return the expected end of a running job: by the pace in its log, else by its expected run time.
 
-    Return None if the job does not run or the expected end has passed.
+    Return None if the job does not run or is to be cancelled, or if the expected end has passed.
     """
-    if job.running_since is None or job.is_finished or job.trial_seconds is not None:
+    if job.running_since is None or job.is_finished or job.cancel_requested_at or job.trial_seconds is not None:
         return None
     known = measured.row.ends_at if measured.row is not None else None
     begun = job.running_since - timedelta(seconds=job.running_seconds)

@@ -50,7 +50,7 @@ def summarize(job: Job, study: timeline.Study, now: datetime) -> dict[str, Any]:
         "is_front": len(study.objectives) > 1,
         "trials_to_come": study.to_come if is_open else 0,
         "why_to_come": timeline.to_come_words(study) if is_open else "",
-        "trials_ran": timeline.trial_time(study.trials, min(job.ended_at or now, now)).total,
+        "trials_ran": timeline.total_run_time(study.trials, min(job.ended_at or now, now)),
         "trials_cost": timeline.cost_so_far(job, now),
         "usd_per_hour_now": None if price is None else price * study.running,
         "outlook": timeline.outlook(job, study, now),

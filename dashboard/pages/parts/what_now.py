@@ -99,7 +99,7 @@ def _repeating(job: Job) -> Advice:
 def _succeeded(job: Job, now: datetime, study: timeline.Study | None) -> Advice:
     ran = [Part(_("It ran %(length)s.") % {"length": duration(timeline.running(job, now))})]
     if study is not None and study.trials:
-        length = duration(timeline.all_trials_ran(job, now))
+        length = duration(timeline.total_run_time(study.trials, min(job.ended_at or now, now)))
         in_all = Part(_("Their machines ran %(length)s in total.") % {"length": length})
         ran = [quoted(f"{timeline.summary(study)}."), in_all]
     folder = custom_job_spec(job.spec).get("baseOutputDirectory", {}).get("outputUriPrefix", "")

@@ -15,13 +15,15 @@ RESOURCES = ("_gca_resource", "gca_resource")
 class JobCall:
     """A call that creates a job, with the arguments of the call that runs it.
 
-    `name` is the name that the job is assigned to. `function` is the function that creates it, if it was not called
-    yet. `edits` are fields set in the request. `is_open` means that some arguments are not known.
+    `is_submitted` means that the second call is `submit`, not `run`. `name` is the name that the job is assigned to.
+    `function` is the function that creates it, if it was not called yet. `edits` are fields set in the request.
+    `is_open` means that some arguments are not known.
     """
 
     maker: str
     args: Node
     run: Node | None = None
+    is_submitted: bool = False
     name: str = ""
     is_open: bool = False
     function: str = ""

@@ -31,7 +31,7 @@ class Program:
     """Reads a program; its own functions at most MAX_CALLS times and MAX_CALL_DEPTH deep.
 
     `values` has the values of names at the end, `job_calls` the calls that create jobs, `places` the project and
-    location of init(), `given` the first mapping or list that each function returns.
+    location of init(), `defaults` all its arguments, `given` the first mapping or list that each function returns.
     """
 
     def __init__(self, notes: Notes) -> None:
@@ -40,6 +40,7 @@ class Program:
         self.values.procedures |= dict.fromkeys(PARSERS, partial(parsed_arguments, self.arguments, notes))
         self.job_calls: list[JobCall] = []
         self.places = {"project": "", "location": ""}
+        self.defaults: dict[str, Node] = {}
         self.given: dict[str, Node] = {}
         self.making: dict[str, Function] = {}
         self.frames: list[Frame] = []
@@ -156,8 +157,8 @@ class Program:
             if (function := self.making.get(called)) is not None:
                 self.values.done[call] = self._enter(function, call) or self.values.unknown(call)
             elif called in RUNS and owner is not None:
-                if (made := call_of(self.job_calls, owner)) is not None:
-                    made.run = made.run or self.values.arguments(call)
+                if (made := call_of(self.job_calls, owner)) is not None and not made.run:
+                    made.run, made.is_submitted = self.values.arguments(call), called == "submit"
             elif called in ("append", "extend", "update") and owner is not None and call.args:
                 grow(called, self.values.evaluate(owner), self.values.evaluate(call.args[0]))
             elif called == "add_argument" and call.args:
@@ -168,8 +169,10 @@ class Program:
                 setting = ast.copy_location(ast.Attribute(call.args[0], attribute.text()), call)
                 self._set_field(setting, self.values.evaluate(call.args[2]))
             elif called == "init":
-                given = self.values.arguments(call).entries
-                self.places |= {name: given[name].text() for name in self.places if name in given and given[name].value}
+                self.defaults |= {
+                    name: node for name, node in self.values.arguments(call).entries.items() if node.value
+                }
+                self.places |= {name: self.defaults[name].text() for name in self.places if name in self.defaults}
 
     def _make(self, call: ast.Call, maker: str, name: str) -> bool:
         """Add a call that creates a job; return False for a message that only has the name of a job."""

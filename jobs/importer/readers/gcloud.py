@@ -17,8 +17,8 @@ from jobs.importer.readers.gcloud_flags import Flags, key_name, load_config, rea
 from jobs.importer.readers.gcloud_pools import pools_of_flags, with_flags
 from jobs.importer.syntax.shell import Command, Shell, refuse_unclosed
 from jobs.importer.syntax.shell_words import Word
-from jobs.spec import CustomJobSpec, quoted
-from jobs.spec.shape import fields
+from jobs.spec import CustomJobSpec, HyperparameterTuningJob, quoted
+from jobs.spec.shape import find_parents
 from jobs.texts import translatable as _
 
 KIND = {"custom-jobs": "custom_job", "hp-tuning-jobs": "hyperparameter_tuning_job"}
@@ -120,7 +120,7 @@ def _job(call: Call, given: Flags, config: Draft | None, notes: Notes) -> Draft:
     for name, words in given.items():
         if not _set_field(name, words, body, call.kind, notes):
             message = _("gcloud has no flag --%(name)s for this.", name=quoted(name)[1:-1])
-            remedy = "" if notes.is_full else _config_field(name) or flags.nearest_flag(name)
+            remedy = "" if notes.is_full else _remedy(name, call.kind)
             notes.error("unknown_flag", words[-1].line, message, remedy)
     if not is_tuning:
         body.value[key] = body.value.pop(key)  # after the name and the labels, as in files
@@ -158,12 +158,15 @@ def _set_field(name: str, words: list[Word], body: Node, kind: str, notes: Notes
     return True
 
 
-def _config_field(name: str) -> str:
-    """Return the advice to use the config file for a field that has no flag; "" for other names."""
+def _remedy(name: str, kind: str) -> str:
+    """Return the advice for a flag that the command does not have: the right flag or the field of the config file."""
     if name in flags.LISTS:
         return _("Put it into the config file, below trialJobSpec.")
-    field = next((field.alias for field in fields(CustomJobSpec) if folded(field.alias) == folded(name)), "")
-    return _("Put `%(field)s` into the config file.", field=field) if field else ""
+    if folded(name) not in map(folded, flags.OWN):
+        root = CustomJobSpec if kind == "custom_job" else HyperparameterTuningJob
+        if paths := find_parents(name, root):
+            return _("Put `%(field)s` into the config file.", field=paths[0])
+    return flags.nearest_flag(name)
 
 
 def _set_pools(spec: Node, given: Flags, notes: Notes, *, is_unseen: bool) -> None:

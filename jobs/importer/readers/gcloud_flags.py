@@ -34,6 +34,7 @@ WITH_VALUE = frozenset(
     trace-token verbosity kms-key kms-keyring kms-location kms-project config project region""".split()
 )
 """Flags that do not set fields of the job; config, key, project and region are read elsewhere."""
+KNOWN = frozenset({*OWN, *WITHOUT_VALUE, *WITH_VALUE})
 KEY_PARTS = ("kms-keyring", "kms-location", "kms-project")
 DELIMITED = re.compile(r"\^([^^]+)\^")
 DASH = re.compile(r"(?=-{0,2}[\u2010-\u2015])[\u2010-\u2015-]{1,3}(?=[a-z])")
@@ -63,6 +64,8 @@ def read_flags(words: list[Word], notes: Notes) -> Flags:
             given.setdefault(name, []).append(Word("", word.line))
         elif waiting and (name in LISTS or not waiting[-1].text.startswith("--")):
             given.setdefault(name, []).append(waiting.pop())
+        elif name not in KNOWN:
+            given.setdefault(name, []).append(Word("", word.line))  # refused as unknown, not for its missing value
         else:
             message = _("The flag --%(name)s has no value.", name=quoted(name)[1:-1])
             notes.error("flag_without_value", word.line, message)

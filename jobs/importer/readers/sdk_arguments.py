@@ -3,6 +3,7 @@
 Source: google-cloud-aiplatform 2.7.0, utils/worker_spec_utils.py and jobs.py, read 2026-11-21.
 """
 
+import re
 from collections.abc import Mapping
 
 from jobs.importer.nodes import Node, Notes, env_of, node_of, paths, set_at
@@ -119,7 +120,7 @@ def pools_of_replicas(given: Arguments, task: dict[str, Node], line: int, notes:
     count = given.pop("replica_count") or Node(1, line)
     shape = node_of({"machineSpec": _machine(given, line, notes), "diskSpec": disk, field: task}, line).value
     pools = [Node({**shape, "replicaCount": Node(1, count.line)}, line)]
-    workers = Node(count.value - 1, count.line) if isinstance(count.value, int) else count
+    workers = _one_less(count)
     if not (isinstance(workers.value, int) and workers.value <= 0):
         pools.append(Node({**shape, "replicaCount": workers}, line))
     servers = given.pop("reduction_server_replica_count")
@@ -129,6 +130,14 @@ def pools_of_replicas(given: Arguments, task: dict[str, Node], line: int, notes:
         entries = {"machineSpec": {"machineType": kind or "n1-highcpu-16"}, "replicaCount": servers}
         pools.append(node_of({**entries, "containerSpec": {"imageUri": image or "${IMAGE}"}}, servers.line))
     return Node(pools, line)
+
+
+def _one_less(count: Node) -> Node:
+    """Return the number of workers beside the chief. A placeholder becomes one for the difference."""
+    if isinstance(count.value, int):
+        return Node(count.value - 1, count.line)
+    text = count.text()
+    return Node(int(text) - 1 if text.isdecimal() else re.sub(r"^\$\{([^{}]+)\}$", r"${\1 - 1}", text), count.line)
 
 
 def _machine(given: Arguments, line: int, notes: Notes) -> dict[str, Node]:

@@ -10,7 +10,6 @@ from jobs.importer.readers.sdk_arguments import ENV, JOB, Arguments, local_packa
 from jobs.importer.readers.sdk_jobs import job_spec, run_fields, tuning_job
 from jobs.importer.sdk_names import OPERATORS
 from jobs.spec import CUSTOM_TASK
-from jobs.texts import translatable as _
 
 SERVED = "model_serving_container_"
 MODEL = paths("image_uri predict_route health_route command args ports", "containerSpec.", SERVED)
@@ -68,8 +67,6 @@ def training_job(kind: str, args: Node, run: Node | None, notes: Notes) -> Draft
     given.refuse_rest(notes, kind)
     if later is not given:
         later.refuse_rest(notes, "run()")
-    if run is None:
-        notes.note("not_run", args.line, _("run() is not called in this text; the SDK's defaults are used."))
     return Draft("training_pipeline", Node(body, args.line), f"Python that makes a {kind}", project, region)
 
 

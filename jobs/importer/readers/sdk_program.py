@@ -23,6 +23,11 @@ POOLS = re.compile(r"\bworker_?pool_?specs?\b", re.IGNORECASE)
 MAX_JOBS, MAX_BOUND = 20, 5_000
 UNSEEN = ("displayName", "jobSpec", "trialJobSpec", "studySpec", "maxTrialCount", "parallelTrialCount")
 """Fields that unknown `**names` may set."""
+KEYS_OF: dict[str, tuple[str, ...]] = dict.fromkeys(
+    ("CustomJob", "from_local_script", "HyperparameterTuningJob"), ("encryption_spec_key_name",)
+)
+KEYS_OF |= dict.fromkeys(TRAINING, ("training_encryption_spec_key_name", "model_encryption_spec_key_name"))
+"""The arguments of each class whose default is the encryption key of init()."""
 KIND = {"CustomJob": "custom_job", "HyperparameterTuningJob": "hyperparameter_tuning_job"}
 
 
@@ -96,18 +101,54 @@ def _draft(made: JobCall, program: Program, notes: Notes) -> Draft | None:
         return _created(made, program, notes)
     if MESSAGE_FIELDS.get(maker, frozenset()) & set(args.entries):
         return Draft(KIND[maker], args, f"Python that makes a {maker}")
-    if isinstance(args.value, dict):
-        places = {name: Node(place, args.line) for name, place in program.places.items() if place}
-        args = Node(places | args.value, args.line)
+    args, run = _with_defaults(made, program)
     if maker in TRAINING:
-        return training_job(maker, args, made.run, notes)
+        if made.run is None:
+            notes.note("not_run", args.line, _("run() is not called in this text; the SDK's defaults are used."))
+        return training_job(maker, args, run, notes)
     if maker == "HyperparameterTuningJob":
         scripts = [other for other in program.job_calls if other.maker == "from_local_script"]
         is_local = made.sent is not None and any(other.args.value is made.sent.value for other in scripts)
-        return tuning_job(args, made.run, notes, is_local_script=is_local)
+        return tuning_job(args, run, notes, is_local_script=is_local)
     if maker in OPERATORS:
         return job_of_operator(maker, args, notes)
-    return (local_script if maker == "from_local_script" else custom_job)(args, made.run, notes)
+    return (local_script if maker == "from_local_script" else custom_job)(args, run, notes)
+
+
+def _with_defaults(made: JobCall, program: Program) -> tuple[Node, Node]:
+    """Return the arguments of the constructor and of run(), completed from `aiplatform.init`.
+
+    `submit` takes only the service account from there, that of a training job only the network. Source:
+    `initializer.global_config` in google-cloud-aiplatform 2.7.0, aiplatform/jobs.py and training_jobs.py.
+    """
+    args, run = made.args, made.run or Node({}, made.args.line)
+    own = {name: Node(place, args.line) for name, place in program.places.items() if place}
+    if made.maker in OPERATORS or not isinstance(args.value, dict):
+        return _completed(args, own), run
+    bucket = _taken(program, {"staging_bucket": "staging_bucket"})
+    own |= _taken(program, dict.fromkeys(KEYS_OF.get(made.maker, ()), "encryption_spec_key_name"))
+    later = ["service_account", "network"]
+    if made.is_submitted:
+        later = ["network" if made.maker in TRAINING else "service_account"]
+    run = _completed(run, _taken(program, {name: name for name in later}))
+    if made.maker != "HyperparameterTuningJob":
+        return _completed(args, own | bucket), run
+    if (custom := args.value.get("custom_job")) is not None:
+        args = Node(args.value | {"custom_job": _completed(custom, bucket)}, args.line)
+    return _completed(args, own), run
+
+
+def _taken(program: Program, names: dict[str, str]) -> dict[str, Node]:
+    """Return `{argument: value}` for `{argument: argument of init}`, without those that init was not given."""
+    return {name: program.defaults[source] for name, source in names.items() if source in program.defaults}
+
+
+def _completed(args: Node, defaults: dict[str, Node]) -> Node:
+    """Return arguments with the defaults of those that are missing, None or empty; other values unchanged."""
+    if not isinstance(args.value, dict):
+        return args
+    missing = {name: node for name, node in defaults.items() if name not in args.value or not args.value[name].value}
+    return Node(args.value | missing, args.line)
 
 
 def _created(made: JobCall, program: Program, notes: Notes) -> Draft | None:

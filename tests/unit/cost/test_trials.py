@@ -6,7 +6,7 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.cost.trials import machine_time_left, rounds, time_left
+from jobs.cost.trials import billed_time_left, rounds, time_left
 
 MINUTE = timedelta(minutes=1)
 
@@ -37,7 +37,14 @@ def test_time_and_cost_left_are_those_of_the_schedule_played(
     left, busy = played(under_way, to_come, parallel, trial)
 
     assert time_left(under_way, to_come, parallel, trial=trial) == left
-    assert machine_time_left(under_way, to_come, trial=trial) == busy
+    assert billed_time_left(under_way, to_come, trial=trial) == busy, "whole minutes, which billing does not round"
+
+
+def test_the_time_of_each_trial_is_rounded_up_to_half_minutes() -> None:
+    second = timedelta(seconds=1)
+
+    assert billed_time_left([], 4, trial=14 * second) == 4 * 30 * second
+    assert billed_time_left([10 * second, 40 * second], 0, trial=14 * second) == (20 + 20) * second
 
 
 @given(st.integers(1, 60), st.integers(1, 60))

@@ -144,3 +144,11 @@ class TestDocumentationJson:
 
         assert [pool["replicaCount"] for pool in spec_of(reading)["workerPoolSpecs"]] == ["1", "2"]
         assert codes(reading) == expected
+
+
+def test_an_unknown_enum_value_names_the_field_in_a_whole_sentence() -> None:
+    text = "gcloud ai hp-tuning-jobs create --region=us-central1 --display-name=x --algorithm=BAYESIAN_OPTIMIZATION"
+
+    found = [finding.message for finding in importer.read_text(text).findings if finding.code == "unknown_value"]
+
+    assert found == ["“BAYESIAN_OPTIMIZATION” is not a value of algorithm that Vertex AI knows."]

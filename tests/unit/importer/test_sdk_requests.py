@@ -200,3 +200,75 @@ class TestInputData:
 
     def test_without_a_dataset_is_not_given(self) -> None:
         assert "inputDataConfig" not in read(PIPELINE, RUN=f'base_output_dir="gs://b/out", {self.FRACTIONS}')
+
+
+INIT = """
+aiplatform.init(
+    project="vision", location="europe-west4", staging_bucket="gs://b", service_account="sa", network="n",
+    encryption_spec_key_name="projects/vision/keys/k",
+)
+"""
+CUSTOM = f'job = aiplatform.CustomJob("x", {POOLS})\n'
+TRAINING = 'job = aiplatform.CustomContainerTrainingJob(display_name="birds", container_uri="gcr.io/p/i")\n'
+
+
+class TestDefaultsOfInit:
+    @pytest.mark.parametrize(
+        ("text", "key", "given"),
+        [
+            (f"{CUSTOM}job.run()", "jobSpec", {"serviceAccount": "sa", "network": "n"}),
+            (f"{CUSTOM}job.submit()", "jobSpec", {"serviceAccount": "sa"}),
+            (f'{CUSTOM}job.run(service_account="own")', "jobSpec", {"serviceAccount": "own", "network": "n"}),
+            (f"{CUSTOM}job.run(service_account=None)", "jobSpec", {"serviceAccount": "sa", "network": "n"}),
+            (f"{TRAINING}job.run()", "trainingTaskInputs", {"serviceAccount": "sa", "network": "n"}),
+            (f"{TRAINING}job.submit()", "trainingTaskInputs", {"network": "n"}),
+        ],
+    )
+    def test_are_what_the_sdk_sends(self, text: str, key: str, given: dict[str, str]) -> None:
+        body = read(INIT + text)
+
+        spec = body[key]
+        assert {name: spec[name] for name in spec if name != "workerPoolSpecs"} == given
+        assert body["encryptionSpec"] == {"kmsKeyName": "projects/vision/keys/k"}
+
+    def test_apply_to_a_tuning_job_and_not_to_the_key_of_its_trials(self) -> None:
+        text = TUNING.replace('aiplatform.init(project="vision", location="europe-west4")', INIT)
+
+        body = read(text, PARAMETER="hpt.IntegerParameterSpec(min=1, max=3, scale=None)", RUN="")
+
+        assert body["trialJobSpec"]["serviceAccount"] == "sa"
+        assert body["trialJobSpec"]["network"] == "n"
+        assert body["encryptionSpec"] == {"kmsKeyName": "projects/vision/keys/k"}
+
+    def test_the_model_of_a_training_job_has_the_same_key(self) -> None:
+        served = TRAINING.replace(")", ', model_serving_container_image_uri="gcr.io/p/serve")')
+
+        body = read(f"{INIT}{served}job.run()")
+
+        assert body["modelToUpload"]["encryptionSpec"] == {"kmsKeyName": "projects/vision/keys/k"}
+
+    def test_a_staging_bucket_is_reported_at_its_line(self) -> None:
+        for text in (CUSTOM, TRAINING):
+            assert codes(importer.read_text(f"{INIT}{text}job.run()"))["staging_bucket"] == 3
+
+    def test_an_operator_of_a_workflow_has_none(self) -> None:
+        call = "CustomContainerTrainingJobRunOp(display_name='x', container_uri='gcr.io/p/i')"
+
+        assert "serviceAccount" not in read(f"{INIT}{call}")["trainingTaskInputs"]
+
+
+class TestReplicas:
+    @pytest.mark.parametrize(
+        ("count", "placeholder"), [('os.environ["NODES"]', "${NODES - 1}"), ("nodes", "${nodes - 1}")]
+    )
+    def test_an_open_number_leaves_one_less_for_the_workers(self, count: str, placeholder: str) -> None:
+        reading = importer.read_text(f"import os\n{TRAINING}job.run(replica_count={count})")
+
+        path = "trainingTaskInputs.workerPoolSpecs[1].replicaCount"
+        found = [finding.message for finding in reading.findings if finding.field == path]
+        assert found == [f"“{placeholder}” is a placeholder; it is left out until you fill it in."]
+
+    def test_a_number_in_quotes_counts(self) -> None:
+        pools = read(f'{TRAINING}job.run(replica_count="4")')["trainingTaskInputs"]["workerPoolSpecs"]
+
+        assert [pool["replicaCount"] for pool in pools] == ["1", "3"]

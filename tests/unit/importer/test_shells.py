@@ -5,6 +5,7 @@ from time import process_time
 import pytest
 
 from jobs import importer
+from jobs.spec import Severity
 from tests.unit.importer.test_reading import codes, refused, spec_of
 
 POOL = "machine-type=n1-standard-4,replica-count=1,container-image-uri=gcr.io/p/i"
@@ -130,6 +131,29 @@ class TestCommands:
 
         assert [finding.remedy for finding in found if finding.code == "unknown_flag"] == [
             "Put `tensorboard` into the config file."
+        ]
+
+    @pytest.mark.parametrize(
+        ("flag", "remedy"),
+        [
+            ("--restart-job-on-worker-restart", "Put `scheduling.restartJobOnWorkerRestart` into the config file."),
+            ("--timeout=7200s", "Put `scheduling.timeout` into the config file."),
+        ],
+    )
+    def test_a_flag_that_gcloud_lacks_names_the_field_below_the_config(self, flag: str, remedy: str) -> None:
+        found = importer.read_text(f"{START} --worker-pool-spec={POOL} {flag}").findings
+
+        assert [(finding.code, finding.remedy) for finding in found if finding.severity is Severity.ERROR] == [
+            ("unknown_flag", remedy)
+        ]
+
+    def test_a_count_that_gcloud_lacks_belongs_in_the_config_of_a_tuning_job(self) -> None:
+        text = "gcloud ai hp-tuning-jobs create --display-name=x --max-failed-trial-count=3 --config=c.yaml"
+
+        found = importer.read_text(text).findings
+
+        assert [finding.remedy for finding in found if finding.code == "unknown_flag"] == [
+            "Put `maxFailedTrialCount` into the config file."
         ]
 
     def test_packages_beside_a_config_are_an_advice(self) -> None:
