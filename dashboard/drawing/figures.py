@@ -8,6 +8,7 @@ from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
 from jobs.cost import CENT, format_usd
+from jobs.models import Job
 
 SMALL_MONTHS = ("es", "pt-br")
 """Languages that write months and days of the week in lower case."""
@@ -76,6 +77,11 @@ def spent(usd: Decimal, jobs: int) -> str:
     if usd or not jobs:
         return money(usd)
     return f"< {money(max(Decimal(jobs) / 200, CENT).quantize(CENT, ROUND_UP))}"
+
+
+def estimated(job: Job) -> str:
+    """Return the expected cost of a job. It is stored in whole cents, so zero at a price is "< $0.01"."""
+    return money(None) if job.estimate_usd is None else spent(job.estimate_usd, int(bool(job.hourly_usd)))
 
 
 def money(usd: Decimal | float | str | None) -> str:

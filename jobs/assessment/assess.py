@@ -170,9 +170,9 @@ def _identical(jobs: Sequence[IdenticalJob]) -> tuple[Finding, ...]:
         return ()
     state = translatable(jobs[0].state.replace("_", " "))  # `jobs.state_words` marks the states for translation
     words = {"state": state, "name": jobs[0].display_name, "more": len(jobs) - 1}
-    message = _("An identical job of the team is %(state)s: %(name)s, and %(more)s more.", **words)
+    message = _("The team has identical jobs: %(name)s (%(state)s) and %(more)s more.", **words)
     if len(jobs) == 1:
-        message = _("An identical job of the team is %(state)s: %(name)s.", **words)
+        message = _("The team has an identical job: %(name)s (%(state)s).", **words)
     remedy = _("Submit only if you want it a second time.")
     return (Finding("identical_job", Severity.NOTE, "", message, remedy, job=jobs[0].id),)
 

@@ -22,7 +22,7 @@ from jobs.timeline.spans import Span, billable, state_spans
 
 BY_PROGRESS = _("from the progress logged after the restart")
 BY_CHECKPOINT = _("since the newest checkpoint")
-BY_ATTEMPT = _("the whole attempt: it has no known checkpoint")
+BY_ATTEMPT = _("the whole attempt: it has no known checkpoint of its own")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from django.template import Context, Template
 
 from dashboard.drawing import figures, marks, timeline, timeline_key
 from dashboard.drawing.scale import PIECES, Scale, axis, ticks
+from jobs.models import Job
 from jobs.states import JobState
 from jobs.timeline import JobTimeline, Lane, Mark, Span
 
@@ -294,3 +295,13 @@ class TestTimeline:
 )
 def test_what_cents_round_away_is_no_nothing(usd: str, jobs: int, words: str) -> None:
     assert figures.spent(Decimal(usd), jobs) == words
+
+
+@pytest.mark.parametrize(
+    ("usd", "hourly", "words"),
+    [("0", "0.31", "< $0.01"), ("0", "0", "$0.00"), ("4.40", "4.25", "$4.40"), (None, None, "no price known")],
+)
+def test_an_estimate_below_a_cent_is_not_zero(usd: str | None, hourly: str | None, words: str) -> None:
+    amounts = [None if each is None else Decimal(each) for each in (usd, hourly)]
+
+    assert figures.estimated(Job(estimate_usd=amounts[0], hourly_usd=amounts[1])) == words

@@ -58,6 +58,9 @@ class TestFacets:
         assert re.search(r"succeeded 2 jobs cancelled 1 job failed 1 job\b", text)
         assert re.search(r"owner 3 jobs approver 1 job\b", text)
 
+    def test_of_one_day_name_it_once(self, engineer: Client) -> None:
+        assert "1 job ended on 3 Mar 2026 (UTC)" in text_of(engineer.get("/history/?since=2026-03-03&until=2026-03-03"))
+
     def test_are_counted_without_their_own_filter_and_with_all_others(self, engineer: Client) -> None:
         text = text_of(engineer.get("/history/?strategy=spot&state==succeeded"))
 

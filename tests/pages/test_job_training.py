@@ -75,7 +75,10 @@ class TestTraining:
 
         assert "from the progress logged after the restart" in text
         assert re.search(r"Lost to restarts (\d+) min · \$\d\.\d\d", text)
-        assert "If preempted now Work lost 1 h 10 min · $7.00 the whole attempt: it has no known checkpoint" in text
+        assert (
+            "If preempted now Work lost 1 h 10 min · $7.00 the whole attempt: it has no known checkpoint of its own"
+            in text
+        )
         assert "Wait after restarts so far 8 min" in text
 
     def test_a_restart_that_only_the_log_shows_loses_no_more_than_its_attempt(

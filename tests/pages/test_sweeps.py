@@ -160,7 +160,7 @@ class TestIdentical:
         page = engineer.post("/jobs/new/check/", example | {"name": "other", "request_key": "k"}).content.decode()
         different = engineer.post("/jobs/new/check/", example | {"pool-0-args": "-x"}).content.decode()
 
-        words = f"An identical job of the team is awaiting approval: {example['name']}."
+        words = f"The team has an identical job: {example['name']} (awaiting approval)."
         assert words in text_in(page, "findings")
         assert f'<a href="/jobs/{Job.objects.get().pk}/">Open the job</a>' in page
         assert "Open the job" not in different

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from dashboard.drawing.figures import between, duration, money, percent, time_and_day, value_text, zone
+from dashboard.drawing.figures import between, duration, estimated, money, percent, time_and_day, value_text, zone
 from dashboard.pages.parts.job_figures import Comparison, Done, MainMetric
 from dashboard.pages.parts.reasons import gives_up_at
 from dashboard.pages.parts.rows import Row
@@ -87,7 +87,7 @@ def _expected_cost(known: Known) -> Iterator[Figure]:
         yield Figure("–", _("no price known"))
         return
     span = between(estimate.get("low_usd"), estimate.get("high_usd"))
-    yield Figure(money(job.estimate_usd), _("expected cost"), span)
+    yield Figure(estimated(job), _("expected cost"), span)
     if job.hourly_usd is not None:
         yield Figure(money(job.hourly_usd), _("an hour of running"), _("nothing is billed before"))
 
@@ -159,7 +159,7 @@ def _cost(known: Known, note: str) -> Figure:
         return Figure("–", _("no price known"))
     if job.is_finished and job.started_at is None:
         return Figure(money(cost), _("nothing was billed"))
-    words = _("of %(estimate_usd)s") % {"estimate_usd": money(job.estimate_usd)}
+    words = _("of %(estimate_usd)s") % {"estimate_usd": estimated(job)}
     if job.estimate_usd is None:
         words = _("cost") if job.is_finished else _("so far")
     return Figure(money(cost), words, note)
