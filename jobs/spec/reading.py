@@ -12,7 +12,7 @@ from jobs.spec.misplaced_fields import describe_misplaced
 from jobs.spec.paths import join
 from jobs.spec.persistent_resource import PersistentResource
 from jobs.spec.pipeline import TrainingPipeline, is_tuning_task
-from jobs.spec.shape import Slot, find_parents, nearest, nearest_enum, slots
+from jobs.spec.shape import Slot, fields, find_parents, nearest, nearest_enum, slots
 from jobs.spec.tuning_job import HyperparameterTuningJob, TuningTaskInputs
 from jobs.texts import translatable as _
 
@@ -120,7 +120,11 @@ def _message(model: type[Message], data: object, path: str, notes: Notes) -> dic
         data = rest_body(data)
     if not isinstance(data, Mapping):
         problem = _("must be an object with fields, not %(kind)s", kind=kind_of(data))
-        notes.add("wrong_type", path, _wrong_type(path, problem))
+        own = fields(model)  # of one field, like outputUriPrefix, people give the value of the field itself
+        remedy = (
+            _("Put it below, as `%(field)s`.", field=own[0].alias) if len(own) == 1 and isinstance(data, str) else ""
+        )
+        notes.add("wrong_type", path, _wrong_type(path, problem), remedy)
         return None
     known = slots(model)
     values: dict[str, Any] = {}

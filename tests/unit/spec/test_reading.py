@@ -195,3 +195,17 @@ class TestPipelines:
         pipeline, _ = read("training_pipeline", body)
 
         assert rest_body(pipeline) == body
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "remedy"),
+    [
+        ("baseOutputDirectory", "gs://b/out", "Put it below, as `outputUriPrefix`."),
+        ("baseOutputDirectory", 3, ""),
+        ("scheduling", "7200s", ""),  # it may belong into several fields
+    ],
+)
+def test_text_for_an_object_of_one_field_names_that_field(field: str, value: object, remedy: str) -> None:
+    _, findings = read("custom_job", job({field: value}))
+
+    assert [(each.field, each.code, each.remedy) for each in findings] == [(f"jobSpec.{field}", "wrong_type", remedy)]
