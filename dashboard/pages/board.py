@@ -49,7 +49,7 @@ from jobs.models import Dimension, Job, Scope, Team
 from jobs.states import FINISHED
 
 PAGE_SIZE = 50
-MAX_TEAM_TABS = 6
+MAX_TEAM_TABS = 4
 """With more teams than this, a menu replaces the tabs."""
 JUST_ENDED = timedelta(hours=24)
 NEAR_NOW = 30.0

@@ -6,6 +6,7 @@ Source: google-cloud-aiplatform 2.7.0, utils/worker_spec_utils.py and jobs.py, r
 import re
 from collections.abc import Mapping
 
+from jobs.bounds import parse_digits
 from jobs.importer.nodes import Node, Notes, env_of, node_of, paths, set_at
 from jobs.spec import quoted
 from jobs.spec.shape import nearest
@@ -137,7 +138,8 @@ def _one_less(count: Node) -> Node:
     if isinstance(count.value, int):
         return Node(count.value - 1, count.line)
     text = count.text()
-    return Node(int(text) - 1 if text.isdecimal() else re.sub(r"^\$\{([^{}]+)\}$", r"${\1 - 1}", text), count.line)
+    number = parse_digits(text)
+    return Node(re.sub(r"^\$\{([^{}]+)\}$", r"${\1 - 1}", text) if number is None else number - 1, count.line)
 
 
 def _machine(given: Arguments, line: int, notes: Notes) -> dict[str, Node]:
