@@ -38,14 +38,15 @@ CONDITIONAL = {
     "costing": f"CASE WHEN strategy NOT IN ({_texts(PAID_FOR)}) THEN ran ELSE 0 END",
 }
 COLUMNS = (*PLAIN, *CONDITIONAL)
-RAN = "CASE WHEN wait_bucket >= 0 THEN jobs ELSE 0 END"
-"""Of a row of one bucket, how many of its jobs ran; a sum over rows, of which a single one may be negative."""
-READ = {name: name for name in (*PLAIN, "seconds")} | {"ran": RAN}
-READ_OF_MONTHS = READ | {"ran": f"{RAN} + {' + '.join(WAITS)}"}
-SUMS = ", ".join(f"SUM({name}) AS {name}" for name in READ)
+RAN = "SUM(CASE WHEN wait_bucket >= 0 THEN jobs ELSE 0 END)"
+"""How many jobs ran, of rows that are each of one bucket; of single rows it may be negative."""
+SUMS = {name: f"SUM({name})" for name in (*PLAIN, "seconds")} | {"ran": RAN}
+SUMS_OF_MONTHS = SUMS | {name: f"SUM({name})" for name in WAITS}
+SUMS_OF_MONTHS |= {"ran": f"{RAN} + {' + '.join(SUMS_OF_MONTHS[name] for name in WAITS)}"}
+SUMS |= dict.fromkeys(WAITS, "0")
 AGAIN = ", ".join(f"CAST(SUM({CONDITIONAL.get(name, name)}) AS bigint)" for name in COLUMNS)
-NO_SUMS, NO_WAITS = ("0" + ", 0" * (len(names) - 1) for names in (COLUMNS, WAITS))
-SUMS_OF_WAITS = ", ".join(f"CAST(SUM({name}) AS bigint)" for name in WAITS)
+AGAIN_WAITS = ", ".join(f"CAST(SUM({name}) AS bigint)" for name in WAITS)
+NO_WAITS = ", ".join("0" for _ in WAITS)
 COUNTS = "CAST(SUM(jobs) AS bigint)" + ", 0" * (len(COLUMNS) - 1)
 KEYS = ", ".join(column_of(facet) for facet in FACETS)
 NAMES = {
@@ -55,22 +56,19 @@ NAMES = {
 MONTHS = "jobs_monthfigures WHERE month >= %s AND month <= %s AND team_id IN ({teams})"
 DAYS = "jobs_jobfigures WHERE ({ranges}) AND team_id IN ({teams})"
 # All facets are counted from one reading of the figures, and all else is summed from a second one: each row would
-# otherwise be read eight times. How long jobs waited is the bucket of a row, except in months, which are read again for
-# it: summing a column for each bucket would take longer for single jobs than all else.
+# otherwise be read eight times. How long jobs waited is the bucket of a row, except in months, whose rows have a column
+# for each bucket: summing all of these would take longer for single jobs than all else.
 QUERY = """
-    WITH counted AS (SELECT {keys}, SUM(jobs) AS jobs FROM ({narrow}) AS ended GROUP BY {keys}),
-    summed AS (
-        SELECT {column} AS value, strategy, outcome, at, wait_bucket, {sums} FROM ({wide}) AS ended WHERE {condition}
-        GROUP BY {column}, strategy, outcome, at, wait_bucket
-    )
+    WITH counted AS ({counted}), summed AS ({summed})
     {facets}
-    UNION ALL SELECT 'group', {value}, NULL, wait_bucket, {again}, {no_waits} FROM summed GROUP BY value, wait_bucket
+    UNION ALL SELECT 'group', {value}, NULL, wait_bucket, {again}, {waits} FROM summed GROUP BY value, wait_bucket
     UNION ALL SELECT 'period', strategy, CAST(at AS text), {never_ran}, {again}, {no_waits}
     FROM summed GROUP BY strategy, at
 """
-WAITS_OF_MONTHS = """
-    UNION ALL SELECT 'group', {name}, NULL, {never_ran}, {no_sums}, {waits} FROM {months} AND {condition}
-    GROUP BY {column}
+COUNTED = "SELECT {keys}, {sign}SUM(jobs) AS jobs FROM {rows} GROUP BY {keys}"
+SUMMED = """
+    SELECT {column} AS value, strategy, outcome, {at} AS at, wait_bucket, {sums} FROM {rows} AND {condition}
+    GROUP BY {column}, strategy, outcome, {at}, wait_bucket
 """
 FACET = """
     SELECT '{facet}', {name}, NULL, {never_ran}, {counts}, {no_waits} FROM counted WHERE {condition} GROUP BY {column}
@@ -169,54 +167,43 @@ def list_sums(teams: Sequence[int], filters: HistoryFilters, of: str, parts: Par
     """
     condition, parameters = filters.of_figures
     facets = [_facet(facet, filters.without(facet)) for facet in FACETS]
-    names = {"column": column_of(of), "name": _name(of, column_of(of)), "condition": condition, "never_ran": NEVER_RAN}
-    narrow, values = _rows(teams, parts, {"jobs": "jobs"}, {"jobs": "jobs"})
-    wide, _ = _rows(teams, parts, READ, READ_OF_MONTHS)
+    counted, summed, counted_values, summed_values = list[str](), list[str](), list[Any](), list[Any]()
+    for at, sign, rows, values in _sources(teams, parts):
+        sums = SUMS_OF_MONTHS if at == "month" else SUMS
+        expressions = ", ".join(f"{sign}({expression}) AS {name}" for name, expression in sums.items())
+        counted.append(COUNTED.format(keys=KEYS, sign=sign, rows=rows))
+        summed.append(SUMMED.format(column=column_of(of), at=at, sums=expressions, rows=rows, condition=condition))
+        counted_values += values
+        summed_values += [*values, *parameters]
     query = QUERY.format(
-        keys=KEYS,
-        narrow=narrow,
-        wide=wide,
-        value=_name(of, "value"),
-        sums=SUMS,
-        again=AGAIN,
-        no_waits=NO_WAITS,
+        counted=" UNION ALL ".join(counted),
+        summed=" UNION ALL ".join(summed),
         facets=" UNION ALL ".join(part for part, _ in facets),
-        **names,
+        value=_name(of, "value"),
+        again=AGAIN,
+        waits=AGAIN_WAITS,
+        no_waits=NO_WAITS,
+        never_ran=NEVER_RAN,
     )
-    values = [*values, *values, *parameters, *(value for _, values in facets for value in values)]
-    if parts.months:
-        months = MONTHS.format(teams=_marks(len(teams)))
-        query += WAITS_OF_MONTHS.format(no_sums=NO_SUMS, waits=SUMS_OF_WAITS, months=months, **names)
-        values += [*parts.months, *teams, *parameters]
+    of_facets = [value for _, values in facets for value in values]
     with connection.cursor() as cursor:
-        cursor.execute(query, values)
-        columns = ("facet", "value", "at", "bucket", *COLUMNS, *WAITS)
-        found = [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
+        cursor.execute(query, [*counted_values, *summed_values, *of_facets])
+        names = ("facet", "value", "at", "bucket", *COLUMNS, *WAITS)
+        found = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
     for row in found:
         yield row | {"at": date.fromisoformat(row["at"]) if row["at"] else None, "waits": _waits(row)}
 
 
-def _rows(
-    teams: Sequence[int], parts: Parts, columns: dict[str, str], of_months: dict[str, str]
-) -> tuple[str, list[Any]]:
-    """Return the rows of a range as SQL with its parameters: `at`, KEYS, the bucket, and {name: expression} columns."""
-    start, marks = f"SELECT {{at}} AS at, {KEYS}, wait_bucket, ", _marks(len(teams))
-    selects, values = list[str](), list[Any]()
+def _sources(teams: Sequence[int], parts: Parts) -> Iterator[tuple[str, str, str, list[Any]]]:
+    """Yield the rows of each part: the column of the time, the sign of the sums, SQL after FROM, and its parameters."""
+    marks = ", ".join(["%s"] * len(teams))
     if parts.months:
-        read = ", ".join(f"{expression} AS {name}" for name, expression in of_months.items())
-        selects.append(f"{start.format(at='month')}{read} FROM {MONTHS.format(teams=marks)}")
-        values += [*parts.months, *teams]
+        yield "month", "", MONTHS.format(teams=marks), [*parts.months, *teams]
     for sign, days in (("", parts.added), ("-", parts.removed)):
         if days:
-            read = ", ".join(f"{sign}({expression}) AS {name}" for name, expression in columns.items())
             ranges = " OR ".join(["ended_on >= %s AND ended_on <= %s"] * len(days))
-            selects.append(f"{start.format(at='ended_on')}{read} FROM {DAYS.format(ranges=ranges, teams=marks)}")
-            values += [*(day for each in days for day in each), *teams]
-    return " UNION ALL ".join(selects), values
-
-
-def _marks(count: int) -> str:
-    return ", ".join(["%s"] * count)
+            values = [*(day for each in days for day in each), *teams]
+            yield "ended_on", sign, DAYS.format(ranges=ranges, teams=marks), values
 
 
 def _waits(row: dict[str, Any]) -> dict[int, int]:
