@@ -5,6 +5,7 @@ The site reads jobs through `ShownJob`, so that a page cannot forget to hide any
 """
 
 from collections.abc import Collection, Sequence
+from functools import cached_property
 from typing import Any, NoReturn, Self
 
 from django.contrib.auth.base_user import AbstractBaseUser
@@ -40,22 +41,28 @@ class ShownJob(Job):
 
     def _hidden(self) -> Self:
         loaded = self.__dict__
-        self._kept = {name: loaded[name] for name in HIDDEN if name in loaded}
-        self._masker: Masker | None = Masker(loaded.get("spec"))
+        loaded.pop("_masker", None)  # of another body, if this is a copy
+        self._is_revealed = False
+        self._kept = {name: value for name in HIDDEN if (value := loaded.get(name))}
         for name, value in self._kept.items():
             loaded[name] = self._masker.body if name == "spec" else self._masker.hide(value)
         return self
+
+    @cached_property
+    def _masker(self) -> Masker:
+        """What hides the secrets of the body. It is made when needed: of a board's thousand jobs, most have no text."""
+        return Masker(self._kept.get("spec"))
 
     def reveal_to(self, user: AbstractBaseUser) -> Self:
         """Show everything to the person who requested the job. An adopted job was requested elsewhere."""
         if self.owner_id == user.pk and not self.is_adopted:
             self.__dict__.update(self._kept)
-            self._masker = None
+            self._is_revealed = True
         return self
 
     def hide(self, value: Any) -> Any:
         """Return text or JSON about the job as the viewer may see it."""
-        return value if self._masker is None else self._masker.hide(value)
+        return value if self._is_revealed else self._masker.hide(value)
 
 
 def hide_in(rows: Sequence[Any], names: Sequence[str], job: Job) -> None:
