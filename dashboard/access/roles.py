@@ -56,8 +56,11 @@ def _kept(user: User, name: str, load: Callable[[], Kept]) -> Kept:
 
 def memberships_of(user: User) -> list[Membership]:
     """Return the person's memberships with their teams, by team. One query per request."""
-    rows = Membership.objects.select_related("team").order_by("team__name")
-    return _kept(user, "all_memberships", lambda: list(rows.filter(user=user.pk)))
+
+    def load() -> list[Membership]:
+        return list(Membership.objects.filter(user=user.pk).select_related("team").order_by("team__name"))
+
+    return _kept(user, "all_memberships", load)
 
 
 def teams_where(user: User, verb: str) -> list[Team]:
