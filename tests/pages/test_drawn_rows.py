@@ -16,9 +16,8 @@ from dashboard.pages.parts.drawn_rows import RowLook, draw_row
 from dashboard.pages.parts.fragments import VERSION_HEADER
 from dashboard.queries.board import KEPT_SECONDS
 from jobs import cache, transitions
-from jobs.models import Job, Scope, Team
+from jobs.models import Job, Membership, Scope, Team
 from jobs.people.accounts import set_reader
-from jobs.strategies.persistent import STRATEGY
 from tests.conftest import person
 from tests.pages.conftest import MakeJob, SignIn
 from tests.support.clock import Clock
@@ -106,27 +105,49 @@ class TestARowIsDrawnAgain:
         assert "last seen" in live_part(client)
 
 
-def test_a_second_viewer_costs_only_the_rows_that_are_never_kept(
-    make_job: MakeJob, team: Team, teammate: User, signed_in: SignIn, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for state in STATES:
-        make_job(state)
-    waiting = make_job("queued")
-    Job.objects.filter(pk=waiting.pk).update(strategy=STRATEGY.key)
-    drawn: list[str] = []
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The states of the jobs whose rows are rendered."""
+    states: list[str] = []
 
     def counted(row: BoardRow, look: RowLook, key: str) -> SafeString:
-        drawn.append(row.job.state)
+        states.append(row.job.state)
         return draw_row(row, look, key)
 
     monkeypatch.setattr(board, "draw_row", counted)
+    return states
+
+
+def test_a_second_viewer_costs_no_row(
+    make_job: MakeJob, team: Team, teammate: User, signed_in: SignIn, drawn: list[str]
+) -> None:
+    for state in STATES:
+        make_job(state)
     live_part(signed_in(teammate))
-    assert sorted(drawn) == sorted([*STATES, "queued"])
+    assert sorted(drawn) == sorted(STATES)
     drawn.clear()
 
     live_part(signed_in(person("another", team, "engineer")))
 
+    assert drawn == []
+
+
+def test_a_job_that_waits_for_a_persistent_resource_has_a_row_of_each_set_of_teams_for_ten_seconds(
+    make_job: MakeJob, team: Team, teammate: User, clock: Clock, signed_in: SignIn, drawn: list[str]
+) -> None:
+    make_job("queued", resource="night-shift")
+    another = person("another", team, "engineer")
+    for reader in (teammate, another):
+        live_part(signed_in(reader), "/?who=all")
     assert drawn == ["queued"]
+
+    Membership.objects.create(team=Team.objects.create(name="twin"), user=another, role="viewer")
+    live_part(signed_in(another), "/?who=all")
+    assert drawn == ["queued"] * 2
+
+    clock.forward(seconds=10)
+    live_part(signed_in(teammate))
+    assert drawn == ["queued"] * 3
 
 
 def test_a_second_viewer_loads_only_jobs_that_have_changed(

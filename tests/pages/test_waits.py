@@ -67,7 +67,7 @@ class TestPersistentResource:
         seen(used=2, now=clock.now)
         assert "is full: 2 of 4 replicas free, it needs 3, held by other jobs (2)" in why(signed_in(owner), address)
 
-        seen(used=1, now=clock.now)
+        seen(used=1, now=clock.forward(seconds=10))
 
         words = why(signed_in(owner), address)
         assert words == "night-shift has 3 of 4 replicas free; waits for Vertex AI to give them"
@@ -84,7 +84,7 @@ class TestPersistentResource:
         self, waiting: str, owner: User, signed_in: SignIn, clock: Clock
     ) -> None:
         assert "night-shift, which is unknown here" in why(signed_in(owner), waiting)
-        seen(gone_at=clock.now, now=clock.now)
+        seen(gone_at=clock.forward(seconds=10), now=clock.now)
         assert "night-shift, which is gone" in why(signed_in(owner), waiting)
 
     def test_a_pending_job_with_free_replicas_prepares_as_any_other(
@@ -94,7 +94,7 @@ class TestPersistentResource:
         seen(now=clock.now)
         assert "machines are being prepared" in text_of(signed_in(owner).get("/"))
 
-        seen(used=4, now=clock.now)
+        seen(used=4, now=clock.forward(seconds=10))
 
         assert "night-shift is full" in text_of(signed_in(owner).get("/"))
 

@@ -56,6 +56,8 @@ class Viewer:
     """The user who views the board, and what depends on them."""
 
     pk: int
+    sees: frozenset[int]
+    """Teams whose jobs the user may see."""
     approves_in: frozenset[int]
     """Teams whose jobs the user may approve."""
     requests_in: frozenset[int]
@@ -64,8 +66,8 @@ class Viewer:
     @classmethod
     def load(cls, user: User) -> Self:
         """Load the user's teams by what they may do in them."""
-        approves, requests = (frozenset(team.pk for team in teams_where(user, verb)) for verb in ("approve", "request"))
-        return cls(user.pk, approves, requests)
+        verbs = "see", "approve", "request"
+        return cls(user.pk, *(frozenset(team.pk for team in teams_where(user, verb)) for verb in verbs))
 
     def may_decide(self, job: Job) -> bool:
         """Whether the user may approve or reject the job. Nobody decides about their own job."""

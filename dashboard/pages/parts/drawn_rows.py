@@ -1,7 +1,8 @@
 """Cached HTML of rows of the board and the history. A row is rendered when it changes, and once a minute.
 
 Many people watch the same jobs, and most of their rows are equal. The cache key contains everything that a row shows in
-addition to its job. Jobs that wait for a persistent resource are not cached: their row can change without the job.
+addition to its job. The row of a job that waits for a persistent resource also shows who holds it. It is rendered every
+ten seconds, and shared only by users of the same teams.
 """
 
 from collections.abc import Collection, Sequence
@@ -17,7 +18,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.timezone import get_current_timezone_name
 from django.utils.translation import get_language
 
-from dashboard.access import jobs_of
+from dashboard.access import jobs_of, teams_of
 from dashboard.drawing.scale import Scale
 from dashboard.pages.parts.board_rows import BoardRow, Viewer
 from dashboard.pages.parts.fragments import version_of
@@ -32,6 +33,8 @@ KEY_COLUMNS = (*CHANGING, "strategy")
 """Columns of the job in the key of its row."""
 KEPT_SECONDS = 60
 """Seconds until a row is rendered again, because durations and costs grow."""
+KEPT_ON_RESOURCE_SECONDS = 10
+"""The same for a job that waits for a persistent resource."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,25 +47,26 @@ class RowLook:
     shows_team: bool
 
     def key_of(self, job: Job, silent: Sequence[Scope]) -> str:
-        """Return the cache key of the row, or "" for a row that is not cached."""
+        """Return the cache key of the row."""
         viewer = self.viewer
         of_viewer = job.owner_id == viewer.pk, job.team_id in viewer.requests_in, viewer.may_decide(job)
         look = self.scale.length, sorted(self.hidden), self.shows_team
-        return _key_of(job, self.scale.now, is_silent(job, silent), of_viewer, look)
+        return _key_of(job, viewer.sees, self.scale.now, is_silent(job, silent), of_viewer, look)
 
 
-def _key_of(job: Job, now: datetime, *look: object) -> str:
-    """Return a key that changes when the row of the job changes, or "" for a row that is not cached."""
-    if job.strategy == STRATEGY.key and job.state in WAITING_AT_VERTEX:
-        return ""
+def _key_of(job: Job, sees: Collection[int], now: datetime, *look: object) -> str:
+    """Return a key that changes when the row of the job changes. `sees` are the teams whose jobs the user may see."""
     of_job = [getattr(job, name) for name in KEY_COLUMNS]
-    minute = (int(now.timestamp()) + job.pk.int) // KEPT_SECONDS  # not all rows in the same second
-    return version_of(job.pk, of_job, minute, get_language(), get_current_timezone_name(), look)
+    shows_others = job.strategy == STRATEGY.key and job.state in WAITING_AT_VERTEX
+    period = KEPT_ON_RESOURCE_SECONDS if shows_others else KEPT_SECONDS
+    moment = (int(now.timestamp()) + job.pk.int) // period  # not all rows in the same second
+    of_user = get_language(), get_current_timezone_name(), sorted(sees) if shows_others else ()
+    return version_of(job.pk, of_job, moment, of_user, look)
 
 
 def kept_rows(keys: dict[UUID, str]) -> dict[UUID, SafeString]:
     """Return the cached rows by job. `keys` are those of `RowLook.key_of`."""
-    found = caches["rows"].get_many([key for key in keys.values() if key])
+    found = caches["rows"].get_many(list(keys.values()))
     return {pk: mark_safe(found[key]) for pk, key in keys.items() if key in found}  # noqa: S308  # drawn by `draw_row`
 
 
@@ -82,7 +86,8 @@ def draw_row(row: BoardRow, look: RowLook, key: str) -> SafeString:
 
 def draw_history(user: User, jobs: Sequence[Job], now: datetime) -> list[SafeString]:
     """Return the rows of the history in the order of the jobs, which need KEY_COLUMNS. Deleted jobs have no row."""
-    keys = {job.pk: _key_of(job, now, "history") for job in jobs}
+    sees = [team.pk for team in teams_of(user)]
+    keys = {job.pk: _key_of(job, sees, now, "history") for job in jobs}
     rows = kept_rows(keys)
     loaded = load_jobs(jobs_of(user), [pk for pk in keys if pk not in rows])
     held = get_holdings_for(user, loaded)
@@ -93,6 +98,5 @@ def draw_history(user: User, jobs: Sequence[Job], now: datetime) -> list[SafeStr
 
 def _draw(template: str, context: dict[str, Any], key: str) -> SafeString:
     html = mark_safe(get_template(template).render(context))  # noqa: S308  # escaped by the template
-    if key:
-        caches["rows"].set(key, str(html), KEPT_SECONDS)
+    caches["rows"].set(key, str(html), KEPT_SECONDS)
     return html
