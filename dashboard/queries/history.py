@@ -53,7 +53,7 @@ def list_history(
     after: Cursor | None = None,
     only: Collection[str] = (),
 ) -> HistoryPage:
-    """Return the jobs after a cursor in the order of `-column, pk`, with their approvals. At most two bounded queries.
+    """Return the jobs after a cursor in the order of `-column, pk`, with approvals. At most three bounded queries.
 
     `column` is requested_at or ended_at. `within` is a range of it or an id. An index serves both, and `owners`.
     `words`, which the name must contain, and `matching` are checked for each job. With `only`, jobs are loaded with
@@ -71,6 +71,10 @@ def list_history(
         end = _end_of_search(jobs, column, MAX_SEARCHED if is_search else limit + 1, teams, is_shared=is_search)
     rows = jobs.filter(matching or Q(), _has_words(words, is_ordered=is_ordered))
     rows = rows if end is None else rows.filter(**{f"{column}__gte": end})
+    if is_search:
+        # The index has the columns that are searched, so PostgreSQL reads no rows to find the ids.
+        ids = list(rows.values_list("pk", flat=True)[: limit + 1])
+        rows = jobs_of(user).filter(pk__in=ids).order_by(f"-{column}", "pk")
     rows = rows.select_related(None).only(*only, column) if only else rows.select_related("approval__decided_by")
     found = list(rows[: limit + 1])
     older = cursor_at(found[limit - 1], column) if len(found) > limit else Cursor(end, LAST) if end else ""

@@ -2,13 +2,16 @@
 
 from django.db.models import Index, Q
 
+SEARCHED = ["display_name", "state", "strategy", "region"]
+"""Columns by which lists are filtered. PostgreSQL reads them from the index, and only the rows that match."""
+
 JOB_INDEXES = [
-    Index(fields=["team", "-requested_at", "id"], name="job_history"),
+    Index(fields=["-requested_at", "id"], include=SEARCHED, name="job_list"),
+    Index(fields=["team", "-requested_at", "id"], include=SEARCHED, name="job_list_of_team"),
+    Index(fields=["owner", "-requested_at", "id"], include=["team"], name="job_list_of_owner"),
     Index(fields=["due_at", "id"], condition=Q(due_at__isnull=False), name="job_due"),
     Index(fields=["ended_at"], condition=Q(approved_usd__isnull=False), name="job_spending"),
     Index(fields=["id"], condition=Q(is_counted=False), name="job_to_count"),
-    Index(fields=["-requested_at", "id"], name="job_newest"),
-    Index(fields=["owner", "-requested_at", "id"], name="job_newest_of_owner"),
     Index(fields=["team", "display_name", "state", "-requested_at", "id"], name="job_name"),
     Index(fields=["-ended_at", "id"], name="job_ended"),
     Index(fields=["team", "-ended_at", "id"], name="job_ended_of_team"),
