@@ -46,7 +46,7 @@ def multiply(times: int) -> None:
         _sum_months()
     with unlimited(), connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            cursor.execute("CLUSTER jobs_job USING job_newest")  # stores rows by time, as if written in order
+            cursor.execute("CLUSTER jobs_job USING job_list")  # stores rows by time, as if written in order
             cursor.execute("CREATE INDEX by_end ON jobs_jobfigures (ended_on)")
             cursor.execute("CLUSTER jobs_jobfigures USING by_end")
             cursor.execute("DROP INDEX by_end")
