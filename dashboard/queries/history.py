@@ -59,7 +59,8 @@ def list_history(
     `words`, which the name must contain, and `matching` are checked for each job. With `only`, jobs are loaded with
     these columns and `column`, without related rows.
     """
-    jobs = jobs_of(user).filter(within or Q())
+    visible = jobs_of(user)
+    jobs = visible.filter(within or Q())
     jobs = jobs if owners is None else jobs.filter(owner__in=owners)
     jobs = jobs if after is None else jobs.filter(after.after(column))
     jobs = jobs.order_by(f"-{column}", "pk")
@@ -74,7 +75,7 @@ def list_history(
     if is_search:
         # The index has the columns that are searched, so PostgreSQL reads no rows to find the ids.
         ids = list(rows.values_list("pk", flat=True)[: limit + 1])
-        rows = jobs_of(user).filter(pk__in=ids).order_by(f"-{column}", "pk")
+        rows = visible.filter(pk__in=ids).order_by(f"-{column}", "pk")
     rows = rows.select_related(None).only(*only, column) if only else rows.select_related("approval__decided_by")
     found = list(rows[: limit + 1])
     older = cursor_at(found[limit - 1], column) if len(found) > limit else Cursor(end, LAST) if end else ""

@@ -89,7 +89,8 @@ def draw_history(user: User, jobs: Sequence[Job], now: datetime) -> list[SafeStr
     sees = [team.pk for team in teams_of(user)]
     keys = {job.pk: _key_of(job, sees, now, "history") for job in jobs}
     rows = kept_rows(keys)
-    loaded = load_jobs(jobs_of(user), [pk for pk in keys if pk not in rows])
+    missing = [pk for pk in keys if pk not in rows]
+    loaded = load_jobs(jobs_of(user), missing) if missing else []
     held = get_holdings_for(user, loaded)
     for job in loaded:
         rows[job.pk] = _draw("history/row.html", {"job": job, "row": row_of(job, now, held=held)}, keys[job.pk])
