@@ -67,13 +67,13 @@ def list_history(
     teams = [team.pk for team in teams_of(user)] if owners is None and not user.is_superuser else []
     end, is_search = None, bool(words or matching)
     is_ordered = len(teams) < 2  # then one index gives the jobs in their order
-    if is_search or owners is not None or not is_ordered:
+    if is_search or not is_ordered:
         # a value, not a subquery: PostgreSQL must see how few jobs are left, or it may read an index of all of them
         end = _end_of_search(jobs, column, MAX_SEARCHED if is_search else limit + 1, teams, is_shared=is_search)
     rows = jobs.filter(matching or Q(), _has_words(words, is_ordered=is_ordered))
     rows = rows if end is None else rows.filter(**{f"{column}__gte": end})
-    if is_search:
-        # The index has the columns that are searched, so PostgreSQL reads no rows to find the ids.
+    if is_search or owners is not None:
+        # The index has the columns that are checked. If asked for ids alone, PostgreSQL reads only matching rows.
         ids = list(rows.values_list("pk", flat=True)[: limit + 1])
         rows = visible.filter(pk__in=ids).order_by(f"-{column}", "pk")
     rows = rows.select_related(None).only(*only, column) if only else rows.select_related("approval__decided_by")

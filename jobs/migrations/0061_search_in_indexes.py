@@ -1,5 +1,5 @@
 from django.db import migrations
-from django.db.models import Index
+from django.db.models import Index, Q
 
 from jobs.database import AddIndexConcurrently, RemoveIndexConcurrently
 
@@ -17,7 +17,14 @@ class Migration(migrations.Migration):
             "job", Index(fields=["team", "-requested_at", "id"], include=SEARCHED, name="job_list_of_team")
         ),
         AddIndexConcurrently(
-            "job", Index(fields=["owner", "-requested_at", "id"], include=["team"], name="job_list_of_owner")
+            "job",
+            Index(fields=["owner", "-requested_at", "id"], include=["team", *SEARCHED], name="job_list_of_owner"),
+        ),
+        AddIndexConcurrently(
+            "job",
+            Index(
+                fields=["project", "region", "ended_at"], condition=Q(strategy="persistent"), name="job_on_resource"
+            ),
         ),
         RemoveIndexConcurrently("job", "job_newest"),
         RemoveIndexConcurrently("job", "job_history"),

@@ -8,7 +8,7 @@ SEARCHED = ["display_name", "state", "strategy", "region"]
 JOB_INDEXES = [
     Index(fields=["-requested_at", "id"], include=SEARCHED, name="job_list"),
     Index(fields=["team", "-requested_at", "id"], include=SEARCHED, name="job_list_of_team"),
-    Index(fields=["owner", "-requested_at", "id"], include=["team"], name="job_list_of_owner"),
+    Index(fields=["owner", "-requested_at", "id"], include=["team", *SEARCHED], name="job_list_of_owner"),
     Index(fields=["due_at", "id"], condition=Q(due_at__isnull=False), name="job_due"),
     Index(fields=["ended_at"], condition=Q(approved_usd__isnull=False), name="job_spending"),
     Index(fields=["id"], condition=Q(is_counted=False), name="job_to_count"),
@@ -30,5 +30,6 @@ JOB_INDEXES = [
     ),
     Index(fields=["team", "region", "-started_at"], condition=Q(started_at__isnull=False), name="job_waits"),
     Index(fields=["team", "spec_digest", "-requested_at", "id"], name="job_identical"),
+    Index(fields=["project", "region", "ended_at"], condition=Q(strategy="persistent"), name="job_on_resource"),
     Index(fields=["sweep"], condition=Q(sweep__isnull=False), name="job_sweep"),
 ]
