@@ -112,6 +112,21 @@ class TestEntries:
     def test_never_draw_two_changes_of_state_together(self) -> None:
         assert [row.count for row in timeline.entries(life((0, "running"), (1, "running")))] == [1, 1]
 
+    def test_tell_once_what_a_pipeline_and_its_custom_job_report_together(self) -> None:
+        own = life((0, "pending"), (3, "running"), (60, "succeeded"))
+        inner = custom_job(
+            (0, "pending"), (3.5, "running"), (3.6, "pending"), (3.7, "running"), (20, "pending"), (25, "running"),
+            (50, "succeeded"),
+        )  # fmt: skip
+        events = sorted([*own, *inner], key=lambda event: event.occurred_at)
+
+        rows = [row.event for row in timeline.entries(events)]
+
+        assert [event.to_state for event in rows if event in own] == ["pending", "running", "succeeded"]
+        assert [(event.occurred_at, event.to_state) for event in rows if event in inner] == [
+            (at(3.6), "pending"), (at(3.7), "running"), (at(20), "pending"), (at(25), "running"), (at(50), "succeeded"),
+        ]  # fmt: skip
+
 
 class TestStory:
     @pytest.fixture
