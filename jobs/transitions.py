@@ -150,6 +150,8 @@ def _derived(events: Sequence[JobEvent]) -> dict[str, Any]:
         "ended_at": facts.ended_at,
         "running_seconds": facts.running.total_seconds(),
         "running_since": facts.running_since,
+        "waited_again_seconds": facts.waited_again.total_seconds(),
+        "waiting_again_since": facts.waiting_again_since,
         "restarts": facts.restarts,
         "custom_job_state": facts.custom_job_state,
     }

@@ -85,13 +85,13 @@ def draw_waits(rows: Mapping[str, Any], labels: Mapping[str, str]) -> SafeString
         low, middle, high = ((each.total_seconds() if each is not None else 0.0) for each in found)
         if found[1] is not None:
             known = {"name": labels[value], "half": duration(middle), "most": duration(high)}
-            title = _("%(name)s: half waited at most %(half)s, 9 of 10 at most %(most)s") % known
+            title = _("%(name)s: first wait at most %(half)s for half, %(most)s for 9 of 10") % known
             ranges.append(Range(labels[value], look_of(value), low, middle, high, title))
     if not ranges:
         return None
     last = next((place for place, tick in enumerate(WAIT_TICKS) if tick.at >= max(row.high for row in ranges)), -1)
     ticks = WAIT_TICKS[: max(last, 2) + 1] if last >= 0 else WAIT_TICKS
-    return draw_ranges(ranges, ticks, _("Wait until RUNNING: 10th, 50th and 90th percentile"), is_log=True)
+    return draw_ranges(ranges, ticks, _("First wait, until RUNNING: 10th, 50th and 90th percentile"), is_log=True)
 
 
 def draw_preemptions(rows: Mapping[str, Any], labels: Mapping[str, str]) -> SafeString | None:

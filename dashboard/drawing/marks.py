@@ -4,6 +4,7 @@ from collections import Counter
 from decimal import Decimal
 from functools import cache
 
+from django.contrib.auth.models import User
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
@@ -88,6 +89,12 @@ def state_word(state: str) -> str:
     if state not in LOOKS:
         return _("unknown (%(state)s)") % {"state": state}
     return str(STATE_WORDS[state]) if JobState(state) in LOCAL else state.upper()
+
+
+def person_name(user: User) -> str:
+    """Return the user name of a person, followed by the full name if there is one: "ada (Ada Lovelace)"."""
+    name, full = user.get_username(), user.get_full_name()
+    return f"{name} ({full})" if full and full != name else name
 
 
 def role_word(role: str) -> str:

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from dashboard.access import Request
+from dashboard.drawing.marks import person_name
 from dashboard.pages.parts.differences import changes_of
 from dashboard.pages.parts.fallback_part import fallback_part, worst_case_of
 from dashboard.pages.parts.fragments import live_page, version_of
@@ -27,7 +28,7 @@ from jobs.cost import CENT
 from jobs.errors import NotPermitted
 from jobs.models import Approval, Job, Vote
 from jobs.requests.approver_groups import groups_of, who_is_in
-from jobs.requests.deciders import Decider, approved_by, who_decides
+from jobs.requests.deciders import Decider, approved_by
 
 MAX_ROWS = 50
 
@@ -73,7 +74,7 @@ class Ask:
     @property
     def who(self) -> str:
         """Names of the groups that may decide."""
-        return who_decides(self.approval)
+        return ", ".join(dict.fromkeys(group.who for group in self.groups))
 
     @property
     def job(self) -> Job:
@@ -159,15 +160,16 @@ def _ask(approval: Approval, decider: Decider) -> Ask:
         person = decider.voter_for(approval.job, approval)
     except NotPermitted:
         return replace(found, why_not=_others_decide(found))
-    for_whom = "" if person.pk == decider.by.pk else person.get_username()
+    for_whom = "" if person.pk == decider.by.pk else person_name(person)
     return replace(found, for_whom=for_whom, is_needed=decider.is_needed(approval.job, approval))
 
 
 def _groups(approval: Approval, decider: Decider) -> Iterator[AskedGroup]:
     job, roster, approved = approval.job, decider.roster, approved_by(decider.votes_for(approval))
+    names_of = {user.get_username(): person_name(user) for user in roster.people.values()}
     for group in groups_of(approval):
         given, able = roster.count(group, approved, job), roster.count(group, roster.people, job)
-        yield AskedGroup(who_is_in(group), group.approvals, given, able)
+        yield AskedGroup(who_is_in(group, names_of), group.approvals, given, able)
 
 
 def _why_not(ask: Ask, decider: Decider) -> str:

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 from dashboard.access import Request, teams_where
 from dashboard.access.loaders import parse_key
 from dashboard.forms.audit_form import AuditForm
-from dashboard.pages.parts.audit_names import setting_name
+from dashboard.pages.parts.audit_names import setting_name, setting_value
 from dashboard.pages.parts.csv_file import csv_lines
 from dashboard.queries.audit_log import ACTIONS, Filters, changes_of, iterate_entries, list_entries
 from jobs.clock import database_now
@@ -67,7 +67,11 @@ def _row(entry: Any) -> tuple[Any, list[tuple[str, str, str]], str, Any, Any]:
     """Return an entry as the page lists it: changes, kind of setting, action, and the outcome of a sign-in."""
     changes, kind = changes_of(entry), setting_name(entry.content_type.name)
     if entry.action != LogEntry.Action.ACCESS or not changes:
-        named = [(setting_name(field), before, after) for field, before, after in changes]
+        model = entry.content_type.model_class()
+        named = [
+            (setting_name(field), setting_value(model, field, before), setting_value(model, field, after))
+            for field, before, after in changes
+        ]
         return entry, named, kind, SHOWN.get(entry.action, ""), ""
     stored = changes[0][2]
     return entry, changes, kind, "", SIGN_INS.get(stored, stored)
@@ -76,7 +80,8 @@ def _row(entry: Any) -> tuple[Any, list[tuple[str, str, str]], str, Any, Any]:
 def _rows(entry: Any) -> list[tuple[object, ...]]:
     who = entry.actor.get_username() if entry.actor else ""
     head = (entry.timestamp, who, entry.remote_addr, entry.content_type.name, entry.object_repr)
-    return [(*head, ACTIONS.get(entry.action, ""), *change) for change in changes_of(entry)]
+    action = ACTIONS.get(entry.action, "")
+    return [(*head, action, field.replace("_", " "), *values) for field, *values in changes_of(entry)]
 
 
 def _filters(form: AuditForm) -> Filters:

@@ -84,16 +84,16 @@ def _pages(team: int | None, filters: Filters) -> Iterator[LogEntry]:
 
 
 def changes_of(entry: LogEntry) -> list[tuple[str, str, str]]:
-    """Return (field, before, after) of an entry. Secrets were hidden when the entry was written."""
+    """Return (field, before, after) of an entry as stored. Secrets were hidden when the entry was written."""
     changes = entry.changes if isinstance(entry.changes, Mapping) else {}
     found = []
     for name, pair in changes.items():
         before, after = pair if isinstance(pair, list | tuple) and len(pair) == 2 else ("", pair)
-        found.append((name.replace("_", " "), _shown(before), _shown(after)))
+        found.append((name, _stored(before), _stored(after)))
     return [each for each in found if each[1] or each[2]]
 
 
-def _shown(value: object) -> str:
+def _stored(value: object) -> str:
     return "" if value in (None, "None") else str(value)
 
 

@@ -23,6 +23,6 @@ def list_deputies(user: User, now: datetime) -> dict[str, list[Deputy]]:
     }
 
 
-def list_possible(user: User) -> list[str]:
-    """Return the names of people whom the person may name as a deputy. One query."""
-    return list(possible_deputies(user).values_list("username", flat=True)[:MAX_PEOPLE])
+def list_possible(user: User) -> list[User]:
+    """Return the people whom the person may name as a deputy, with their names only. One query."""
+    return list(possible_deputies(user).only("username", "first_name", "last_name")[:MAX_PEOPLE])

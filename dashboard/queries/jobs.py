@@ -96,7 +96,7 @@ def entries_of(page: EventPage) -> EntryPage:
     shown = entries[-MAX_ENTRIES:]
     if len(shown) == len(entries):
         return EntryPage(shown, page.older)
-    return EntryPage(shown, _cursor_at(page.events[-sum(entry.count for entry in shown)]))
+    return EntryPage(shown, _cursor_at(shown[0].first))
 
 
 def _cursor_at(event: JobEvent) -> str:

@@ -29,6 +29,12 @@ class PriceLine:
         amount = hourly(self.row)
         return "" if amount is None else f"{amount:.9f}".rstrip("0").rstrip(".")
 
+    @property
+    def origin(self) -> tuple[str, str, bool, str]:
+        """What a page shows of the source: its name, address, whether it is official, and the note."""
+        url = self.recorded.source_url if self.recorded is not None else ""
+        return self.row.source, url, self.row.is_official, self.row.note
+
 
 @dataclass(frozen=True, slots=True)
 class KeyLine:

@@ -1,4 +1,4 @@
-"""Past waits of a team's jobs for their machines, and a job's position in Trainboard's own queue."""
+"""The first waits of a team's earlier jobs for their machines, and a job's position in Trainboard's own queue."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ LOOK_BACK = timedelta(days=90)
 MAX_JOBS = 200
 """Maximum jobs of the team and strategy in that period that are considered, the newest."""
 COLUMNS = ("machines", "region", "state", "requested_at", "approved_at", "submitted_at", "started_at", "ended_at")
-"""Columns from which a job's wait is computed."""
+"""Columns from which a job's first wait is computed."""
 KEPT_SECONDS = 60
 """Seconds after which the waits are read again. Pages of waiting jobs ask for them with every update."""
 MIN_ALIKE = 3
@@ -27,7 +27,7 @@ MIN_ALIKE = 3
 
 @dataclass(frozen=True, slots=True)
 class PastWaits:
-    """The waits of earlier jobs: median, shortest and longest, and which jobs they were."""
+    """The first waits of earlier jobs: median, shortest and longest, and which jobs they were."""
 
     count: int
     median: timedelta
@@ -46,15 +46,15 @@ class QueuePlace:
 
 
 def get_past_waits(job: Job, now: datetime) -> PastWaits | None:
-    """Return the waits of the team's earlier jobs with the same strategy, machines and region. One query at most.
+    """Return the first waits of the team's earlier jobs with the same strategy, machines and region. One query at most.
 
     Return None if none of them ran. Only the team's own jobs are used, so nothing about other teams is revealed.
     """
     started = [each for each in _recent.get((job.team_id, job.strategy), now) if each.job != job.pk]
-    alike = [each.waited for each in started if (each.machines, each.region) == (job.machines, job.region)]
+    alike = [each.first_wait for each in started if (each.machines, each.region) == (job.machines, job.region)]
     if len(alike) >= MIN_ALIKE:
         return _summarize(alike, _("with the same strategy, machines and region"))
-    waits = [each.waited for each in started]
+    waits = [each.first_wait for each in started]
     return _summarize(waits, _("with the same strategy")) if waits else None
 
 
@@ -62,15 +62,15 @@ class _Wait(NamedTuple):
     job: UUID
     machines: str
     region: str
-    waited: timedelta
+    first_wait: timedelta
 
 
 def _load(of: tuple[int, str], now: datetime) -> list[_Wait]:
-    """Return the waits of the newest jobs that ran, of a team by its key and a strategy."""
+    """Return the first waits of the newest jobs that ran, of a team by its key and a strategy."""
     team, strategy = of
     jobs = Job.objects.filter(team=team, strategy=strategy, requested_at__gte=now - LOOK_BACK)
     ran = jobs.filter(started_at__isnull=False).only(*COLUMNS).order_by("-requested_at", "pk")
-    return [_Wait(job.pk, job.machines, job.region, timeline.waited(job, now)) for job in ran[:MAX_JOBS]]
+    return [_Wait(job.pk, job.machines, job.region, timeline.first_wait(job, now)) for job in ran[:MAX_JOBS]]
 
 
 _recent: Recent[tuple[int, str], list[_Wait]] = Recent(_load, seconds=KEPT_SECONDS)

@@ -99,12 +99,9 @@ class Job(models.Model):
         max_digits=14, decimal_places=2, null=True, blank=True, help_text="The team's limit that it was compared with."
     )
     approved_usd = models.DecimalField(
-        max_digits=14,
-        decimal_places=2,
-        null=True,
-        blank=True,
+        max_digits=14, decimal_places=2, null=True, blank=True,
         help_text="The approved amount, or the policy's limit for jobs without approval; empty: none, or unknown.",
-    )
+    )  # fmt: skip
     over_approved_at = models.DateTimeField(
         null=True, blank=True, help_text="When its cost was first seen to exceed what was approved."
     )
@@ -181,6 +178,8 @@ class Job(models.Model):
     ended_at = models.DateTimeField(null=True, blank=True)
     running_seconds = models.FloatField(default=0, help_text="Finished spans of running, in seconds.")
     running_since = models.DateTimeField(null=True, blank=True, help_text="Start of the open span of running.")
+    waited_again_seconds = models.FloatField(default=0, db_default=0, help_text="Finished waits after its first run.")
+    waiting_again_since = models.DateTimeField(null=True, blank=True, help_text="Start of the open wait after a run.")
     restarts = models.PositiveIntegerField(default=0)
     custom_job_state = models.CharField(max_length=64, blank=True, default="", db_default="")  # of a pipeline only
 

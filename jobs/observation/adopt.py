@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 
 from jobs import cost, spec, strategies, transitions, vertex
 from jobs.assessment import storable_usd
+from jobs.bounds import past_moment
 from jobs.clients import INSTANCE_LABEL, JOB_LABEL
 from jobs.errors import NotPermitted
 from jobs.models import ExternalJob, Job, JobEvent, Team
@@ -138,8 +139,8 @@ def _row(
     strategy = strategies.strategy_of(submission)
     price = cost.estimate(submission, strategy=strategy, expected=HOUR, book=current_book())
     price = replace(price, hours=0.0, expected_usd=None, low_usd=None, high_usd=None, restarts=None)
-    created_at = remote.create_time or remote.start_time or external.discovery.answered_at or now
-    created_at = min(created_at, now)
+    reported = past_moment(remote.create_time, now) or past_moment(remote.start_time, now)
+    created_at = min(reported or external.discovery.answered_at or now, now)
     job = Job(
         team=team,
         acts_as=team.acts_as,

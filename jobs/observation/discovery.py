@@ -16,6 +16,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from jobs import spec, vertex
+from jobs.bounds import past_moment
 from jobs.clients import INSTANCE_LABEL, account_of, client
 from jobs.errors import NotPermitted
 from jobs.models import Discovery, ExternalJob, Job, Membership, Role, Team
@@ -158,7 +159,7 @@ class Walk:
             if isinstance(metadata, dict):
                 self._inside |= {(inner, _number(str(metadata.get(field)))) for field, inner in RUNS_INSIDE.items()}
             if (kind, _number(remote.name)) not in self._inside:
-                yield _row(self._row, kind, remote)
+                yield _row(self._row, kind, remote, self._watch.now)
 
     def _with_trials(self, kind: str, rows: Iterable[ExternalJob]) -> Iterator[ExternalJob]:
         """Get each tuning job by name, because a list leaves out its trials, which run as custom jobs."""
@@ -205,14 +206,14 @@ def _number(name: str) -> str:
     return name.rpartition("/")[2]
 
 
-def _row(row: Discovery, kind: str, remote: vertex.RemoteJob) -> ExternalJob:
+def _row(row: Discovery, kind: str, remote: vertex.RemoteJob, now: datetime) -> ExternalJob:
     return ExternalJob(
         discovery=row,
         kind=kind,
         remote_name=remote.name,
         display_name=remote.display_name,
         state=remote.state,
-        created_at=remote.create_time,
+        created_at=past_moment(remote.create_time, now),
         body=remote.raw,
     )
 

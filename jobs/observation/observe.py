@@ -211,7 +211,7 @@ class Poll:
         news = []
         for remote in answers:
             known = self._watched[remote.name]
-            if self._scope.kind != Job.Kind.CUSTOM_JOB or known.is_news(remote):
+            if self._scope.kind != Job.Kind.CUSTOM_JOB or known.is_news(remote, self._watch.now):
                 news.append((known, remote))
             else:
                 self._without_news.append(known.pk)

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from jobs import storable
+from jobs.bounds import past_moment
 from jobs.models import Job, Trial
 from jobs.observation.set_aside import SetAside
 from jobs.spec.fields import parse_duration
@@ -39,7 +40,7 @@ def record_trials(job: Job, remote: RemoteJob, *, now: datetime) -> bool:
     is news.
     """
     aside = SetAside(f"trials of job {job.pk}", now=now)
-    reported = {trial.trial_id: trial for trial in read_trials(remote.raw.get("trials"), on_odd=aside.put)}
+    reported = {trial.trial_id: trial for trial in read_trials(remote.raw.get("trials"), now, on_odd=aside.put)}
     for trial in reported.values():
         storable.fit(trial)  # before it is compared with the saved row
     if not reported:
@@ -70,8 +71,13 @@ def _name(row: Trial) -> str:
     return f"trial {row.trial_id}"
 
 
-def read_trials(entries: object, *, on_odd: Callable[[str, str], object] = lambda *_: None) -> Iterator[Trial]:
-    """Yield rows of `trials[]` that belong to no job yet. Entries without an id or a state are passed to `on_odd`."""
+def read_trials(
+    entries: object, now: datetime, *, on_odd: Callable[[str, str], object] = lambda *_: None
+) -> Iterator[Trial]:
+    """Yield rows of `trials[]` that belong to no job yet. Entries without an id or a state are passed to `on_odd`.
+
+    A time further in the future than clocks differ is left out, as in jobs.
+    """
     for index, trial in enumerate(map(wire.mapping, _entries(entries))):
         # The number of a trial is also the end of its name.
         number = trial.get("id") or _text(trial.get("name")).rpartition("/")[2]
@@ -89,8 +95,8 @@ def read_trials(entries: object, *, on_odd: Callable[[str, str], object] = lambd
             metrics=_metrics(final.get("metrics")),
             step_count=_whole(final.get("stepCount")),
             measurements=_measurements(trial.get("measurements")),
-            started_at=wire.moment(trial.get("startTime")),
-            ended_at=wire.moment(trial.get("endTime")),
+            started_at=past_moment(wire.moment(trial.get("startTime")), now),
+            ended_at=past_moment(wire.moment(trial.get("endTime")), now),
             infeasible_reason=_text(trial.get("infeasibleReason")),
             custom_job=_text(trial.get("customJob"))[:MAX_NAME_LENGTH],
         )

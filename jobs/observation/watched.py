@@ -8,6 +8,7 @@ from typing import NamedTuple
 from django.db.models import BooleanField, ExpressionWrapper, F, Q
 
 from jobs import states, vertex
+from jobs.bounds import past_moment
 from jobs.clients import account_of
 from jobs.models import Job, Scope
 from jobs.observation import cadence
@@ -45,12 +46,15 @@ class WatchedJob(NamedTuple):
         """Whether the job has run before and is waiting for machines again."""
         return self.has_started and self.state in states.WAITING_AT_VERTEX
 
-    def is_news(self, remote: vertex.RemoteJob) -> bool:
+    def is_news(self, remote: vertex.RemoteJob, now: datetime) -> bool:
         """Return whether `record` would write more than the time it was seen, or a restart may still need a cause."""
         state = states.from_vertex(remote.state)
-        start_is_unknown = not self.has_started and state != JobState.RUNNING and bool(remote.start_time)
         is_other = state != self.state or bool(remote.error)
-        return is_other or start_is_unknown or self.was_blind or self.may_be_restarting
+        return is_other or self._start_is_news(remote, now) or self.was_blind or self.may_be_restarting
+
+    def _start_is_news(self, remote: vertex.RemoteJob, now: datetime) -> bool:
+        may_start = not self.has_started and states.may_follow(self.state, JobState.RUNNING)
+        return may_start and past_moment(remote.start_time, now) is not None
 
     def has_just_ended(self, remote: vertex.RemoteJob) -> bool:
         """Return whether an answer is the first one that shows that the job has ended."""

@@ -83,9 +83,9 @@ def describe_missing(question: Approval, missing: Sequence[Approvers]) -> str:
     return f"{who_decides(missing)} still needed"
 
 
-def who_is_in(group: Approvers) -> str:
-    """Return the members of a group in words for people."""
-    if names := list(group.approvers):
+def who_is_in(group: Approvers, names_of: Mapping[str, str] | None = None) -> str:
+    """Return the members of a group in words for people. `names_of` are texts to show instead of user names."""
+    if names := [(names_of or {}).get(name, name) for name in group.approvers]:
         some = {"names": ", ".join(names[:-1]), "last": names[-1]}
         return _("%(names)s and %(last)s") % some if len(names) > 1 else names[0]
     return _("leads") if group.role == "lead" else _("approvers and leads")

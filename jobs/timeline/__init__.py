@@ -11,7 +11,19 @@ from jobs.timeline.resource_bill import resource_bill
 from jobs.timeline.resource_holdings import Holding, holdings, known_resource, resource_id_of
 from jobs.timeline.resource_usage import Hold, ReplicaLane, Stretch, Usage, replica_counts, started_at, usage
 from jobs.timeline.retry_budget import GROUPS, RetryBudget, restart_causes, restart_limits, retry_budget
-from jobs.timeline.spans import BILLABLE, SPAN_KINDS, Before, Span, billable, facts, running, state_spans, waited
+from jobs.timeline.spans import (
+    BILLABLE,
+    SPAN_KINDS,
+    Before,
+    Span,
+    billable,
+    facts,
+    first_wait,
+    running,
+    state_spans,
+    waited,
+    waiting_again,
+)
 from jobs.timeline.study_spec import parallel_trials, study_spec
 from jobs.timeline.trial_lanes import trial_lanes
 from jobs.timeline.trial_time import (
@@ -74,6 +86,7 @@ __all__ = [
     "entries",
     "facts",
     "failures",
+    "first_wait",
     "holdings",
     "influences",
     "is_running",
@@ -115,4 +128,5 @@ __all__ = [
     "wait_reason",
     "wait_words",
     "waited",
+    "waiting_again",
 ]

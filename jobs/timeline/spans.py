@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from jobs.models import Job, JobEvent
-from jobs.states import FINISHED, JobState
+from jobs.states import FINISHED, WAITING_AT_VERTEX, JobState
 
 BILLABLE = frozenset({JobState.RUNNING, JobState.UPDATING})
 """States in which the job has machines that are working. CANCELLING also counts right after one of them."""
@@ -45,6 +45,8 @@ class Facts:
     ended_at: datetime | None = None
     running: timedelta = field(default_factory=timedelta)
     running_since: datetime | None = None
+    waited_again: timedelta = field(default_factory=timedelta)
+    waiting_again_since: datetime | None = None
     restarts: int = 0
     custom_job_state: str = ""
 
@@ -71,6 +73,11 @@ def facts(events: Iterable[JobEvent]) -> Facts:
             found.running_since = span.start
         else:
             found.running += span.end - span.start
+    for span in waits_again(spans):
+        if span.end is None:
+            found.waiting_again_since = span.start
+        else:
+            found.waited_again += span.end - span.start
     if own and own[-1].state in FINISHED:
         found.ended_at = own[-1].start
     return found
@@ -151,6 +158,13 @@ def billable(spans: Sequence[Span]) -> list[Span]:
     return found
 
 
+def waits_again(spans: Sequence[Span]) -> list[Span]:
+    """Return the spans in which a job that had run before waited for machines at Vertex AI."""
+    first = next(iter(billable(spans)), None)
+    after = spans[spans.index(first) :] if first is not None else ()
+    return [span for span in after if span.state in WAITING_AT_VERTEX]
+
+
 def running(job: Job, now: datetime) -> timedelta:
     """Return the billable time until `now` from the cached columns, for lists."""
     total = timedelta(seconds=job.running_seconds)
@@ -160,6 +174,17 @@ def running(job: Job, now: datetime) -> timedelta:
 
 
 def waited(job: Job, now: datetime) -> timedelta:
+    """Return how long a job has waited by `now`: its first wait, and each wait for machines after a restart."""
+    return first_wait(job, now) + timedelta(seconds=job.waited_again_seconds) + waiting_again(job, now)
+
+
+def waiting_again(job: Job, now: datetime) -> timedelta:
+    """Return how long a job that had run before has been waiting for machines; zero if it does not wait."""
+    since = job.waiting_again_since
+    return timedelta() if since is None else max(now - since, timedelta())
+
+
+def first_wait(job: Job, now: datetime) -> timedelta:
     """Return how long a job waited until it first ran, ended, or `now`.
 
     The wait begins when the job was allowed to be submitted, or with the request before that. So a submission delayed

@@ -66,6 +66,7 @@ def _derived(one: Evidence) -> str | None:
         "started_at": (job.started_at, facts.started_at),
         "ended_at": (job.ended_at, facts.ended_at),
         "running_since": (job.running_since, facts.running_since),
+        "waiting_again_since": (job.waiting_again_since, facts.waiting_again_since),
         "restarts": (job.restarts, facts.restarts),
         "custom_job_state": (job.custom_job_state, facts.custom_job_state),
     }
@@ -74,8 +75,15 @@ def _derived(one: Evidence) -> str | None:
     wrong = [
         f"{name} is {held}, but the events show {counted}" for name, (held, counted) in pairs.items() if held != counted
     ]
-    if abs(job.running_seconds - facts.running.total_seconds()) > CLOSE_SECONDS:
-        wrong.append(f"running_seconds is {job.running_seconds}, but the events show {facts.running.total_seconds()}")
+    sums = {
+        "running_seconds": (job.running_seconds, facts.running.total_seconds()),
+        "waited_again_seconds": (job.waited_again_seconds, facts.waited_again.total_seconds()),
+    }
+    wrong += [
+        f"{name} is {held}, but the events show {counted}"
+        for name, (held, counted) in sums.items()
+        if abs(held - counted) > CLOSE_SECONDS
+    ]
     return f"{'; '.join(wrong)}." if wrong else None
 
 

@@ -125,7 +125,7 @@ def _group_of(job: Job) -> dict[str, Any]:
     """Return the job, its day and the columns by which it is grouped."""
     assert job.ended_at is not None
     accelerators = count_accelerators(job.machines).most_common(1)
-    waited = timeline.wait_bucket(timeline.waited(job, job.ended_at)) if job.started_at else timeline.NEVER_RAN
+    wait = timeline.wait_bucket(timeline.first_wait(job, job.ended_at)) if job.started_at else timeline.NEVER_RAN
     return {
         "job": job,
         "ended_on": job.ended_at.astimezone(UTC).date(),
@@ -135,7 +135,7 @@ def _group_of(job: Job) -> dict[str, Any]:
         "region": job.region,
         "accelerator": accelerators[0][0] if accelerators else "",
         "outcome": job.state,
-        "wait_bucket": waited,
+        "wait_bucket": wait,
     }
 
 

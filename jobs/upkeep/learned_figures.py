@@ -54,7 +54,7 @@ def learned_from(
     sums = _runs(job, submission, lost) | {"estimated": int(inside is not None), "inside": int(inside is True)}
     sums |= _preemptions(job, submission, lost, preemptions)
     if submission.tuning is None and not job.is_adopted:
-        logarithm = wait_log(timeline.waited(job, job.ended_at).total_seconds())
+        logarithm = wait_log(timeline.first_wait(job, job.ended_at).total_seconds())
         sums |= {"waits": 1, "wait_logs": logarithm, "wait_squares": logarithm**2}
     sent = job.submitted_at or job.requested_at
     return {

@@ -1,5 +1,6 @@
 """Tests of adoption: an external job is followed to its end, and its known past is recorded."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from jobs import observation, requests, steps, tasks
 from jobs.models import ExternalJob, Job, LogLine, Scope, Team
 from jobs.observation import log_feeds
 from jobs.upkeep.audit import audit
+from jobs.vertex import timestamp
 from tests.domain.conftest import Cloud, RequestJob, look, watch
 from tests.domain.test_discovery import found, make
 from tests.domain.test_restarts import restart_reasons
@@ -181,6 +183,17 @@ class TestPast:
         unseen = job.events.get(kind="unseen")
         assert unseen.detail["from"] == cloud.moment(remote["createTime"]).isoformat()
         assert unseen.occurred_at == cloud.now
+
+    def test_of_one_created_in_the_future_begins_with_its_start(self, team: Team, owner: User, cloud: Cloud) -> None:
+        cloud.script("long")
+        made = make(cloud, name="theirs")
+        cloud.forward(minutes=30)
+        row = found(cloud, owner)["theirs"]
+        row.body["createTime"] = timestamp(cloud.now + timedelta(hours=2))
+
+        job = observation.adopt(row, team=team, by=owner, now=cloud.now)
+
+        assert job.requested_at == cloud.moment(cloud.job(made["name"])["startTime"])
 
     def test_of_one_that_has_ended_start_and_end_are_told(self, team: Team, owner: User, cloud: Cloud) -> None:
         made = make(cloud, name="theirs")

@@ -1,6 +1,6 @@
 """Tests of how often a scope is polled, what an unresponsive region may delay, and what a poll costs."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
@@ -13,6 +13,7 @@ from jobs.models import Job, LogFeed, LogLine, Scope
 from jobs.observation import cadence
 from jobs.observation.watched import WatchedJob, list_watched
 from jobs.queue import rate_limit
+from jobs.vertex import RemoteJob, timestamp
 from tests.domain.conftest import Cloud, RequestJob, Submit, look, watch
 
 USUAL = timedelta(seconds=30)
@@ -29,6 +30,27 @@ def usual_interval(settings: Any) -> None:
 def known(state: str = "running", **changes: bool) -> WatchedJob:
     """A watched job without any special condition."""
     return WatchedJob(**dict.fromkeys(WatchedJob._fields, False) | {"state": state} | changes)  # type: ignore[arg-type]
+
+
+class TestNews:
+    """Answers that change nothing are not recorded one by one."""
+
+    NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
+
+    def is_news(self, job: WatchedJob, state: str, **times: datetime) -> bool:
+        raw = {name: timestamp(at) for name, at in times.items()}
+        return job.is_news(RemoteJob("projects/1/locations/r/customJobs/7", state, raw), self.NOW)
+
+    def test_a_start_that_no_poll_observed(self) -> None:
+        assert self.is_news(known("pending"), "JOB_STATE_PENDING", startTime=self.NOW)
+        assert not self.is_news(known("running", has_started=True), "JOB_STATE_RUNNING", startTime=self.NOW)
+
+    def test_a_start_far_in_the_future_is_none(self) -> None:
+        assert not self.is_news(known("pending"), "JOB_STATE_PENDING", startTime=self.NOW + timedelta(hours=2))
+
+    @pytest.mark.parametrize("state", ["cancelling", "failed"])
+    def test_a_start_that_may_not_follow_any_more_is_none(self, state: str) -> None:
+        assert not self.is_news(known(state), f"JOB_STATE_{state.upper()}", startTime=self.NOW)
 
 
 class TestPause:

@@ -9,6 +9,7 @@ from jobs import steps, timeline
 from jobs.cost import accrued
 from jobs.models import Job, JobEvent, Scope
 from jobs.queue import rate_limit
+from jobs.states import REMOTE
 from jobs.upkeep import count_all
 from jobs.upkeep.audit import audit
 from tests.domain.conftest import Cloud, RequestJob, look, watch
@@ -54,6 +55,15 @@ class TestPreemptedPipeline:
         assert job.state == "succeeded"
         assert job.running_seconds == pytest.approx(ran.total_seconds(), abs=1)
         assert job.running_seconds < (job.ended_at - job.started_at).total_seconds()  # type: ignore[operator]
+
+    def test_shows_a_change_once_that_its_custom_job_reports_too(self, job: Job, cloud: Cloud) -> None:
+        watch(cloud, job, minutes=300, every=15)
+
+        rows = timeline.entries(job.events.order_by("occurred_at", "pk"))
+        shown = [(row.event.kind, row.event.to_state) for row in rows if row.event.to_state in REMOTE]
+        own, inner = JobEvent.Kind.STATE, JobEvent.Kind.CUSTOM_JOB_STATE
+        again = [(inner, "pending"), (inner, "running")]
+        assert shown == [(own, "pending"), (own, "running"), *again, (own, "succeeded")]
 
     def test_waits_in_the_lane_of_vertex_ai_with_its_restart(self, job: Job, cloud: Cloud) -> None:
         watch(cloud, job, minutes=300, every=15)

@@ -12,6 +12,7 @@ from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 
 from jobs import observation, steps, strategies
+from jobs.bounds import MAX_CLOCK_SKEW
 from jobs.clients import client
 from jobs.models import Discovery, ExternalJob, Job, LogFeed, LogLine, PersistentResource, Scope, Team
 from jobs.observation.adopt import CannotAdopt
@@ -233,6 +234,7 @@ class TestAdoption:
                 observation.discover(asked.pk, now=cloud.now)
                 assert set(ExternalJob.objects.values_list("remote_name", flat=True)) >= {names[0], names[2]}
                 assert Discovery.objects.get().failures == 0
+                assert not ExternalJob.objects.filter(created_at__gt=cloud.now + MAX_CLOCK_SKEW).exists()
                 for external in ExternalJob.objects.select_related("discovery"):
                     adopt(external, team, owner, cloud)
 

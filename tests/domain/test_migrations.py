@@ -7,7 +7,8 @@ import pytest
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
-from jobs.models import MonthFigures
+from jobs import transitions
+from jobs.models import Job, JobEvent, MonthFigures
 from jobs.upkeep import fold_months
 from tests.domain.conftest import RequestJob
 from tests.support.clock import Clock
@@ -60,3 +61,28 @@ def test_waits_of_months_survive_the_move_into_columns(request_job: RequestJob, 
 
     again = go_to("0058_cap_reported").get_model("jobs", "MonthFigures").objects
     assert again.get().jobs == 7
+
+
+def test_waits_after_restarts_are_computed_for_the_jobs_that_exist(
+    request_job: RequestJob, clock: Clock, go_to: GoTo
+) -> None:
+    waiting, pipeline, once = request_job(), request_job(), request_job()
+    for job in (waiting, pipeline, once):
+        for state in ("submitting", "queued", "running"):
+            transitions.transition(job, state, now=clock.forward(minutes=1), message="It goes on.")
+    for state in ("pending", "running", "queued"):
+        transitions.transition(waiting, state, now=clock.forward(minutes=4), message="It goes on.")
+    for before, to in (("running", "pending"), ("pending", "running")):
+        at = clock.forward(minutes=3)
+        transitions.record_custom_job_state(pipeline, before, to, now=at, occurred_at=at, message="It goes on.")
+    transitions.record_event(
+        waiting, JobEvent.Kind.RESTARTED, now=clock.now, message="It was preempted.", once_key="restart:1"
+    )
+    names = ("pk", "waited_again_seconds", "waiting_again_since")
+    derived = set(Job.objects.values_list(*names))
+
+    go_to("0061_search_in_indexes")
+    go_to("0062_waits_after_restarts")
+
+    assert set(Job.objects.values_list(*names)) == derived
+    assert {seconds for _, seconds, _ in derived} == {0, 180, 240}

@@ -95,7 +95,7 @@ class TestTrouble:
         told = list(job.events.filter(kind="trouble").values_list("reason", flat=True))
         assert told[:2] == ["ratelimited", "unavailable"]
         job.refresh_from_db()
-        assert timeline.waited(job, cloud.now) >= timedelta(minutes=4)
+        assert timeline.first_wait(job, cloud.now) >= timedelta(minutes=4)
 
     def test_a_fault_of_ours_is_told_once_and_tried_ever_more_seldom(
         self, request_job: RequestJob, cloud: Cloud

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -10,6 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from jobs import observation, requests, steps
+from jobs.bounds import MAX_CLOCK_SKEW
 from jobs.clients import client
 from jobs.models import Job, JobFigures, LogLine, Trial
 from jobs.observation.record import record
@@ -20,6 +21,7 @@ from jobs.vertex import timestamp
 from tests.domain.conftest import Cloud, RequestJob, look, watch
 
 Tell = Callable[..., None]
+NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -229,7 +231,7 @@ class TestMalformed:
 
     @pytest.mark.parametrize("entries", [None, "x", 4, {"id": "1"}, True], ids=repr)
     def test_what_is_no_list_holds_no_trials(self, entries: Any) -> None:
-        assert list(read_trials(entries)) == []
+        assert list(read_trials(entries, NOW)) == []
 
     def test_what_is_odd_inside_a_trial_is_left_empty(self, sweep: Job, tell: Tell) -> None:
         odd = trial(
@@ -250,9 +252,18 @@ class TestMalformed:
         assert (row.infeasible_reason, row.custom_job) == ("", "")
 
     def test_a_trial_is_known_by_the_end_of_its_name_too(self) -> None:
-        (row,) = read_trials([{"name": "projects/1/locations/x/studies/5/trials/3", "parameters": "none"}])
+        (row,) = read_trials([{"name": "projects/1/locations/x/studies/5/trials/3", "parameters": "none"}], NOW)
 
         assert (row.trial_id, row.state) == ("3", "STATE_UNSPECIFIED")
+
+    def test_times_in_the_future_are_ignored_as_for_jobs(self, sweep: Job, tell: Tell, cloud: Cloud) -> None:
+        near, far = (timestamp(cloud.now + MAX_CLOCK_SKEW + timedelta(seconds=more)) for more in (-1, 1))
+
+        tell([trial(1, startTime=near), trial(2, "SUCCEEDED", startTime=far, endTime=far)])
+
+        first, second = sweep.trials.order_by("trial_id")
+        assert first.started_at == cloud.now + MAX_CLOCK_SKEW - timedelta(seconds=1)
+        assert (second.started_at, second.ended_at) == (None, None)
 
     def test_the_same_trial_twice_is_one_row(self, sweep: Job, tell: Tell) -> None:
         tell([trial(1), trial(1, "STOPPING")])

@@ -128,7 +128,7 @@ class TestInbox:
         text = text_of(signed_in(approver).get("/approvals/"))
 
         words = (
-            r"Under each strategy Strategy Expected Usual wait Standard .*?\$[\d.,]+ not known "
+            r"Under each strategy Strategy Expected Usual first wait Standard .*?\$[\d.,]+ not known "
             r"Spot asked for .*?\$[\d.,]+"
         )
         assert re.search(words, text)

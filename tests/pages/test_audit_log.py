@@ -1,18 +1,22 @@
 """Tests of the audit log: who changed what, values before and after, search, pages, export, and omitted values."""
 
+import re
 from datetime import timedelta
+from decimal import Decimal
+from zoneinfo import ZoneInfo
 
 import pytest
 from auditlog.models import LogEntry
 from auditlog.registry import auditlog
 from django.contrib.auth.models import User
 from django.contrib.contenttypes.models import ContentType
+from django.db.models import Model
 from django.test import Client
 
-from dashboard.pages.parts.audit_names import NAMES
+from dashboard.pages.parts.audit_names import NAMES, setting_value
 from dashboard.queries import audit_log
 from jobs.messages.channels import create_channel, set_paused
-from jobs.models import AuditedTeam, Membership, Price, Role, Team
+from jobs.models import AuditedTeam, Channel, Membership, Price, Profile, Role, Schedule, Team
 from jobs.requests import set_severity
 from jobs.requests.api_tokens import create_token, revoke_token
 from tests.conftest import PASSWORD, person
@@ -178,6 +182,57 @@ class TestPages:
         for path in ("/audit/", "/audit/?q=thing&kind=team"):
             with django_assert_max_num_queries(10):  # type: ignore[operator]
                 browser.get(path)
+
+
+class TestValues:
+    def test_lists_times_and_answers_are_shown_as_on_other_pages(
+        self, browser: Client, lead: User, team: Team, stranger: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        channel = create_channel(
+            team, by=lead, now=clock.now, via="slack", name="ours", address="https://hooks.slack.com/services/T0/B0/x",
+            kinds_wanted=["failed", "done"], digest="",
+        )  # fmt: skip
+        set_paused(channel, by=lead, now=clock.now, is_paused=True)
+        team.policy.regions, team.policy.ask_over_usd = ["us-central1", "us-east1"], Decimal(1234)
+        team.policy.cancel_at_cap = False
+        team.policy.save()
+        Profile.objects.filter(user=lead).delete()
+        Profile.objects.create(user=lead, time_zone="America/New_York")
+
+        words = text_of(browser.get("/audit/"))
+
+        assert "kinds failed, done" in words
+        assert f"paused at {clock.now.astimezone(ZoneInfo('America/New_York')):%-d %b %Y, %H:%M:%S} EST" in words
+        assert re.search(r"regions (\S+ )?us-central1, us-east1", words)
+        assert re.search(r"ask over usd (\S+ )?\$1,234\.00", words)
+        assert "cancel at cap yes no" in words
+        assert "us-central1, us-east1" not in text_of(signed_in(stranger).get("/audit/"))
+
+    @pytest.mark.parametrize(
+        ("model", "column", "kept", "shown"),
+        [
+            (Channel, "kinds", "[]", ""),
+            (Channel, "kinds", "null", ""),
+            (Channel, "kinds", "not JSON", "not JSON"),
+            (Channel, "paused_at", "yesterday", "yesterday"),
+            (Channel, "paused_at", "2026-13-02 09:00:00", "2026-13-02 09:00:00"),
+            (Channel, "paused_at", "2026-03-02 09:00:00.5", "2 Mar 2026, 09:00:00 UTC"),
+            (Channel, "left", "['a']", "['a']"),
+            (None, "kinds", "[]", "[]"),
+            (Schedule, "expected_seconds", "7200", "2 h"),
+            (Schedule, "last_day", "2026-03-02", "2 Mar 2026"),
+            (Schedule, "cap_usd", "12.5", "$12.50"),
+            (Schedule, "cap_usd", "x", "x"),
+            (Schedule, "plan", '{"steps": [{"strategy": "spot", "region": null}], "wait_hours": 2}',
+             "steps: strategy: spot, wait hours: 2"),
+            (Price, "usd_per_hour", "0.05424", "$0.05424"),
+            (User, "is_active", "False", "no"),
+        ],
+    )  # fmt: skip
+    def test_what_is_not_of_its_type_is_shown_as_stored(
+        self, model: type[Model] | None, column: str, kept: str, shown: str
+    ) -> None:
+        assert setting_value(model, column, kept) == shown
 
 
 class TestWhoReads:

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.contrib.auth.models import User
 
-from jobs.models import Deputy, Job, Team, Vote
+from jobs.models import Approval, Deputy, Job, Team, Vote
 from tests.pages.conftest import MakeJob, SignIn, text_of
 from tests.support.clock import Clock
 
@@ -29,7 +29,7 @@ def test_a_deputy_decides_from_the_inbox_until_it_is_taken_back(
     assert b'name="decision"' not in deputy.get("/approvals/").content
 
     page = away.post("/deputies/", named("teammate", clock), follow=True)
-    assert "teammate decides for you from 2026-03-02 to 2026-03-04." in text_of(page)
+    assert "teammate decides for you from 2 Mar 2026 to 4 Mar 2026." in text_of(page)
     assert "You decide for approver, whose deputy you are." in text_of(deputy.get("/approvals/"))
     deputy.post(f"/jobs/{first.pk}/decide/", {"decision": "approve"})
     away.post(f"/deputies/{Deputy.objects.get().pk}/end/")
@@ -38,6 +38,28 @@ def test_a_deputy_decides_from_the_inbox_until_it_is_taken_back(
     assert Job.objects.get(pk=first.pk).state == "approved"
     assert Job.objects.get(pk=second.pk).state == "awaiting_approval"
     assert Vote.objects.get().counts_for == approver
+
+
+def test_people_with_a_full_name_are_shown_with_it(
+    make_job: MakeJob, owner: User, approver: User, teammate: User, stranger: User, signed_in: SignIn, clock: Clock
+) -> None:
+    for user, first, last in ((owner, "Ada", "Lovelace"), (teammate, "Grace", "Hopper"), (approver, "Alan", "")):
+        User.objects.filter(pk=user.pk).update(first_name=first, last_name=last)
+    job = make_job("awaiting_approval", name="one")
+    Approval.objects.filter(job=job).update(approver_names=",approver,absent,", votes_needed=2)
+    away = signed_in(approver)
+
+    assert '<option value="teammate">teammate (Grace Hopper)</option>' in away.get("/deputies/").content.decode()
+    page = text_of(away.post("/deputies/", named("teammate", clock), follow=True))
+    assert "teammate (Grace Hopper) decides for you from 2 Mar 2026 to 4 Mar 2026." in page
+    assert "teammate (Grace Hopper) , 2 Mar 2026 to 4 Mar 2026 (UTC)" in page
+    assert "approver (Alan) , 2 Mar 2026 to 4 Mar 2026 (UTC)" in text_of(signed_in(teammate).get("/deputies/"))
+    signed_in(teammate).post(f"/jobs/{job.pk}/decide/", {"decision": "approve"})
+    inbox = text_of(away.get("/approvals/"))
+    assert "owner (Ada Lovelace) · vision asks for" in inbox
+    assert "Decided by approver (Alan) and absent of vision, never by owner (Ada Lovelace)." in inbox
+    assert "teammate (Grace Hopper) for approver (Alan) approved it" in inbox
+    assert "Lovelace" not in text_of(signed_in(stranger).get("/approvals/"))
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,11 @@ class TestCharts:
     def test_have_labels_and_tables(self, engineer: Client) -> None:
         page = engineer.get("/history/").content.decode()
 
-        for label in ("Jobs by outcome, per day", "Cost of ended jobs by strategy, per day", "Wait until RUNNING"):
+        for label in (
+            "Jobs by outcome, per day",
+            "Cost of ended jobs by strategy, per day",
+            "First wait, until RUNNING",
+        ):
             assert f'aria-label="{label}' in page
         assert "Ended jobs by strategy" in page
         assert "Ended jobs per day" in page

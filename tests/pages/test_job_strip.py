@@ -1,6 +1,7 @@
 """Tests of the figures on a job's page in each state, its expected end, and the timeline of a young job."""
 
 import html
+import json
 import re
 from datetime import UTC, datetime, timedelta
 
@@ -8,6 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from dashboard.drawing.curves import Curve, clipped, draw_curve
+from dashboard.drawing.figures import duration
 from dashboard.drawing.scale import Scale
 from jobs import transitions
 from jobs.metrics import Record, Series
@@ -16,6 +18,7 @@ from jobs.texts import joined, quotation, translatable
 from jobs.translations import pieces
 from tests.pages.conftest import MakeJob, SignIn, text_of
 from tests.pages.test_job_training import preempt, train
+from tests.support.api import caller
 from tests.support.clock import Clock
 
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
@@ -97,7 +100,32 @@ class TestStrip:
         transitions.transition(job, "pending", now=clock.forward(minutes=2), message="It is pending again.")
         clock.forward(minutes=7)
 
-        assert self.shown(job, owner, signed_in).startswith("7 min waits for machines again")
+        waiting = self.shown(job, owner, signed_in)
+        transitions.transition(job, "running", now=clock.now, message="It runs again.")
+        runs = self.shown(job, owner, signed_in)
+
+        first = (job.started_at - job.approved_at).total_seconds()
+        assert waiting.startswith(f"7 min waits for machines again waited {duration(first + 420)} in all")
+        assert f"waited {duration(first + 420)}" in runs
+
+    def test_lists_exports_and_the_api_add_all_waits(
+        self, make_job: MakeJob, owner: User, stranger: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        job = make_job("running", name="clip")
+        first = (job.started_at - job.approved_at).total_seconds()
+        preempt(job, clock, wait=8)
+        preempt(job, clock, wait=5)
+        transitions.transition(job, "succeeded", now=clock.forward(minutes=4), message="It succeeded.")
+        browser = signed_in(owner)
+
+        records = json.loads(b"".join(browser.get("/history/jobs.json").streaming_content))
+        shown = duration(first + 13 * 60)
+
+        assert [record["waited_seconds"] for record in records] == [first + 13 * 60]
+        assert caller(owner).get(f"/jobs/{job.pk}").json()["waited_seconds"] == first + 13 * 60
+        assert f'data-label="waited">{shown}<' in browser.get("/history/").content.decode()
+        assert f"waited {shown}" in self.shown(job, owner, signed_in)
+        assert "clip" not in text_of(signed_in(stranger).get("/history/"))
 
     def test_a_job_that_never_ran_was_not_billed(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
         job = make_job("queued")

@@ -170,7 +170,7 @@ class TestWaiting:
 
         text = text_of(signed_in(owner).get(f"/jobs/{make_job('queued').pk}/"))
 
-        assert re.search(r"Usual wait 10 min 4 min \d+ s – 1 h", text)
+        assert re.search(r"Usual first wait 10 min 4 min \d+ s – 1 h", text)
         assert "3 jobs of vision with the same strategy, machines and region, last 90 days." in text
         assert "Vertex AI does not report a position in its queue." in text
 

@@ -1,5 +1,6 @@
 """Tests of the prices page: each price, its history, and what only an admin may do."""
 
+import re
 from datetime import date, timedelta
 from typing import Any
 
@@ -86,6 +87,24 @@ class TestRecord:
         assert "$12.5" in page
         assert "official" in page
         assert "$96.34" not in page
+
+    def test_the_history_names_a_source_once_above_its_prices(
+        self, admin: User, owner: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        browser = signed_in(admin)
+        for source, usd in (
+            ("Price list", "12.5"),
+            ("Our bill", "12.6"),
+            ("Price list", "12.7"),
+            ("Price list", "12.8"),
+        ):
+            given = GIVEN | {"as_of": str(clock.now.date()), "source": source, "usd_per_hour": usd}
+            browser.post("/prices/record/", given)
+
+        history = text_in(signed_in(owner).get(f"/prices/?price={H100}").content.decode(), "history")
+
+        shown = re.findall(r"Price list|Our bill|\$12\.\d", history)
+        assert shown == ["Price list", "$12.8", "$12.7", "Our bill", "$12.6", "Price list", "$12.5"]
 
     def test_the_catalogue_uses_it(self, admin: User, owner: User, signed_in: SignIn, clock: Clock) -> None:
         body = GIVEN | {"as_of": str(clock.now.date()), "price": "n1-standard-4/standard/vertex_training"}

@@ -132,6 +132,7 @@ def _add_job(rows: Any, world: World, number: int, chance: random.Random, now: d
     job.state, job.state_since, job.started_at = state, facts.state_since, facts.started_at
     job.approved_at, job.ended_at, job.restarts = facts.approved_at, facts.ended_at, facts.restarts
     job.running_seconds, job.running_since = facts.running.total_seconds(), facts.running_since
+    job.waited_again_seconds, job.waiting_again_since = facts.waited_again.total_seconds(), facts.waiting_again_since
     if state in {"failed", "submit_failed"}:
         job.error = ERROR
     if any(event.to_state == JobState.QUEUED for event in events):

@@ -203,6 +203,7 @@ def _write(job: Job, events: list[JobEvent], sent: datetime, **columns: Any) -> 
     Job.objects.filter(pk=job.pk).update(
         state=before, state_since=facts.state_since, started_at=facts.started_at, ended_at=facts.ended_at,
         running_seconds=facts.running.total_seconds(), running_since=facts.running_since, restarts=facts.restarts,
+        waited_again_seconds=facts.waited_again.total_seconds(), waiting_again_since=facts.waiting_again_since,
         submitted_at=sent, due_at=None, is_counted=False, remote_name=f"projects/1/locations/r/customJobs/{job.pk.int}",
         **columns,
     )  # fmt: skip

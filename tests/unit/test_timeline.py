@@ -112,6 +112,21 @@ class TestEntries:
     def test_never_draw_two_changes_of_state_together(self) -> None:
         assert [row.count for row in timeline.entries(life((0, "running"), (1, "running")))] == [1, 1]
 
+    def test_tell_once_what_a_pipeline_and_its_custom_job_report_together(self) -> None:
+        own = life((0, "pending"), (3, "running"), (60, "succeeded"))
+        inner = custom_job(
+            (0, "pending"), (3.5, "running"), (3.6, "pending"), (3.7, "running"), (20, "pending"), (25, "running"),
+            (50, "succeeded"),
+        )  # fmt: skip
+        events = sorted([*own, *inner], key=lambda event: event.occurred_at)
+
+        rows = [row.event for row in timeline.entries(events)]
+
+        assert [event.to_state for event in rows if event in own] == ["pending", "running", "succeeded"]
+        assert [(event.occurred_at, event.to_state) for event in rows if event in inner] == [
+            (at(3.6), "pending"), (at(3.7), "running"), (at(20), "pending"), (at(25), "running"), (at(50), "succeeded"),
+        ]  # fmt: skip
+
 
 class TestStory:
     @pytest.fixture
@@ -180,6 +195,44 @@ class TestRunning:
         job = Job(running_seconds=0, running_since=at(30))
 
         assert timeline.running(job, at(29)) == timedelta()
+
+
+class TestWaits:
+    """PREEMPTED_ONCE is allowed at 0, runs from 10 to 30, waits again to 40 and ends at 60."""
+
+    def job(self, events: list[JobEvent]) -> Job:
+        facts = timeline.facts(events)
+        return Job(
+            requested_at=at(0), approved_at=facts.approved_at, started_at=facts.started_at, ended_at=facts.ended_at,
+            waited_again_seconds=facts.waited_again.total_seconds(), waiting_again_since=facts.waiting_again_since,
+        )  # fmt: skip
+
+    def test_of_a_restarted_job_are_added(self) -> None:
+        job = self.job(PREEMPTED_ONCE)
+
+        assert timeline.first_wait(job, at(90)) == timedelta(minutes=10)
+        assert timeline.waited(job, at(90)) == timedelta(minutes=20)
+        assert timeline.waiting_again(job, at(90)) == timedelta()
+
+    def test_an_open_one_grows_with_the_clock(self) -> None:
+        job = self.job(life((0, "approved"), (5, "running"), (20, "pending"), (21, "queued")))
+
+        assert timeline.waiting_again(job, at(30)) == timedelta(minutes=9)
+        assert timeline.waited(job, at(30)) == timedelta(minutes=15)
+        assert timeline.waiting_again(job, at(20)) == timedelta()
+
+    def test_of_a_pipeline_are_those_of_its_custom_job(self) -> None:
+        states = custom_job((1, "pending"), (12, "running"), (30, "pending"), (40, "running"), (50, "succeeded"))
+        job = self.job([*life((0, "approved"), (1, "running"), (60, "succeeded")), *states])
+
+        assert job.waited_again_seconds == 600
+
+    @given(st.lists(st.tuples(st.floats(0, 100), st.sampled_from(sorted(set(JobState) - FINISHED))), max_size=20))
+    def test_and_runs_are_never_longer_than_the_job(self, steps: list[tuple[float, str]]) -> None:
+        facts = timeline.facts([*life((0, "approved"), *sorted(steps)), *life((200, "failed"))])
+
+        assert facts.waiting_again_since is None
+        assert timedelta() <= facts.waited_again + facts.running <= timedelta(minutes=200)
 
 
 class TestPipelines:

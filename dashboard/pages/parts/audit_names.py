@@ -1,6 +1,18 @@
-"""Names of settings and their columns, as the audit log stores them and its page shows them."""
+"""Names and values of settings, as the audit log stores them and its page shows them."""
 
+import json
+from contextlib import suppress
+from datetime import UTC
+from decimal import Decimal
+from typing import Any
+
+from django.core.exceptions import FieldDoesNotExist
+from django.db import models
+from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext as _
 from django.utils.translation import pgettext, pgettext_lazy
+
+from dashboard.drawing import figures
 
 NAMES = (
     pgettext_lazy("setting", "accepted at"),
@@ -117,4 +129,51 @@ NAMES = (
 
 def setting_name(kept: str) -> str:
     """Return a stored name in the page's language. A name stored by an older version is returned unchanged."""
-    return pgettext("setting", kept)
+    return pgettext("setting", kept.replace("_", " "))
+
+
+def setting_value(model: type[models.Model] | None, column: str, kept: str) -> str:
+    """Return a stored value of a column as the other pages show such values.
+
+    A value of a column that the model no longer has, or that is not of its type, is returned unchanged.
+    """
+    if model is None or not kept:
+        return kept
+    with suppress(FieldDoesNotExist, ValueError, ArithmeticError):
+        return _value(model._meta.get_field(column), kept)
+    return kept
+
+
+def _value(field: Any, kept: str) -> str:
+    """Return a stored value of a field. Raise ValueError or ArithmeticError if it is not of its type."""
+    match field:
+        case models.DateTimeField() if (moment := parse_datetime(kept)) is not None:
+            # django-auditlog stores times in UTC without their time zone.
+            return figures.moment_text(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+        case models.DateTimeField():
+            return kept
+        case models.DateField():
+            return figures.day_of(kept)
+        case models.BooleanField():
+            return {"True": _("yes"), "False": _("no")}.get(kept, kept)
+        case models.JSONField():
+            return _words(json.loads(kept))
+        case models.DecimalField() if field.name == "usd_per_hour":
+            return figures.hourly_price(Decimal(kept))
+        case models.DecimalField() if field.name.endswith("_usd"):
+            return figures.money(Decimal(kept))
+        case models.PositiveIntegerField() if field.name.endswith("_seconds"):
+            return figures.duration(int(kept))
+    return kept
+
+
+def _words(value: object) -> str:
+    """Return JSON as words: the items of a list with commas, an object as "name: value"; "" for what is empty."""
+    if isinstance(value, list):
+        return ("; " if any(isinstance(each, dict) for each in value) else ", ").join(map(_words, value))
+    if isinstance(value, dict):
+        pairs = ((name.replace("_", " "), _words(each)) for name, each in value.items())
+        return ", ".join(f"{name}: {words}" for name, words in pairs if words)
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    return "" if value is None else str(value)

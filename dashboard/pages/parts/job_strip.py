@@ -13,7 +13,7 @@ from dashboard.pages.parts.rows import Row
 from dashboard.queries.metrics import Measured
 from dashboard.queries.waits import PastWaits, QueuePlace
 from jobs import timeline
-from jobs.states import WAITING, JobState
+from jobs.states import JobState
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +94,10 @@ def _expected_cost(known: Known) -> Iterator[Figure]:
 
 def _while_running(known: Known) -> Iterator[Figure]:
     row, job, done = known.row, known.row.job, known.done
-    is_waiting = job.state in WAITING and row.waited is not None
+    is_waiting = job.waiting_again_since is not None
     if is_waiting:
-        yield Figure(duration(row.waited), _("waits for machines again"))
+        note = _("waited %(waited)s in all") % {"waited": duration(row.waited)}
+        yield Figure(duration(timeline.waiting_again(job, known.now)), _("waits for machines again"), note)
     if done is not None:
         yield Figure(percent(done.share), done.text, done.basis, done.share)
     yield from _results(known)

@@ -11,7 +11,6 @@ from dashboard.pages.parts.reasons import Why, why
 from dashboard.queries.persistent_resources import Holdings
 from jobs import timeline
 from jobs.models import Job, Scope
-from jobs.states import WAITING
 from jobs.strategies import STRATEGIES, Strategy
 
 MAX_MISSED_POLLS = 3
@@ -61,14 +60,12 @@ def amount_of(job: Job) -> str:
 
 
 def wait_of(job: Job, now: datetime) -> timedelta | None:
-    """Return how long the job has waited since it was allowed, or since its restart.
+    """Return how long the job has waited, all waits together; None for one that has not been allowed yet.
 
     This includes time in which it could not be submitted because of quotas or rate limits.
     """
     if job.approved_at is None and job.submitted_at is None:
         return None
-    if job.started_at and job.state in WAITING:
-        return max(now - job.state_since, timedelta())
     return timeline.waited(job, now)
 
 
