@@ -122,7 +122,11 @@ def diagnose(options: Namespace, output: Output, connect: Connect) -> int:
 
 def cancel(options: Namespace, output: Output, connect: Connect) -> int:
     """Request the cancellation of a job."""
-    return _act(options, output, connect(*load_sign_in()), "cancel", {})
+    job = connect(*load_sign_in()).act(options.job, "cancel", {})
+    output.json(job)
+    # A job at Vertex AI keeps its state until Vertex AI has ended it.
+    output.line(f"{job['name']}: {job['state']}" + ("" if job["outcome"] else ", cancellation requested"))
+    return SUCCEEDED
 
 
 def approve(options: Namespace, output: Output, connect: Connect) -> int:

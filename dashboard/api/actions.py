@@ -50,7 +50,9 @@ def cancel_job(request: Request, job_id: UUID) -> JobShape:
     job = job_for(request, job_id, "cancel")
     requests.check_is_ours(job)
     if not steps.cancel(job, by=request.user, clock=DatabaseClock()):
-        raise Problem(HTTPStatus.CONFLICT, "The job has already ended or is being cancelled.", kind="wrong-state")
+        job.refresh_from_db(fields=["state"])
+        words = "The job has already ended." if job.is_finished else "The cancellation of the job is on its way."
+        raise Problem(HTTPStatus.CONFLICT, words, kind="wrong-state")
     tasks.enqueue_job(job.pk)
     return _now(request, job_id)
 

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from dashboard.access import Request, can, job_for, role_in
+from dashboard.pages.parts.cancelling import effect_of_cancelling, may_cancel, refusal_to_cancel
 from dashboard.pages.parts.deciding import may_decide
 from dashboard.pages.parts.fallback_part import fallback_part
 from dashboard.pages.parts.forbidding import forbidding
@@ -30,6 +31,7 @@ from jobs import requests, steps, tasks, timeline
 from jobs.clock import DatabaseClock, database_now, display_now
 from jobs.models import Job
 from jobs.spec import COLLECTIONS
+from jobs.states import JobState
 from jobs.submission import delete_job, may_delete
 
 JOINED = ("metrics", "attempt__fallback")
@@ -124,13 +126,6 @@ def action_part(request: Request, job: Job, now: datetime) -> dict[str, Any]:
     }
 
 
-def may_cancel(request: Request, job: Job) -> bool:
-    """Return whether the page offers to cancel the job. It does so again if an earlier request had no effect."""
-    is_on_its_way = job.cancel_requested_at is not None and job.cancel_sent_at is None
-    is_open = not job.is_finished and not is_on_its_way and not job.is_adopted
-    return is_open and can(request.user, "cancel", job.team)
-
-
 def request_context(job: Job) -> dict[str, Any]:
     """Return the parts that never change: the requested body and where it is sent."""
     text = json.dumps(job.spec, indent=2, ensure_ascii=False)
@@ -146,18 +141,25 @@ def cancel(request: Request, pk: UUID) -> HttpResponse:
         return _not_cancelled(request, job)
     if request.method != "POST":
         context = {"job": job, "row": row_of(job, now), "now": now, "loss": loss_if_cancelled(job, now)}
+        context["effect"] = effect_of_cancelling(job)
         context["has_further_attempts"] = getattr(job, "attempt", None) is not None
         return render(request, "cancel.html", context)
     if steps.cancel(job, by=request.user, clock=DatabaseClock()):
         tasks.enqueue_job(job.pk)
-        messages.success(request, _("Cancellation of %(name)s requested.") % {"name": job.display_name})
+        job.refresh_from_db(fields=["state"])
+        words = _("Cancellation of %(name)s requested.")
+        if job.state == JobState.WITHDRAWN:
+            words = _("Cancelled %(name)s before it was submitted.")
+        messages.success(request, words % {"name": job.display_name})
         return redirect("job", job.pk)
+    job.refresh_from_db(fields=["state", "cancel_requested_at", "cancel_sent_at"])
     return _not_cancelled(request, job)
 
 
 def _not_cancelled(request: Request, job: Job) -> HttpResponse:
-    """Redirect to a job that can no longer be cancelled, with the reason."""
-    messages.warning(request, _("%(name)s has already ended or is being cancelled.") % {"name": job.display_name})
+    """Redirect to a job that cannot be cancelled now, with the reason."""
+    words = _("%(name)s was not cancelled: %(reason)s.")
+    messages.warning(request, words % {"name": job.display_name, "reason": refusal_to_cancel(job)})
     return redirect("job", job.pk)
 
 

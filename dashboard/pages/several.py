@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods
 
 from dashboard.access import Request, can, jobs_of
 from dashboard.access.loaders import parse_uuid
+from dashboard.pages.parts.cancelling import effect_of_cancelling, refusal_to_cancel
 from dashboard.pages.parts.deciding import may_decide
 from dashboard.pages.parts.rows import Row, amount_of, row_of
 from jobs import requests, steps, tasks
@@ -34,11 +35,15 @@ MAX_KEY_LENGTH = 36
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A selected job. `refusal` is why the action is not possible for it, or "" if it is."""
+    """A selected job. `refusal` is why the action is not possible for it, or "" if it is.
+
+    `effect` is what a cancellation does to it, "" for other actions.
+    """
 
     job: Job
     row: Row
     refusal: str
+    effect: str
     usd: Decimal | None
     """Maximum cost that the action permits, or None if no price is known."""
 
@@ -58,9 +63,7 @@ class Action:
 def _may_not_cancel(request: Request, job: Job) -> str:
     if not can(request.user, "cancel", job.team):
         return _("your role does not cancel jobs")
-    if job.is_adopted:
-        return _("it is an external job, read only")
-    return _("it has ended") if job.is_finished else ""
+    return refusal_to_cancel(job)
 
 
 def _may_not_approve(request: Request, job: Job) -> str:
@@ -177,7 +180,9 @@ def _choices(request: Request, action: Action, keys: Sequence[str], now: datetim
         if isinstance(job, ShownJob):
             job.reveal_to(request.user)
         usd = job.approval.asked_usd if action is ACTIONS["approve"] and hasattr(job, "approval") else job.max_usd
-        choices.append(Choice(job, row_of(job, now), action.refusal(request, job), usd))
+        refusal = action.refusal(request, job)
+        effect = effect_of_cancelling(job) if action is ACTIONS["cancel"] and not refusal else ""
+        choices.append(Choice(job, row_of(job, now), refusal, effect, usd))
     return choices
 
 

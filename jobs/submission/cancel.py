@@ -61,7 +61,7 @@ def request_cancel(by: User) -> Decide:
 
     def decide(job: Job, now: datetime) -> Change | None:
         name = by.get_username()
-        if _is_unsent(job):
+        if is_unsent(job):
             return _ended(job, now, f"{name} withdrew the job before it was submitted.", "cancelled", by)
         again = "again " if job.cancel_requested_at is not None else ""
         return _ended(job, now, f"{name} asked {again}to cancel the job.", "", by)
@@ -69,7 +69,7 @@ def request_cancel(by: User) -> Decide:
     return decide
 
 
-def _is_unsent(job: Job) -> bool:
+def is_unsent(job: Job) -> bool:
     """Return whether Vertex AI certainly has no such job. A restored database may not record that it was sent."""
     is_local = job.state == JobState.AWAITING_APPROVAL or job.state == JobState.APPROVED
     return is_local and job.attempted_at is None
@@ -77,7 +77,7 @@ def _is_unsent(job: Job) -> bool:
 
 def _ended(job: Job, now: datetime, message: str, reason: str, by: User | None = None) -> Change | None:
     """Withdraw a job that was not sent, else record the request to cancel it. Return None if already done."""
-    if _is_unsent(job):
+    if is_unsent(job):
         event = Event(JobEvent.Kind.STATE, message, to_state=JobState.WITHDRAWN, reason=reason, actor=by)
         return Change((event,), {"due_at": None})
     is_on_its_way = job.cancel_requested_at is not None and job.cancel_sent_at is None

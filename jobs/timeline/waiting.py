@@ -31,8 +31,10 @@ def wait_reason(job: Job, held: Mapping[Key, Holding] | None = None) -> WaitReas
     them. If it is None, they were not loaded and the text stays general. A job that must not be named has `is_shown =
     False`.
     """
-    if job.cancel_requested_at is not None and not job.is_finished and job.cancel_sent_at is None:
-        return WaitReason("Vertex AI", job.last_error or _("the cancellation is on its way"))
+    if job.cancel_requested_at is not None and not job.is_finished and job.state != JobState.CANCELLING:
+        if job.cancel_sent_at is None:
+            return WaitReason("Vertex AI", job.last_error or _("the cancellation is on its way"))
+        return WaitReason("Vertex AI", _("Vertex AI accepted the cancellation; the job has not ended yet"))
     if held is not None and job.strategy == "persistent" and (reason := _of_resource(job, held)) is not None:
         return reason
     match job.state:

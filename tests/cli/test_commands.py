@@ -190,8 +190,17 @@ class TestOthers:
         ran = theirs.run("approve", str(job.pk), "--comment", "go")
         assert (ran.code, Job.objects.get().state) == (0, "approved"), ran.err
         assert theirs.run("reject", str(job.pk), "--comment", "too late").code == 1
-        assert terminal.run("cancel", str(job.pk)).code == 0
+        ran = terminal.run("cancel", str(job.pk))
+        assert (ran.code, ran.out.strip()) == (0, f"{job.display_name}: withdrawn")
         assert Job.objects.get().state == "withdrawn"
+
+    def test_a_job_that_was_sent_keeps_its_state_until_it_has_ended(self, terminal: Terminal, job: Job) -> None:
+        Job.objects.update(state="running", attempted_at=job.requested_at, remote_name="projects/1/locations/x/jobs/1")
+
+        assert terminal.run("cancel", str(job.pk)).out.strip() == f"{job.display_name}: running, cancellation requested"
+        ran = terminal.run("cancel", str(job.pk))
+        assert (ran.code, ran.out) == (1, "")
+        assert "The cancellation of the job is on its way." in ran.err
 
     @pytest.mark.parametrize(
         ("arguments", "message"),

@@ -7,7 +7,7 @@ from jobs.importer.files import Files
 from jobs.importer.nodes import Draft, Node, Notes, max_jobs
 from jobs.importer.readers.documents import identify, looks_like, refuse_document
 from jobs.importer.syntax.json_text import read_json
-from jobs.importer.syntax.shell import Command, Shell
+from jobs.importer.syntax.shell import Command, Shell, note_repetition
 from jobs.importer.syntax.shell_words import Word
 from jobs.spec import COLLECTIONS, quoted
 from jobs.texts import translatable as _
@@ -33,6 +33,7 @@ def read_curl(text: str, notes: Notes, files: Files) -> list[Draft]:
         if not sends or (address is None and data is None):
             continue
         own = Notes()
+        note_repetition(command, own)
         body = _body(command, data, shell, files, own)
         document = next(iter(read_json(body.text, own, body.line)), None) if body is not None else None
         project, region, collection = address.groups() if address else ("", "", "")

@@ -13,9 +13,9 @@ from jobs.importer.files import Files
 from jobs.importer.nodes import Draft, Node, Notes, camel, folded, max_jobs, node_of, set_at
 from jobs.importer.readers import gcloud_flags as flags
 from jobs.importer.readers.documents import read_documents
-from jobs.importer.readers.gcloud_flags import Flags, key_name, load_config, read_flags, split_pairs
+from jobs.importer.readers.gcloud_flags import Flags, check_lists, key_name, load_config, read_flags, split_pairs
 from jobs.importer.readers.gcloud_pools import pools_of_flags, with_flags
-from jobs.importer.syntax.shell import Command, Shell, refuse_unclosed
+from jobs.importer.syntax.shell import Command, Shell, note_repetition, refuse_unclosed
 from jobs.importer.syntax.shell_words import Word
 from jobs.spec import CustomJobSpec, HyperparameterTuningJob, quoted
 from jobs.spec.shape import find_parents
@@ -34,12 +34,12 @@ START = re.compile(r"(?:[@+-]*|\S*/)gcloud(?:\.cmd)?")
 
 
 class Call(NamedTuple):
-    """A gcloud command that creates a job: its kind, the words after `create`, its line, its here-document."""
+    """A gcloud command that creates a job: its kind, the words after `create`, its line, the whole command."""
 
     kind: str
     words: list[Word]
     line: int
-    document: Word | None
+    command: Command
 
 
 def read_gcloud(text: str, notes: Notes, files: Files) -> list[Draft]:
@@ -52,8 +52,10 @@ def read_gcloud(text: str, notes: Notes, files: Files) -> list[Draft]:
     drafts: list[Draft] = []
     for call in calls[: max_jobs(text)]:
         own = Notes()
+        note_repetition(call.command, own)
         given = read_flags(call.words, own)
-        config = load_config(given, call.document, shell, files, own)
+        check_lists(given, own)
+        config = load_config(given, call.command.document, shell, files, own)
         drafts.append(_job(call, given, config, own)._replace(notes=own))
     return drafts
 
@@ -102,7 +104,7 @@ def _call(command: Command) -> Call | None:
     given += command.words[create + 1 :]
     if given and not any(word.text.startswith("-") or flags.DASH.match(word.text) for word in given):
         return None  # a sentence that mentions the command
-    return Call(KIND[names[1]], given, line, command.document)
+    return Call(KIND[names[1]], given, line, command)
 
 
 def _job(call: Call, given: Flags, config: Draft | None, notes: Notes) -> Draft:

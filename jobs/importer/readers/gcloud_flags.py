@@ -37,6 +37,9 @@ WITH_VALUE = frozenset(
 KNOWN = frozenset({*OWN, *WITHOUT_VALUE, *WITH_VALUE})
 KEY_PARTS = ("kms-keyring", "kms-location", "kms-project")
 DELIMITED = re.compile(r"\^([^^]+)\^")
+BRACKETED = re.compile(r"\s*\[.*\]\s*", re.DOTALL)
+SEVERAL = re.compile(r"-\S*\s(?:.*\s)?-", re.DOTALL)
+"""Several options in one word, such as `--epochs 10 --lr 0.1`."""
 DASH = re.compile(r"(?=-{0,2}[\u2010-\u2015])[\u2010-\u2015-]{1,3}(?=[a-z])")
 
 
@@ -53,8 +56,8 @@ def read_flags(words: list[Word], notes: Notes) -> Flags:
             break
         if not word.text.startswith("--"):
             if word.text.strip():
-                message = _("%(text)s belongs to no flag and is left out.", text=quoted(word.text))
-                notes.note("stray_word", word.line, message)
+                message = _("%(text)s belongs to no flag; gcloud refuses it.", text=quoted(word.text))
+                notes.error("stray_word", word.line, message, _("Remove it, or write the flag that it belongs to."))
             continue
         name, equals, value = word.text[2:].partition("=")
         name = name.replace("_", "-")
@@ -97,6 +100,30 @@ def split_list(text: str) -> Iterator[tuple[int, str]]:
     for item in text[place:].split(mark) if text[place:] else []:
         yield place + (len(item) - len(item.lstrip())), item.strip() if mark == "," else item
         place += len(item) + len(mark)
+
+
+def check_lists(given: Flags, notes: Notes) -> None:
+    """Add findings for lists that gcloud does not split as their writer probably means."""
+    for name in ("args", "command"):
+        for word in given.get(name, ()):
+            items = [item for _place, item in split_list(word.text)] if not DELIMITED.match(word.text) else []
+            if BRACKETED.fullmatch(word.text) or any(is_cut(item) for item in items):
+                message = _("gcloud splits --%(flag)s at every comma, also in brackets and quotes.", flag=name)
+                remedy = _(
+                    "Write the words with commas between them and no brackets: --%(flag)s=A,B. If a word has commas,"
+                    " use another separator: --%(flag)s='^;^A;B'.",
+                    flag=name,
+                )
+                notes.error("list_in_brackets", word.line, message, remedy)
+            elif several := next(filter(SEVERAL.match, items), ""):
+                message = _("%(text)s is one word for the program, with spaces in it.", text=quoted(several))
+                remedy = _("Write commas between words: --%(flag)s=A,B.", flag=name)
+                notes.note("spaces_in_word", word.line, message, remedy)
+
+
+def is_cut(item: str) -> bool:
+    """Return whether an item of a list has only one of two brackets or quotes."""
+    return item.count('"') % 2 == 1 or any(item.count(opening) != item.count(end) for opening, end in ("[]", "{}"))
 
 
 def split_pairs(word: Word, notes: Notes) -> Iterator[tuple[str, Node]]:

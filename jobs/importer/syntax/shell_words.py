@@ -11,13 +11,18 @@ from dataclasses import dataclass, field
 CONTINUED = re.compile(r"[\\`^][ \t]*\n")
 PLACEHOLDER = re.compile(r"<[A-Za-z][\w .-]*>|\{\{[^{}\n]*\}\}")
 PLAIN = re.compile(r"[^\\'\"$ \t\n;&|()<>`^{]+|.")
-IN_DOUBLE = re.compile(r'[^"\\$]+')
+IN_DOUBLE = re.compile(r'[^"\\$`]+|`')
+BACKTICKS = re.compile(r"`((?:[^`\n\\]|\\.)+)`", re.DOTALL)
 ANSI = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|(.))|\\\Z", re.DOTALL)
 IN_ANSI = re.compile(r"(?:[^'\\]|\\.)*", re.DOTALL)
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
 NAME = re.compile(r"[A-Za-z_]\w*|[0-9]")
 PARAMETER = re.compile(r"(\w+)(?:(:?[-=?+])(.*))?", re.DOTALL)
-VARIABLE = re.compile(r"\\\$|\$(?:\{((?:[^{}$]|\$(?!\{)|\$?\{[^{}]*\})*)\}|([A-Za-z_]\w*))")
+VARIABLE = re.compile(
+    r"\\[$`]|\$(?:\{((?:[^{}$]|\$(?!\{)|\$?\{[^{}]*\})*)\}|([A-Za-z_]\w*))"
+    r"|(?m:(?<=\S)[ \t]*(?:\$\(((?:[^()\n]|\([^()\n]*\))*)\)|`([^`\n]+)`))"
+)
+"""An escape, a variable, or a command on a line with other text; a reader leaves out a line that is only a command."""
 CAT = re.compile(r"\s*cat\s+<<(-?)[ \t]*(['\"]?)(\w+)\2[ \t]*\n")
 BRACKETS = {"(": ")", "{": "}"}
 MAX_INSERTED = 2_000_000
@@ -38,6 +43,11 @@ class Word:
     def part(self, start: int) -> "Word":
         """Return the rest of the word from a position."""
         return Word(self.text[start:], self.line, [place - start for place in self.breaks])
+
+
+def unknown_output(command: str) -> str:
+    """Return the placeholder for what a command prints."""
+    return "${" + re.sub(r"[{}\n]", " ", command[:80]).strip() + "}"
 
 
 class Words:
@@ -106,6 +116,8 @@ class Words:
             return self._double(inside)
         if sign == "$":
             return self._ansi() if self.text.startswith("$'", self.at) else self._dollar()
+        if sign == "`" and (command := BACKTICKS.match(self.text, self.at)):
+            return self._backticks(command)
         plain = PLAIN.match(self.text, self.at)
         self.at = plain.end() if plain else self.at + 1
         return plain[0] if plain else ""
@@ -127,6 +139,8 @@ class Words:
             piece = ""
             if sign == "$":
                 piece = self._dollar()
+            elif sign == "`" and (command := BACKTICKS.match(self.text, self.at)):
+                piece = self._backticks(command)
             elif sign == "\\":
                 follows = self.text[self.at + 1 : self.at + 2]
                 piece = "" if follows == "\n" else follows if follows in '"\\$`' else sign + follows
@@ -169,6 +183,13 @@ class Words:
         self.at += 1
         return "$"
 
+    def _backticks(self, command: re.Match[str]) -> str:
+        """Read `command`; one that begins a word and creates a job is quoted in a sentence."""
+        self.at = command.end()
+        if self.text[command.start() - 1 : command.start()].isspace():
+            return unknown_output(command[1])
+        return self._substituted(command[1], self.line(command.start(1)))
+
     def _substituted(self, command: str, line: int) -> str:
         """Return the result of $(command): the text of a here-document that cat prints, else a placeholder."""
         if shown := CAT.match(command):
@@ -180,7 +201,7 @@ class Words:
                 return text
         if "gcloud" in command and "create" in command:
             self.inner.append((command, line))
-        return "${" + re.sub(r"[{}\n]", " ", command[:80]).strip() + "}"
+        return unknown_output(command)
 
     def parameter(self, inner: str) -> str:
         """Return the value of `${inner}`: the variable's value, else its default, else a placeholder."""
@@ -196,8 +217,11 @@ class Words:
         """Insert variables into the text of a here-document or a default."""
 
         def replacement(match: re.Match[str]) -> str:
-            if match[0] == "\\$" or (match[1] or "").startswith("{"):
+            if match[0][0] == "\\" or (match[1] or "").startswith("{"):
                 return match[0].removeprefix("\\")
+            if command := match[3] or match[4]:
+                blanks = match[0][: -len(match[0].lstrip())]
+                return blanks + unknown_output(re.sub(r"[\"'\\:#]", " ", command))  # signs of YAML and JSON
             return self.parameter(match[1]) if match[1] is not None else self.value(match[2], match[0])
 
         return VARIABLE.sub(replacement, text)
