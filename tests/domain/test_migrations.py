@@ -82,7 +82,7 @@ def test_waits_after_restarts_are_computed_for_the_jobs_that_exist(
     derived = set(Job.objects.values_list(*names))
 
     go_to("0061_search_in_indexes")
-    go_to("0062_waits_after_restarts")
+    go_to("0063_fill_waits_after_restarts")
 
     assert set(Job.objects.values_list(*names)) == derived
     assert {seconds for _, seconds, _ in derived} == {0, 180, 240}
