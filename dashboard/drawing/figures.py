@@ -106,6 +106,17 @@ def hourly_price(usd: Decimal | str) -> str:
     return f"${whole}.{fraction.rstrip('0'):0<2}"
 
 
+def exact_price(usd: Decimal) -> str:
+    """Return a price per hour with all its digits, at least cents: "$12.50", "$11.2660332"."""
+    whole, _point, fraction = f"{usd:.9f}".partition(".")
+    return f"${int(whole):,}.{fraction.rstrip('0'):0<2}"
+
+
+def billed(amount: Decimal | None, currency: str) -> str:
+    """Return an amount in the currency of a bill: "$1,234.50", "1,234.50 EUR". None is shown as zero."""
+    return money(amount or 0) if currency == "USD" else f"{amount or 0:,.2f} {currency}"
+
+
 def thousands(number: int) -> str:
     """Return an integer with commas between thousands."""
     return f"{number:,}"
@@ -189,6 +200,11 @@ def moment_text(moment: datetime) -> str:
     """Return the time in the reader's time zone: "21 Nov 2026, 14:02:11 UTC"."""
     at = local(moment)
     return f"{dated(at, 'j M Y')}, {at:%H:%M:%S} {zone(at)}"
+
+
+def time_only(moment: datetime) -> str:
+    """Return the time of day in the reader's time zone: "14:02:11"."""
+    return f"{local(moment):%H:%M:%S}"
 
 
 def iso(moment: datetime) -> str:

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from dashboard.drawing.charts import Bar, Range, Tick, draw_bars, draw_ranges, round_up
-from dashboard.drawing.figures import dated, duration, money, spent
+from dashboard.drawing.figures import dated, duration, money, spent, thousands
 from jobs.cost.distributions import poisson_interval
 from jobs.strategies import STRATEGIES
 from jobs.timeline import wait_percentile
@@ -45,17 +45,17 @@ def draw_outcomes(periods: Sequence[Period], step: str) -> SafeString:
             _("%(day)s: %(succeeded)s succeeded, %(failed)s failed, %(other)s other")
             % {
                 "day": _day(each.start, step),
-                "succeeded": f"{each.sums.succeeded:,}",
-                "failed": f"{each.sums.failed:,}",
-                "other": f"{each.sums.other:,}",
+                "succeeded": thousands(each.sums.succeeded),
+                "failed": thousands(each.sums.failed),
+                "other": thousands(each.sums.other),
             },
             [("bar-ok", each.sums.succeeded), ("bar-bad", each.sums.failed), ("bar-halt", each.sums.other)],
         )
         for each in periods
     ]  # fmt: skip
     most = max((each.sums.jobs for each in periods), default=0)
-    label = _("Jobs by outcome, per %(step)s; at most %(most)s") % {"step": STEP_WORDS[step], "most": f"{most:,}"}
-    top = ngettext("%(number)s job", "%(number)s jobs", most) % {"number": f"{most:,}"}
+    label = _("Jobs by outcome, per %(step)s; at most %(most)s") % {"step": STEP_WORDS[step], "most": thousands(most)}
+    top = ngettext("%(number)s job", "%(number)s jobs", most) % {"number": thousands(most)}
     return draw_bars(bars, label, top, _ends(periods, step))
 
 
@@ -106,7 +106,7 @@ def draw_preemptions(rows: Mapping[str, Any], labels: Mapping[str, str]) -> Safe
         rate = sums.preemptions * per_day
         title = _("%(name)s: %(count)s preemptions, %(rate)s in 24 h of running (%(low)s to %(high)s)") % {
             "name": labels[value],
-            "count": f"{sums.preemptions:,}",
+            "count": thousands(sums.preemptions),
             "rate": f"{rate:.2f}",
             "low": f"{low:.2f}",
             "high": f"{high:.2f}",

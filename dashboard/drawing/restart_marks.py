@@ -7,7 +7,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext_lazy
 
-from dashboard.drawing.figures import local, zone
+from dashboard.drawing.figures import time_only, zone
 from dashboard.drawing.marks import SHAPES
 from dashboard.drawing.scale import Scale, percent
 from jobs.timeline import Mark
@@ -48,7 +48,7 @@ def draw_marks(near: list[Mark], scale: Scale) -> SafeString:
     """Return marks close to each other as one icon, with a line over the time that they cover."""
     shape = shape_of(*(mark.reason for mark in near))
     first, last = scale.at(near[0].at), scale.at(near[-1].at)
-    title = "\n".join(f"{mark.message} {local(mark.at):%H:%M:%S} {zone(mark.at)}" for mark in near)
+    title = "\n".join(f"{mark.message} {time_only(mark.at)} {zone(mark.at)}" for mark in near)
     return format_html(
         '<svg class="mark {}" x="{}%" overflow="visible"><title lang="en">{}</title><line y1="0" y2="30"/>'
         '<line x2="{}%" y1="1" y2="1"/><g transform="translate(-7 -7) scale(1.2)">{}</g></svg>',

@@ -41,12 +41,15 @@ register.filter("duration", figures.duration)
 register.simple_tag(figures.duration_range, name="duration_range")
 register.filter("money", figures.money)
 register.filter("hourly_price", figures.hourly_price)
+register.filter("exact_price", figures.exact_price)
+register.filter("billed", figures.billed)
 register.filter("rough_money", figures.rough_money)
 register.filter("spent", figures.spent)
 register.filter("estimated", figures.estimated)
 register.filter("iso", figures.iso)
 register.filter("moment_text", figures.moment_text)
 register.filter("at_time", figures.at_time)
+register.filter("time_only", figures.time_only)
 register.filter("zone", figures.zone)
 register.filter("value", figures.value_text)
 register.filter("day_of", figures.day_of)
@@ -144,13 +147,7 @@ def clock(value: datetime | None) -> SafeString:
     """Return the time of day as a <time> with the exact time as tooltip."""
     if value is None:
         return SafeString("–")
-    return _time(value, time_only(value))
-
-
-@register.filter
-def time_only(value: datetime) -> str:
-    """Return the time of day as text, for lists of hundreds of lines."""
-    return f"{figures.local(value):%H:%M:%S}"
+    return _time(value, figures.time_only(value))
 
 
 @register.filter
@@ -175,6 +172,12 @@ def since(moment: datetime | None, now: datetime) -> str:
 def rough(length: timedelta | None) -> str:
     """Return a duration in one unit, for narrow places."""
     return figures.rough_duration(max(length, timedelta())) if length is not None else "–"
+
+
+@register.filter
+def hours(number: float) -> str:
+    """Return a number of hours as a duration."""
+    return figures.duration(timedelta(hours=number))
 
 
 @register.simple_tag

@@ -12,6 +12,7 @@ from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
+from dashboard.drawing.figures import thousands
 from jobs.bounds import parse_digits
 
 MAX_CHARACTERS = 2_000
@@ -34,7 +35,7 @@ def render_line(message: str, words: str = "") -> SafeString:
     if cut <= 0:
         return pieces
     return format_html(
-        "{}… <small>{}</small>", pieces, _("%(number)s more characters in the download") % {"number": f"{cut:,}"}
+        "{}… <small>{}</small>", pieces, _("%(number)s more characters in the download") % {"number": thousands(cut)}
     )
 
 

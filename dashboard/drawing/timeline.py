@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from dashboard.drawing.curves import Curve, draw_curve
-from dashboard.drawing.figures import duration, local, time_and_day, zone, zones
+from dashboard.drawing.figures import duration, time_and_day, time_only, zone, zones
 from dashboard.drawing.marks import look_of, state_word, trial_look
 from dashboard.drawing.restart_marks import draw_marks, group
 from dashboard.drawing.scale import Scale, axis, grid, now_line, percent
@@ -124,7 +124,7 @@ def _lane(lane: Lane, scale: Scale, ends_at: datetime | None, *, is_first: bool)
     parts = [*([lane.note] if lane.note else []), *(_describe(strip, scale) for strip in strips)]
     parts += [str(ASSUMED)] if lane.is_assumed else []
     parts += [
-        _("%(event)s at %(time)s") % {"event": mark.message.rstrip("."), "time": f"{local(mark.at):%H:%M:%S}"}
+        _("%(event)s at %(time)s") % {"event": mark.message.rstrip("."), "time": time_only(mark.at)}
         for mark in lane.marks
     ]
     shown = [strip for strip in strips if scale.holds(strip.span.start, strip.span.end)]
@@ -189,7 +189,7 @@ def _strip(strip: Strip, scale: Scale) -> SafeString:
         percent(left),
         percent(width),
         _("%(span)s, from %(time)s")
-        % {"span": _describe(strip, scale), "time": f"{local(span.start):%H:%M:%S} {zone(span.start)}"},
+        % {"span": _describe(strip, scale), "time": f"{time_only(span.start)} {zone(span.start)}"},
         "" if span.seen else mark_safe(' fill="url(#hatch)"'),
         text,
     )

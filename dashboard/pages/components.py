@@ -71,7 +71,7 @@ def _strategies() -> list[StrategyRow]:
     return [
         StrategyRow("standard", expected_usd=high, low_usd=usual, high_usd=AXIS_USD, tags=("safest",), **priced),
         StrategyRow(
-            "spot", expected_usd=usual, low_usd=low, high_usd=high, saving_percent=41, kill_percent=22.0,
+            "spot", expected_usd=usual, low_usd=low, high_usd=high, saving_percent=41, kill_risk=0.22,
             preemptions=1.2, tags=("cheapest", "fastest"), **priced,
         ),
         StrategyRow("flex_start", obstacles=("Flex-start offers no such machine.",)),

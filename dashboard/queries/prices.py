@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from decimal import Decimal
 
 from django.utils.translation import gettext as _
 
@@ -24,10 +25,9 @@ class PriceLine:
     recorded: Price | None = None
 
     @property
-    def usd(self) -> str:
-        """USD per hour with all digits, "" without a price."""
-        amount = hourly(self.row)
-        return "" if amount is None else f"{amount:.9f}".rstrip("0").rstrip(".")
+    def usd(self) -> Decimal | None:
+        """USD per hour, None without a price."""
+        return hourly(self.row)
 
     @property
     def origin(self) -> tuple[str, str, bool, str]:

@@ -188,7 +188,7 @@ class TestPage:
 
         page = browser.post(f"/spend/billing/{team.pk}/", {"export": upload}, follow=True).content.decode()
 
-        assert "resnet Mar 2026 2.00 USD" in text_in(page, "billed-jobs")
+        assert "resnet Mar 2026 $2.00" in text_in(page, "billed-jobs")
         assert "Vertex AI · Mar 2026 · 7.00 EUR" in text_in(page, "billed-unlabelled")
         lines = browser.get(f"/spend/billing/{team.pk}/billing.csv").getvalue().decode().splitlines()
         assert len(lines) == 3

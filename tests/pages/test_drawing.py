@@ -97,6 +97,26 @@ class TestFigures:
     def test_an_hourly_price_is_short_and_exact_enough(self, usd: str, text: str) -> None:
         assert figures.hourly_price(usd) == text
 
+    @pytest.mark.parametrize(
+        ("usd", "text"),
+        [("12.5", "$12.50"), ("11.2660332", "$11.2660332"), ("0", "$0.00"), ("0.000000123", "$0.000000123"),
+         ("1234.5", "$1,234.50")],
+    )  # fmt: skip
+    def test_an_exact_price_has_all_its_digits(self, usd: str, text: str) -> None:
+        assert figures.exact_price(Decimal(usd)) == text
+
+    @pytest.mark.parametrize(
+        ("amount", "currency", "text"),
+        [
+            (Decimal("1234.5"), "USD", "$1,234.50"),
+            (Decimal(-2), "USD", "−$2.00"),
+            (Decimal("1234.5"), "EUR", "1,234.50 EUR"),
+            (None, "EUR", "0.00 EUR"),
+        ],
+    )
+    def test_a_billed_amount_is_in_its_currency(self, amount: Decimal | None, currency: str, text: str) -> None:
+        assert figures.billed(amount, currency) == text
+
     def test_a_range_of_money_says_nothing_where_its_ends_read_the_same(self) -> None:
         assert figures.between("67.33", "67.82") == "$67.33 – $67.82"
         assert figures.between("9699.281", "9699.284") == figures.between(None, "1") == figures.between("", None) == ""

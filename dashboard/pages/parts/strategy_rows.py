@@ -52,7 +52,7 @@ class StrategyRow:
     usd_per_hour: Decimal | None = None
     axis_usd: Decimal = Decimal(0)
     saving_percent: int = 0
-    kill_percent: float | None = None
+    kill_risk: float | None = None
     preemptions: float = 0.0
     break_even: float | None = None
     gives_up_after: timedelta | None = None
@@ -155,7 +155,7 @@ def _row(one: Alternative, everywhere: set[tuple[str, str]]) -> StrategyRow:
         most_usd=estimate.most_usd,
         usd_per_hour=estimate.usd_per_hour,
         saving_percent=max(0, round(saved * 100)) if saved is not None else 0,
-        kill_percent=100 * (1 - outlook.survival) if outlook is not None else None,
+        kill_risk=1 - outlook.survival if outlook is not None else None,
         preemptions=outlook.preemptions if outlook is not None else 0.0,
         gives_up_after=(default_wait if given is None else given) if default_wait is not None else None,
         wait=wait,
