@@ -73,12 +73,15 @@ class Asked:
     """A key of AXES, or "" if the axis follows the jobs."""
     hidden: frozenset[str]
     page: str
+    is_other_team: bool
+    """Whether the address names a team of which the user is no member, such as an old view of a team they left."""
 
     @classmethod
     def parse(cls, query: QueryDict, teams: Sequence[Team], *, is_superuser: bool) -> "Asked":
         """Parse the parameters. Unknown values count as absent."""
         who, group, sort, hours = (query.get(key, "") for key in ("who", "group", "sort", "hours"))
-        if who not in {"mine", "all", *(str(team.pk) for team in teams)}:
+        is_other_team = bool(who) and who not in {"mine", "all", *(str(team.pk) for team in teams)}
+        if is_other_team or not who:
             who = str(teams[0].pk) if len(teams) == 1 and not is_superuser else "all"
         return cls(
             who=who,
@@ -89,6 +92,7 @@ class Asked:
             hours=hours if hours in AXES else "",
             hidden=frozenset(query.getlist("hide")) & COLUMNS.keys(),
             page=query.get("page", ""),
+            is_other_team=is_other_team,
         )
 
 

@@ -9,7 +9,8 @@ from django.db.migrations.executor import MigrationExecutor
 from redis import Redis, RedisError
 
 from jobs.clock import database_now
-from jobs.models import Heartbeat, Scope
+from jobs.models import Heartbeat, Job, Scope
+from jobs.states import NOT_SENT
 
 OK = "ok"
 NO_ANSWER = "does not answer"
@@ -47,6 +48,19 @@ def get_readiness() -> dict[str, str]:
         "beat": OK if any(part == Heartbeat.Part.BEAT for part, _ in fresh) else "no beat has been heard of lately",
         "observation": OK if late <= allowed_lag() else f"late by {late.total_seconds():.0f} s",
     }
+
+
+def is_unsent_for_lack_of_a_worker(job: Job, now: datetime) -> bool:
+    """Return whether a job or its cancellation is overdue at Vertex AI and no worker that sends them runs.
+
+    One short query, only if it is overdue.
+    """
+    is_cancelling = job.cancel_requested_at is not None and job.cancel_sent_at is None
+    is_waiting = job.state in NOT_SENT or (is_cancelling and not job.is_finished)
+    if not is_waiting or job.due_at is None or now - job.due_at <= MAX_HEARTBEAT_AGE:
+        return False
+    fresh = Heartbeat.objects.filter(at__gte=now - MAX_HEARTBEAT_AGE).values_list("part", "queues")
+    return settings.CELERY_TASK_ROUTES["jobs.tasks.advance"]["queue"] not in queues_served(list(fresh))
 
 
 def observe_lag(now: datetime) -> timedelta:

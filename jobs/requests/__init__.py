@@ -12,7 +12,7 @@ from jobs.requests.request_keys import find_requested, is_request_of
 from jobs.requests.rule_settings import CHOICES as SEVERITY_CHOICES
 from jobs.requests.rule_settings import DEFAULT as DEFAULT_SEVERITY
 from jobs.requests.rule_settings import rule_settings, set_severity, severities
-from jobs.requests.saved_views import MAX_VIEWS, delete_view, save_view
+from jobs.requests.saved_views import MAX_VIEWS, Saved, delete_view, save_view
 
 __all__ = [
     "DEFAULT_SEVERITY",
@@ -21,6 +21,7 @@ __all__ = [
     "Changed",
     "RequestOptions",
     "RuleSetting",
+    "Saved",
     "accept_change",
     "approve",
     "approve_as",

@@ -265,13 +265,57 @@ class TestSavedViews:
 
         assert SavedView.objects.get().team is None
 
+    def test_says_what_became_of_a_view(self, owner: User, teammate: User, team: Team, signed_in: SignIn) -> None:
+        client, other = signed_in(owner), signed_in(teammate)
+        form = {"name": "dear", "query": "sort=cost", "team": str(team.pk)}
+
+        assert "Saved the view dear." in text_of(client.post("/views/", form, follow=True))
+        assert "Replaced your view dear." in text_of(client.post("/views/", form, follow=True))
+        address = f"/views/{SavedView.objects.get().pk}/delete/"
+        assert "You have no such view" in text_of(other.post(address, follow=True))
+        assert 'title="Shared by owner"' in other.get("/").content.decode()
+        assert 'title="Shared by owner"' not in client.get("/").content.decode()
+        assert "Deleted the view." in text_of(client.post(address, follow=True))
+        assert "You have no such view" in text_of(client.post(address, follow=True))
+
+    def test_a_view_of_a_team_that_was_left_says_so(
+        self, make_job: MakeJob, owner: User, team: Team, other_team: Team, signed_in: SignIn
+    ) -> None:
+        make_job("running", name="alpha")
+        client = signed_in(owner)
+        client.post("/views/", {"name": "theirs", "query": f"who={other_team.pk}"})
+
+        assert "a team that is not one of yours" in text_of(client.get(f"/?{SavedView.objects.get().query}"))
+        assert "a team that is not one of yours" not in text_of(client.get(f"/?who={team.pk}"))
+        assert "a team that is not one of yours" not in text_of(client.get("/"))
+
+    def test_views_of_others_do_not_displace_ones_own(
+        self, owner: User, teammate: User, stranger: User, team: Team, signed_in: SignIn, clock: Clock
+    ) -> None:
+        others = [(teammate, f"a{number}", team) for number in range(60)]
+        mine = [(owner, f"z{number}", None) for number in range(MAX_VIEWS)]
+        for person, name, shared in (*others, *mine):
+            SavedView.objects.create(owner=person, name=name, team=shared, query="sort=cost", created_at=clock.now)
+
+        tabs = re.findall(r">([az]\d+)</a>", signed_in(owner).get("/").content.decode())
+
+        assert sorted(tabs[:MAX_VIEWS]) == sorted(name for _, name, _ in mine)
+        assert len(tabs) == 2 * MAX_VIEWS
+        assert not re.search(r">[az]\d+</a>", signed_in(stranger).get("/").content.decode())
+
     def test_are_bounded_in_number_and_length(self, owner: User, signed_in: SignIn) -> None:
         client = signed_in(owner)
         for number in range(MAX_VIEWS + 1):
             client.post("/views/", {"name": f"view {number}", "query": "sort=cost"})
         client.post("/views/", {"name": "view 0", "query": "sort=name"})
-        client.post("/views/", {"name": "\x00 ", "query": "sort=name"})
-        client.post("/views/", {"name": "y" * 500, "query": "q=" + "%F0%9F%9A%82" * 90})
 
+        def refusal(name: str, query: str) -> str:
+            return text_of(client.post("/views/", {"name": name, "query": query}, follow=True))
+
+        assert "it needs a name" in refusal("\x00 ", "sort=name")
+        assert "a name has at most 40 characters" in refusal("y" * 200, "sort=name")
+        assert "its search is too long" in refusal("y", "q=" + "%F0%9F%9A%82" * 90)
+        assert "its search is too long" in refusal("view 0", "sort=name&q=" + "a" * 490)
+        assert "You have 12 views; delete one first." in refusal("one more", "sort=name")
         assert SavedView.objects.count() == MAX_VIEWS
         assert SavedView.objects.get(name="view 0").query == "sort=name"

@@ -353,7 +353,7 @@ class TestCancel:
 
         page = client.post(at(job, "cancel/"), follow=True)
 
-        assert "is being cancelled" in text_of(page)
+        assert "its cancellation is on its way" in text_of(page)
         assert job.events.filter(kind="cancel_requested").count() == 1
 
     def test_withdraws_what_was_not_submitted(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:

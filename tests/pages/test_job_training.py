@@ -57,6 +57,16 @@ class TestTraining:
         assert "1 of 6 restarts used" in text
         assert signed_in(stranger).get(f"/jobs/{trained.pk}/").status_code == 404
 
+    def test_no_time_is_left_without_news_after_the_expected_end(
+        self, trained: Job, owner: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        clock.forward(hours=3)
+
+        text = text_of(signed_in(owner).get(f"/jobs/{trained.pk}/"))
+
+        assert "50 % epoch 10 of 20 from its log" in text
+        assert "0 s left" not in text
+
     def test_curves_lie_on_the_axis_of_the_lanes_and_say_what_they_show(
         self, trained: Job, owner: User, signed_in: SignIn
     ) -> None:

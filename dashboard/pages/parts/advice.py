@@ -99,6 +99,11 @@ CANCELLATION_REQUESTED = advice(
     _("Vertex AI stops the job when it can. It may end by itself first."),
     _("Trainboard repeats the request until the job has ended."),
 )
+NO_WORKER = advice(
+    _("No worker takes the next step"),
+    _("The worker that sends jobs and cancellations to Vertex AI has not reported for a minute."),
+    _("A site admin can see on the doctor's page which part does not run. When it runs again, the step is taken once."),
+)
 
 EDIT = "edit_field"
 FIX_LABELS: "dict[str, StrOrPromise]" = {

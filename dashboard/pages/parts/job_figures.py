@@ -84,7 +84,7 @@ def done_of(job: Job, study: timeline.Study | None, measured: Measured, now: dat
         return Done(ended / study.most, words, basis) if study.most else None
     row = measured.row
     if row is not None and row.fraction is not None:
-        if row.ends_at is None or job.running_since is None:
+        if row.ends_at is None or row.ends_at <= now or job.running_since is None:  # no news since it should have ended
             return Done(row.fraction, _place_of(measured), _("from its log"))
         left = _("%(length)s left") % {"length": duration(row.ends_at - now)}
         return Done(row.fraction, _place_of(measured), left)

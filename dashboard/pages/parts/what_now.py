@@ -14,6 +14,7 @@ from dashboard.pages.parts.advice import (
     EDIT,
     FIX_LABELS,
     LAST_CHANCES,
+    NO_WORKER,
     NOT_BILLED,
     NOTHING_BILLED,
     SIMPLE,
@@ -33,6 +34,7 @@ from dashboard.pages.parts.reasons import (
     may_wait,
     obstacle_of,
 )
+from dashboard.queries.readiness import is_unsent_for_lack_of_a_worker
 from jobs import observation, timeline
 from jobs.diagnosis import Diagnosis
 from jobs.models import Job, JobEvent
@@ -65,6 +67,8 @@ def what_now(
     """
     if job.state == JobState.AWAITING_APPROVAL:
         return None
+    if is_unsent_for_lack_of_a_worker(job, now):
+        return NO_WORKER
     if job.last_error and not job.is_finished:
         return _repeating(job)
     if has_failed(job):
