@@ -64,6 +64,38 @@ class TestBoard:
         assert re.search(r"\$\d+\.\d\d estimated", text)
         assert "0 of 6 restarts used" in signed_in(owner).get("/").content.decode()
 
+    def test_a_job_on_a_persistent_resource_costs_nothing_more(
+        self, make_job: MakeJob, owner: User, stranger: User, signed_in: SignIn
+    ) -> None:
+        make_job("running", resource="night-shift")
+
+        for address in ("/", "/history/"):
+            text = text_of(signed_in(owner).get(address))
+            assert "paid for already" in text
+            assert "$0.00 of" not in text
+            assert "paid for already" not in text_of(signed_in(stranger).get(address))
+
+    @pytest.mark.parametrize(("state", "is_past"), [("running", False), ("pending", True), ("succeeded", True)])
+    def test_only_times_to_come_are_in_the_colour_of_attention(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn, state: str, *, is_past: bool
+    ) -> None:
+        make_job(state)
+
+        assert ('class="c-when past"' in signed_in(owner).get("/").content.decode()) is is_past
+
+    def test_the_second_line_says_how_long_it_ran_unless_there_is_a_reason(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn
+    ) -> None:
+        make_job("succeeded")
+        make_job("failed")
+
+        page = re.sub(r"\s+", " ", signed_in(owner).get("/").content.decode())
+
+        assert len(re.findall(r"<small> <span[^>]*></span> ran [^<]+</small>", page)) == 2
+
+    def test_an_empty_board_explains_no_drawing(self, owner: User, signed_in: SignIn) -> None:
+        assert "preempted" not in text_of(signed_in(owner).get("/"))
+
     def test_shows_an_unknown_state_as_it_was_sent(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
         make_job("JOB_STATE_HIBERNATING")
 
