@@ -9,6 +9,7 @@ from django.db import transaction
 
 from jobs import budgets
 from jobs.models import Approval, Budget, Job, Scope, Team
+from tests.conftest import person
 from tests.pages.conftest import MakeJob, SignIn, text_in, text_of
 from tests.support.clock import Clock
 
@@ -92,6 +93,14 @@ class TestBoard:
         page = re.sub(r"\s+", " ", signed_in(owner).get("/").content.decode())
 
         assert len(re.findall(r"<small> <span[^>]*></span> ran [^<]+</small>", page)) == 2
+
+    def test_only_who_may_act_selects_jobs(self, make_job: MakeJob, owner: User, team: Team, signed_in: SignIn) -> None:
+        make_job("running")
+        viewer = person("onlooker", team, "viewer")
+
+        tables = [signed_in(each).get("/").content.decode() for each in (owner, viewer)]
+
+        assert ['class="board read-only"' in each for each in tables] == [False, True]
 
     def test_an_empty_board_explains_no_drawing(self, owner: User, signed_in: SignIn) -> None:
         assert "preempted" not in text_of(signed_in(owner).get("/"))
@@ -202,9 +211,9 @@ class TestBoard:
         self, make_job: MakeJob, owner: User, teammate: User, stranger: User, signed_in: SignIn, team: Team,
         clock: Clock,
     ) -> None:  # fmt: skip
-        for person, hours in ((owner, 5), (teammate, 3)):
+        for whose, hours in ((owner, 5), (teammate, 3)):
             job = make_job("running")
-            Job.objects.filter(pk=job.pk).update(hourly_usd=2, owner=person)
+            Job.objects.filter(pk=job.pk).update(hourly_usd=2, owner=whose)
             job.refresh_from_db()
             clock.forward(hours=hours)
             with transaction.atomic():
