@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-BARS_HEIGHT, GROUND, TOP = 138, 120, 14
+HEIGHT, TOP, FOOT = 138, 14, 18
 GAP = 0.3
 """Space between two bars, as a share of the space per bar."""
 ROW = 32
@@ -48,11 +48,12 @@ class Tick:
     text: str
 
 
-def draw_bars(bars: Sequence[Bar], label: str, top: str, ends: tuple[str, str]) -> SafeString:
+def draw_bars(bars: Sequence[Bar], label: str, top: str, ends: tuple[str, str], *, height: int = HEIGHT) -> SafeString:
     """Return bars side by side.
 
-    `top` labels the highest value, `ends` are the texts below the first and the last bar.
+    `top` labels the highest value, `ends` are the texts below the first and the last bar. `height` is in pixels.
     """
+    ground = height - FOOT
     most = max((sum(value for _, value in bar.parts) for bar in bars), default=0) or 1
     share = 100 / max(len(bars), 1)
     return format_html(
@@ -60,24 +61,26 @@ def draw_bars(bars: Sequence[Bar], label: str, top: str, ends: tuple[str, str]) 
         '<line class="grid-line" x2="100%" y1="{}" y2="{}"/>{}<line class="axis-line" x2="100%" y1="{}" y2="{}"/>'
         '<text y="{}">{}</text><text x="100%" y="{}" text-anchor="end">{}</text></svg>',
         label,
-        BARS_HEIGHT,
+        height,
         top,
         TOP,
         TOP,
-        format_html_join("", "{}", ((_bar(bar, place * share, share, most),) for place, bar in enumerate(bars))),
-        GROUND,
-        GROUND,
-        BARS_HEIGHT - 4,
+        format_html_join(
+            "", "{}", ((_bar(bar, place * share, share, most, ground),) for place, bar in enumerate(bars))
+        ),
+        ground,
+        ground,
+        height - 4,
         ends[0],
-        BARS_HEIGHT - 4,
+        height - 4,
         ends[1],
     )
 
 
-def _bar(bar: Bar, x: float, share: float, most: float) -> SafeString:
-    parts, y = [], float(GROUND)
+def _bar(bar: Bar, x: float, share: float, most: float, ground: int) -> SafeString:
+    parts, y = [], float(ground)
     for look, value in bar.parts:
-        height = (GROUND - TOP) * value / most
+        height = (ground - TOP) * value / most
         if height > 0:
             y -= height
             width = share * (1 - GAP)

@@ -10,6 +10,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from jobs.bounds import parse_digits
 from jobs.catalog import ACCELERATORS, count_accelerators
 from jobs.models import Role, ScheduleRun
 from jobs.state_words import STATE_WORDS
@@ -146,9 +147,16 @@ def trial_mark(state: str) -> SafeString:
 def machines(summary: str) -> SafeString:
     """Return the machines of a job for a narrow column: `1 × n1-standard-8 (1 × NVIDIA_TESLA_T4) + 2 × e2-standard-4`.
 
-    Lines break between worker pools. An accelerator has its short name, with its API name as tooltip.
+    Worker pools with equal machines are one: `4 × a2-highgpu-1g`. Lines break between unequal ones. An accelerator has
+    its short name, with its API name as tooltip.
     """
-    return format_html_join(" + ", "{}", ((_worker_pool(text),) for text in summary.split(" + ")))
+    counts: Counter[str] = Counter()
+    for text in summary.split(" + "):
+        count, _, machine = text.partition(" × ")
+        replicas = parse_digits(count) if machine else None
+        counts[machine if replicas else text] += replicas or 0  # a summary that was cut ends with another text
+    pools = (f"{count} × {text}" if count else text for text, count in counts.items())
+    return format_html_join(" + ", "{}", ((_worker_pool(pool),) for pool in pools))
 
 
 def _worker_pool(text: str) -> SafeString:

@@ -17,7 +17,7 @@ STEPS = tuple(
     timedelta(seconds=seconds)
     for seconds in (
         *(1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200),
-        *(10_800, 21_600, 43_200, 86_400, 172_800, 604_800, 1_209_600, 2_592_000),
+        *(10_800, 14_400, 21_600, 43_200, 86_400, 172_800, 604_800, 1_209_600, 2_592_000),
     )
 )
 PIECES = 5
@@ -76,7 +76,7 @@ def axis(scale: Scale, near_now: float = NEAR_NOW) -> SafeString:
             "",
             '<text class="{}" x="{}%" y="12" text-anchor="{}">{}</text>',
             (
-                (ROOM_FOR_AXIS if place % 2 else "", percent(share), anchor(share), _hour(tick, step))
+                (ROOM_FOR_AXIS if place % 2 else "", percent(share), anchor(share), hour(tick, step))
                 for place, tick in enumerate(ticks(scale))
                 for share in [scale.at(tick)]
                 if not _hides(share, scale, near_now)
@@ -130,7 +130,7 @@ def ticks(scale: Scale) -> Iterator[datetime]:
             yield tick
 
 
-def _hour(tick: datetime, step: timedelta) -> str:
+def hour(tick: datetime, step: timedelta) -> str:
     """Return the text of a tick. At midnight it is the day, so that hours of two days can be distinguished."""
     at = local(tick)
     if step >= timedelta(days=1) or (step >= timedelta(minutes=1) and (at.hour, at.minute) == (0, 0)):

@@ -116,7 +116,7 @@ def draw_days(days: Mapping[date, Mapping[str, Decimal]]) -> SafeString:
     most = money(max((sum(each.values(), Decimal(0)) for each in days.values()), default=Decimal(0)))
     named = [dated(day, "j M") for day in days]
     ends = (named[0], named[-1]) if len(named) > 1 else ("", "")
-    return draw_bars(bars, _("Cost by strategy, per day; at most %(usd)s") % {"usd": most}, most, ends)
+    return draw_bars(bars, _("Cost by strategy, per day; at most %(usd)s") % {"usd": most}, most, ends, height=HEIGHT)
 
 
 def draw_budget(line: Any) -> SafeString:

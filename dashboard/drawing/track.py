@@ -21,7 +21,7 @@ from jobs.timeline import BILLABLE, Mark, Span
 
 BEFORE_NOW = 0.75
 """Share of the axis that is before now."""
-PIECES = 3
+PIECES = 4
 """Maximum intervals between round hours, because the board's column is narrow."""
 MIN_PERCENT = 0.4
 HEIGHT = 40

@@ -1,9 +1,8 @@
 """Usage of a persistent resource: a lane per replica, holds as bars, and billed time without a hold hatched.
 
-Horizontal positions are percentages of the width, vertical ones pixels. Jobs of other teams have no name.
+Horizontal positions are percentages of the lanes, vertical ones pixels. Jobs of other teams have no name.
 """
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from django.utils.html import format_html, format_html_join
@@ -11,15 +10,15 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from dashboard.drawing.figures import duration, local, percent, zone
+from dashboard.drawing.scale import Scale, anchor, grid, hour, step_of, ticks
 from jobs.models import Job
 from jobs.timeline import Hold, ReplicaLane, Usage
 
 LANE, BAR = 26, 18
-NAMES = 9.0
-"""Percent of the width for the names of the lanes."""
 MIN_NAMED = 9.0
 """Minimum width in percent of a bar that shows the name of its job."""
-TICKS = 4
+NEAR_NOW = 10.0
+"""Minimum distance between an hour and the word "now" in percent."""
 
 
 def draw_usage(usage: Usage, name: str) -> SafeString:
@@ -33,18 +32,22 @@ def draw_usage(usage: Usage, name: str) -> SafeString:
     used = percent(usage.share)
     known = {"name": name, "length": duration(usage.until - usage.since), "share": used}
     label = _("%(name)s, the last %(length)s: its replicas were held %(share)s of the time.") % known
+    scale = Scale(usage.since, usage.until)
+    names = ((place * LANE + 17, _("replica %(number)s") % {"number": place}) for place in range(len(usage.lanes)))
     return format_html(
-        '<svg class="chart usage" role="img" aria-label="{}" height="{}">{}{}'
-        '<line class="axis-line" x1="{}%" x2="100%" y1="{}" y2="{}"/>{}</svg>',
+        '<svg class="chart usage" role="img" aria-label="{}" height="{}">{}{}{}{}'
+        '<line class="axis-line" x2="100%" y1="{}" y2="{}"/><line class="now-line" x1="100%" x2="100%" y2="{}"/>'
+        "</svg>",
         label,
         foot + 18,
-        format_html_join("", "{}", ((line,) for line in _grid(usage, foot))),
+        format_html_join("", '<text x="-72" y="{}">{}</text>', names),
+        grid(scale, foot),
         format_html_join("", "{}", ((_lane(lane, place, usage),) for place, lane in enumerate(usage.lanes))),
-        NAMES,
+        _hours(scale, foot + 14),
         foot,
         foot,
-        format_html('<line class="now-line" x1="100%" x2="100%" y2="{}"/>', foot),
-    )  # fmt: skip
+        foot,
+    )
 
 
 def _lane(lane: ReplicaLane, place: int, usage: Usage) -> SafeString:
@@ -56,8 +59,7 @@ def _lane(lane: ReplicaLane, place: int, usage: Usage) -> SafeString:
         '<rect class="idle" x="{}%" width="{}%" y="{}" height="{}" rx="2"/>',
         ((f"{start:.2f}", f"{end - start:.2f}", y, BAR) for start, end in spans),
     )
-    name = _("replica %(number)s") % {"number": place}
-    return format_html('<text y="{}">{}</text>{}{}', y + 13, name, idle, bars)
+    return format_html("{}{}", idle, bars)
 
 
 def _hold(hold: Hold, y: int, usage: Usage) -> SafeString:
@@ -83,20 +85,18 @@ def name_of(job: Job) -> str:
     return job.display_name if getattr(job, "is_shown", False) else _("a job of another team")
 
 
-def _grid(usage: Usage, foot: int) -> Iterator[SafeString]:
-    step = (usage.until - usage.since) / TICKS
-    clock = "%H:%M:%S" if step < timedelta(minutes=1) else "%H:%M"
-    for tick in range(TICKS + 1):
-        at = usage.since + step * tick
-        x = f"{_across(at, usage):.2f}"
-        text = _("now") if tick == TICKS else local(at).strftime(clock)
-        anchor = "end" if tick == TICKS else "start" if tick == 0 else "middle"
-        yield format_html(
-            '<line class="grid-line" x1="{0}%" x2="{0}%" y2="{1}"/><text x="{0}%" y="{2}" text-anchor="{3}">{4}</text>',
-            x, foot, foot + 14, anchor, text,
-        )  # fmt: skip
+def _hours(scale: Scale, y: int) -> SafeString:
+    """Return the round hours below the lanes, and "now" at their end."""
+    step = step_of(scale)
+    shown = [(scale.at(tick), hour(tick, step)) for tick in ticks(scale)]
+    texts = [(f"{at:.2f}", anchor(at), text) for at, text in shown if at < 100 - NEAR_NOW]
+    return format_html_join(
+        "",
+        '<text x="{}%" y="{}" text-anchor="{}">{}</text>',
+        ((x, y, where, text) for x, where, text in [*texts, ("100", "end", _("now"))]),
+    )
 
 
 def _across(moment: datetime, usage: Usage) -> float:
     share = max(moment - usage.since, timedelta()) / (usage.until - usage.since)
-    return NAMES + (100 - NAMES) * min(share, 1.0)
+    return 100 * min(share, 1.0)

@@ -127,7 +127,7 @@ def _details(request: Request, ask: Ask, now: datetime) -> dict[str, Any]:
         "new_usd": _new_estimate(ways, job),
         "offers": cheaper(ways, job) if not ask.why_not else [],
         "asks_requester": asks_requester(job),
-        "budgets": [(each, each.left_usd - (job.max_usd or Decimal(0))) for each in budgets.left_for_job(job, now)],
+        "budgets": budgets.left_for_job(job, now),
         **fallback_part(job, now),
         "worst_usd": worst_case_of(job, *loaded) if loaded is not None else None,
     }

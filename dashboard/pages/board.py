@@ -52,7 +52,7 @@ PAGE_SIZE = 50
 MAX_TEAM_TABS = 4
 """With more teams than this, a menu replaces the tabs."""
 JUST_ENDED = timedelta(hours=24)
-NEAR_NOW = 30.0
+NEAR_NOW = 16.0
 """Minimum distance between an hour label and "now" in the narrow column, as a percentage of its width."""
 COLUMNS = {"machines": _("machines"), "times": _("times"), "restarts": _("restarts")}
 """Columns that the parameter `hide` can hide."""

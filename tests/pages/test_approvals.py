@@ -1,13 +1,13 @@
 """Tests of the approvals inbox: what needs approval and why, who may decide, and the effect of a decision."""
 
 import re
-from datetime import date
+from datetime import date, timedelta
 
 import pytest
 from django.contrib.auth.models import User
 
 from jobs import transitions
-from jobs.models import Approval, Deputy, Job, Membership
+from jobs.models import Approval, Budget, Deputy, Job, Membership, Team
 from jobs.upkeep import count_ended
 from tests.conftest import person
 from tests.pages.conftest import MakeJob, SignIn, text_of
@@ -133,6 +133,18 @@ class TestInbox:
         )
         assert re.search(words, text)
         assert re.search(r'aria-label="Expected \$[\d.,]+, ', signed_in(approver).get("/approvals/").content.decode())
+
+    def test_shows_what_is_left_of_a_budget_afterwards(
+        self, asked: Job, approver: User, signed_in: SignIn, team: Team, clock: Clock
+    ) -> None:
+        Budget.objects.create(
+            team=team, name="Training", amount_usd=10_000, passing="ask", created_at=clock.now - timedelta(days=1)
+        )
+
+        answer = signed_in(approver).get("/approvals/")
+
+        assert re.search(r"Training.* of \$10,000.00 left; after this job \$[\d,.]+ would be left", text_of(answer))
+        assert 'class="budget-bar"' in answer.content.decode()
 
     def test_is_sent_again_only_when_something_changed(
         self, asked: Job, make_job: MakeJob, approver: User, signed_in: SignIn

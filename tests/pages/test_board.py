@@ -9,6 +9,7 @@ from django.db import transaction
 
 from jobs import budgets
 from jobs.models import Approval, Budget, Job, Scope, Team
+from tests.conftest import person
 from tests.pages.conftest import MakeJob, SignIn, text_in, text_of
 from tests.support.clock import Clock
 
@@ -63,6 +64,46 @@ class TestBoard:
             assert words in text
         assert re.search(r"\$\d+\.\d\d estimated", text)
         assert "0 of 6 restarts used" in signed_in(owner).get("/").content.decode()
+
+    def test_a_job_on_a_persistent_resource_costs_nothing_more(
+        self, make_job: MakeJob, owner: User, stranger: User, signed_in: SignIn
+    ) -> None:
+        make_job("running", resource="night-shift")
+
+        for address in ("/", "/history/"):
+            text = text_of(signed_in(owner).get(address))
+            assert "paid for already" in text
+            assert "$0.00 of" not in text
+            assert "paid for already" not in text_of(signed_in(stranger).get(address))
+
+    @pytest.mark.parametrize(("state", "is_past"), [("running", False), ("pending", True), ("succeeded", True)])
+    def test_only_times_to_come_are_in_the_colour_of_attention(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn, state: str, *, is_past: bool
+    ) -> None:
+        make_job(state)
+
+        assert ('class="c-when past"' in signed_in(owner).get("/").content.decode()) is is_past
+
+    def test_the_second_line_says_how_long_it_ran_unless_there_is_a_reason(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn
+    ) -> None:
+        make_job("succeeded")
+        make_job("failed")
+
+        page = re.sub(r"\s+", " ", signed_in(owner).get("/").content.decode())
+
+        assert len(re.findall(r"<small> <span[^>]*></span> ran [^<]+</small>", page)) == 2
+
+    def test_only_who_may_act_selects_jobs(self, make_job: MakeJob, owner: User, team: Team, signed_in: SignIn) -> None:
+        make_job("running")
+        viewer = person("onlooker", team, "viewer")
+
+        tables = [signed_in(each).get("/").content.decode() for each in (owner, viewer)]
+
+        assert ['class="board read-only"' in each for each in tables] == [False, True]
+
+    def test_an_empty_board_explains_no_drawing(self, owner: User, signed_in: SignIn) -> None:
+        assert "preempted" not in text_of(signed_in(owner).get("/"))
 
     def test_shows_an_unknown_state_as_it_was_sent(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
         make_job("JOB_STATE_HIBERNATING")
@@ -170,9 +211,9 @@ class TestBoard:
         self, make_job: MakeJob, owner: User, teammate: User, stranger: User, signed_in: SignIn, team: Team,
         clock: Clock,
     ) -> None:  # fmt: skip
-        for person, hours in ((owner, 5), (teammate, 3)):
+        for whose, hours in ((owner, 5), (teammate, 3)):
             job = make_job("running")
-            Job.objects.filter(pk=job.pk).update(hourly_usd=2, owner=person)
+            Job.objects.filter(pk=job.pk).update(hourly_usd=2, owner=whose)
             job.refresh_from_db()
             clock.forward(hours=hours)
             with transaction.atomic():

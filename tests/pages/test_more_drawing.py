@@ -113,3 +113,9 @@ def test_machines_break_between_pools_and_name_accelerators_as_people_do(summary
 
     assert [re.sub(r"<[^>]+>", "", each) for each in re.findall(r'<span class="keep">(.*?)</span>', drawn)] == words
     assert html.unescape(re.sub(r' title="[^"]+"', "", drawn)).count("×") == summary.count("×")
+
+
+def test_worker_pools_with_equal_machines_are_one() -> None:
+    drawn = machines("1 × a2-highgpu-8g + 3 × a2-highgpu-8g + 2 × n1-standard-4 + 4…")
+
+    assert re.sub(r"<[^>]+>", "", drawn) == "4 × a2-highgpu-8g + 2 × n1-standard-4 + 4…"

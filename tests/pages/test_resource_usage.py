@@ -107,6 +107,17 @@ class TestPage:
         assert running.content.decode().count('class="idle"') == 3  # two lanes and the key
         assert "idle, billed" in text_of(running)
 
+    def test_the_axis_has_round_hours_and_ends_now(self, engineer: Client, clock: Clock) -> None:
+        clock.forward(minutes=7)
+        sized(replicas=1, now=clock.now, body={"startTime": (clock.now - timedelta(hours=30)).isoformat()})
+
+        page = engineer.get("/persistent-resources/").content.decode()
+
+        texts = re.findall(r'<text x="[\d.]+%"[^>]*>([^<]+)</text>', page)
+        assert texts[-1] == "now"
+        assert all(re.fullmatch(r"\d\d:00|\d+ \w+", each) for each in texts[:-1])
+        assert len(texts) > 3
+
     def test_a_replica_is_hatched_from_when_it_was_added(self, engineer: Client, clock: Clock) -> None:
         started = {"startTime": (clock.now - timedelta(hours=8)).isoformat()}
         sized(replicas=1, now=clock.now, body=started)
@@ -117,7 +128,7 @@ class TestPage:
         page = engineer.get("/persistent-resources/").content.decode()
 
         bars = re.findall(r'class="idle" x="([\d.]+)%" width="([\d.]+)%"', page)
-        assert [(round(float(x)), round(float(width))) for x, width in bars] == [(9, 91), (70, 30)]
+        assert [(round(float(x)), round(float(width))) for x, width in bars] == [(0, 100), (67, 33)]
 
     def test_names_no_job_of_another_team(
         self, make_job: MakeJob, signed_in: SignIn, clock: Clock, owner: User

@@ -125,7 +125,7 @@ class TestPersistentResources:
         assert f"Idle persistent resources of vision: ${spent}" in text_in(page, "where")
         text = " ".join(text_in(page, "content").split())
         assert f"${spent} spent 0 jobs with a cost" in text
-        assert f"${hour:.2f} per hour now 0 running, 1 resource" in text
+        assert f"${hour:.2f} per hour now 0 running · 1 resource" in text
         lines = browser.get("/spend/spend.csv").content.decode().splitlines()
         assert f"2026-03,resource,night-shift in us-central1,{spent},0,0" in lines
 
