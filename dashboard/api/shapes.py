@@ -27,7 +27,10 @@ class FindingShape(Schema):
 
 
 class JobShape(Schema):
-    """A job in a list. `cost_usd` is its cost so far. `reason` explains its state."""
+    """A job in a list. `cost_usd` is its cost so far. `reason` explains its state.
+
+    `waited_seconds` is the sum of its waits: until it first ran, and for machines after each restart.
+    """
 
     id: UUID
     name: str

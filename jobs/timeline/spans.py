@@ -181,7 +181,8 @@ def waited(job: Job, now: datetime) -> timedelta:
 def waiting_again(job: Job, now: datetime) -> timedelta:
     """Return how long a job that had run before has been waiting for machines; zero if it does not wait."""
     since = job.waiting_again_since
-    return timedelta() if since is None else max(now - since, timedelta())
+    # A worker of the version before this column may have ended the job without clearing it.
+    return timedelta() if since is None else max((job.ended_at or now) - since, timedelta())
 
 
 def first_wait(job: Job, now: datetime) -> timedelta:

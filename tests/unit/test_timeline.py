@@ -221,6 +221,11 @@ class TestWaits:
         assert timeline.waited(job, at(30)) == timedelta(minutes=15)
         assert timeline.waiting_again(job, at(20)) == timedelta()
 
+    def test_of_an_ended_job_do_not_grow(self) -> None:
+        job = Job(ended_at=at(30), waiting_again_since=at(20))
+
+        assert timeline.waiting_again(job, at(90)) == timedelta(minutes=10)
+
     def test_of_a_pipeline_are_those_of_its_custom_job(self) -> None:
         states = custom_job((1, "pending"), (12, "running"), (30, "pending"), (40, "running"), (50, "succeeded"))
         job = self.job([*life((0, "approved"), (1, "running"), (60, "succeeded")), *states])
