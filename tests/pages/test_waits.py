@@ -28,7 +28,7 @@ def why(client: Client, address: str) -> str:
     """Return the words after the state, which the board and the job's page share."""
     board, page = text_of(client.get("/?who=all")), text_of(client.get(address))
     row = board.split("waiting-one", 1)[1].split("QUEUED", 1)[1]
-    words = re.split(r" 1 × a2-highgpu-1g", row)[0]
+    words = re.split(r" \d × a2-highgpu-1g", row)[0]
     words = re.sub(r"^ \d+ (s|min|h)( \d+ (s|min))? ", "", words).strip()
     assert words in page
     return words
