@@ -80,7 +80,12 @@ def spent(usd: Decimal, jobs: int) -> str:
 
 
 def estimated(job: Job) -> str:
-    """Return the expected cost of a job. It is stored in whole cents, so zero at a price is "< $0.01"."""
+    """Return the expected cost of a job. It is stored in whole cents, so zero at a price is "< $0.01".
+
+    An external job has none, because its expected run time is not known.
+    """
+    if job.is_adopted and job.estimate_usd is None:
+        return _("not estimated")
     return money(None) if job.estimate_usd is None else spent(job.estimate_usd, int(bool(job.hourly_usd)))
 
 

@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from jobs import observation
-from jobs.models import Discovery, ExternalJob, Job, Membership, Team
+from jobs.models import Discovery, ExternalJob, Job, JobMetrics, Membership, Team
 from tests.pages.conftest import SignIn, text_of
 from tests.support import samples
 from tests.support.clock import Clock
@@ -153,6 +153,36 @@ class TestAdopting:
         assert "vision adopted one, two." in text_of(page)
         assert set(Job.objects.values_list("display_name", "is_adopted")) == {("one", True), ("two", True)}
         assert ExternalJob.objects.get() == left
+
+    @pytest.mark.parametrize("state", ["JOB_STATE_RUNNING", "JOB_STATE_QUEUED"])
+    def test_an_external_job_has_no_estimate_but_may_have_a_price(
+        self, found: Found, team: Team, owner: User, stranger: User, signed_in: SignIn, state: str
+    ) -> None:
+        client = signed_in(owner)
+        client.post("/jobs/adopt/take/", {"job": [found(state=state).pk], "team": team.pk, **PLACE})
+        job = Job.objects.get()
+        Job.objects.update(hourly_usd=2)
+        addresses = ("/", f"/jobs/several/?action=cancel&job={job.pk}", f"/compare/?a={job.pk}&b={job.pk}")
+
+        texts = [text_of(client.get(address)) for address in addresses]
+
+        assert not any("no price known" in text for text in texts)
+        assert ["not estimated" in text for text in texts] == [state == "JOB_STATE_QUEUED", True, True]
+        assert not any("theirs" in text_of(signed_in(stranger).get(address)) for address in addresses)
+
+    def test_the_log_says_how_long_an_external_job_still_runs(
+        self, found: Found, team: Team, owner: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        client = signed_in(owner)
+        client.post("/jobs/adopt/take/", {"job": [found().pk], "team": team.pk, **PLACE})
+        job = Job.objects.get()
+        assert "its expected run time is not known" in text_of(client.get(f"/jobs/{job.pk}/"))
+        JobMetrics.objects.update_or_create(job=job, defaults={"ends_at": clock.now + timedelta(minutes=3)})
+
+        text = text_of(client.get(f"/jobs/{job.pk}/"))
+
+        assert "About 3 min left, judging by the progress in its log." in text
+        assert "its expected run time is not known" not in text
 
     def test_the_form_of_the_page_adopts(self, found: Found, owner: User, signed_in: SignIn) -> None:
         row, client = found("theirs"), signed_in(owner)

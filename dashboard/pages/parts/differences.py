@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from django.contrib.auth.models import User
 
 from dashboard.drawing.differences import FieldRow, render_difference
-from dashboard.drawing.figures import duration, money
+from dashboard.drawing.figures import duration, estimated
 from dashboard.queries.baselines import get_baseline
 from jobs.models import Job
 from jobs.spec.compare import OWN_LABELS, Change, Difference, side_by_side
@@ -50,7 +50,7 @@ def _around(before: Job, after: Job) -> list[Difference]:
             "project": job.project,
             "region": job.region,
             "expected run time": duration(job.expected_seconds or None),
-            "expected cost": money(job.estimate_usd),
+            "expected cost": estimated(job),
         }
         for job in (before, after)
     ]

@@ -32,7 +32,7 @@ FIGURES: dict["StrOrPromise", Callable[[Row], str]] = {
     _("State"): lambda row: marks.state_word(row.job.state),
     _("Strategy"): lambda row: row.strategy,
     _("Cost"): lambda row: figures.money(row.cost) if row.has_cost else NONE,
-    _("Estimate"): lambda row: figures.money(row.job.estimate_usd),
+    _("Estimate"): lambda row: figures.estimated(row.job),
     _("Waited"): lambda row: figures.duration(row.waited),
     _("Ran"): lambda row: figures.duration(row.ran),
     _("Restarts"): lambda row: str(row.job.restarts),

@@ -194,12 +194,12 @@ def _running_trials(job: Job, now: datetime, study: timeline.Study) -> Advice:
 
 
 def _running(job: Job, now: datetime) -> Advice:
-    if not job.expected_seconds:
-        return advice(_("Running"), _("This is an external job, so its expected run time is not known."))
     ends_at = job.metrics.ends_at if hasattr(job, "metrics") else None
     if ends_at is not None and ends_at > now:
         words = _("About %(length)s left, judging by the progress in its log.")
         return advice(_("Running"), words % {"length": duration(ends_at - now)})
+    if not job.expected_seconds:
+        return advice(_("Running"), _("This is an external job, so its expected run time is not known."))
     left = timedelta(seconds=job.expected_seconds) - timeline.running(job, now)
     if left < timedelta():
         expected = duration(job.expected_seconds)
