@@ -27,10 +27,7 @@ class FindingShape(Schema):
 
 
 class JobShape(Schema):
-    """A job in a list. `cost_usd` is its cost so far. `reason` explains its state.
-
-    `waited_seconds` is the sum of its waits: until it first ran, and for machines after each restart.
-    """
+    """A job in a list. `cost_usd` is its cost so far, `waited_seconds` all its waits. `reason` explains its state."""
 
     id: UUID
     name: str
