@@ -52,6 +52,6 @@ def pseudo_language(folder: Path) -> Iterator[list[str]]:
             entry.msgstr = bracketed(entry.msgid)
     locale = folder / "locale"
     texts.save_as_mofile(str(locale / CODE / "LC_MESSAGES" / "django.mo"))
-    offered = [("en", "English"), (CODE, "Brackets")]
+    offered = [("en", "English"), (CODE, bracketed("Brackets"))]
     with override_settings(LANGUAGES=offered, LANGUAGE_CODE=CODE, LOCALE_PATHS=[str(locale), *settings.LOCALE_PATHS]):
         yield [text for entry in texts for text in (entry.msgid, entry.msgid_plural) if text]
