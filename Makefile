@@ -20,12 +20,13 @@ otel: .venv/run.stamp ## install OpenTelemetry tracing; OTEL_EXPORTER_OTLP_ENDPO
 
 test: test-sqlite test-postgres test-journeys ## run all tests, on SQLite and on PostgreSQL
 
-# Three processes on two cores, because tests spend a third of the time waiting for servers and commands.
+# Three processes on two cores, because tests spend a third of the time waiting for servers and commands. Only two with
+# PostgreSQL, because its server needs processor time too.
 test-sqlite: .venv/dev.stamp machine
 	DATABASE_URL= $(BIN)/pytest -q -n 3 --both-databases-only -m "not stack and not browser and not chaos and not truth"
 
 test-postgres: .venv/dev.stamp machine
-	TRAINBOARD_TEST_POSTGRES=1 $(BIN)/pytest -q -n 3 -m "not browser and not truth" tests/domain tests/pages
+	TRAINBOARD_TEST_POSTGRES=1 $(BIN)/pytest -q -n 2 -m "not browser and not truth" tests/domain tests/pages
 
 test-journeys: .venv/dev.stamp machine
 	DATABASE_URL= $(BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder -m "stack or browser"
