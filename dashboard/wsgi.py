@@ -21,6 +21,6 @@ known_password.refuse_start()
 connections.close_all()  # requests run in other threads
 
 _ = get_resolver().url_patterns  # loads the pages
-# What is loaded now stays. Without this, every search for garbage goes through all of it, during some request.
+# What is loaded now stays. Without this, every full garbage collection goes through it, during some request.
 gc.collect()
 gc.freeze()
