@@ -5,6 +5,7 @@ addition to its job. The row of a job that waits for a persistent resource also 
 ten seconds, and shared only by users of the same teams.
 """
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -31,6 +32,8 @@ from jobs.strategies.persistent import STRATEGY
 
 KEY_COLUMNS = (*CHANGING, "strategy")
 """Columns of the job in the key of its row."""
+INDENTATION = re.compile(r"\n\s+")
+"""Indentation of the template, which is a tenth of a row."""
 KEPT_SECONDS = 60
 """Seconds until a row is rendered again, because durations and costs grow."""
 KEPT_ON_RESOURCE_SECONDS = 10
@@ -98,6 +101,6 @@ def draw_history(user: User, jobs: Sequence[Job], now: datetime) -> list[SafeStr
 
 
 def _draw(template: str, context: dict[str, Any], key: str) -> SafeString:
-    html = mark_safe(get_template(template).render(context))  # noqa: S308  # escaped by the template
-    caches["rows"].set(key, str(html), KEPT_SECONDS)
-    return html
+    html = INDENTATION.sub("\n", get_template(template).render(context))
+    caches["rows"].set(key, html, KEPT_SECONDS)
+    return mark_safe(html)  # noqa: S308  # escaped by the template
