@@ -121,10 +121,10 @@ def over(ceiling: int, lengths: dict[str, int], excused: dict[str, str]) -> dict
     return {name: length for name, length in lengths.items() if length > ceiling and name not in excused}
 
 
-def test_modules_have_at_most_250_lines() -> None:
+def test_modules_have_at_most_400_lines() -> None:
     lengths = {path: len((ROOT / path).read_text().splitlines()) for path in modules() if not path.startswith("tests/")}
 
-    assert over(250, lengths, LONG_MODULES) == {}
+    assert over(400, lengths, LONG_MODULES) == {}
 
 
 def test_modules_of_tests_have_at_most_400_lines() -> None:
@@ -134,8 +134,8 @@ def test_modules_of_tests_have_at_most_400_lines() -> None:
     assert over(400, lengths, {}) == {}
 
 
-def test_functions_have_at_most_40_lines() -> None:
-    assert over(40, function_lengths(modules(*PACKAGES, "bench", "docs", "examples")), LONG_FUNCTIONS) == {}
+def test_functions_have_at_most_60_lines() -> None:
+    assert over(60, function_lengths(modules(*PACKAGES, "bench", "docs", "examples")), LONG_FUNCTIONS) == {}
 
 
 def test_functions_of_tests_have_at_most_60_lines() -> None:
