@@ -35,12 +35,27 @@ def resource_pool(pool: Document, *, at: str) -> Findings:
         yield f"{at}.replica_count", "The replica count must lie between the autoscaling limits."
 
 
+def _usual_id(machine: Document) -> str:
+    if "acceleratorType" not in machine:
+        return str(machine["machineType"])
+    kind = str(machine["acceleratorType"]).lower().replace("_", "-")
+    return f"{machine['machineType']}-{kind}-{machine['acceleratorCount']}"
+
+
 def fill(document: Document) -> None:
-    """Set the ids, disks and counts of resource pools in place, as the service does."""
-    for index, pool in enumerate(document["resourcePools"], 1):
-        machine = pool["machineSpec"]
-        kind = str(machine.get("acceleratorType", "")).lower().replace("_", "-")
-        pool.setdefault("id", "-".join(part for part in (machine["machineType"], kind, str(index)) if part))
+    """Set the ids, disks and counts of resource pools in place, as the service does.
+
+    Ids as recorded are `n1-standard-4` and `n1-highmem-2-nvidia-tesla-t4-1`. A further pool of the same machines gets a
+    number at the end (unconfirmed).
+    """
+    pools = document["resourcePools"]
+    taken = {pool["id"] for pool in pools if "id" in pool}
+    for pool in pools:
+        if "id" not in pool:
+            usual = _usual_id(pool["machineSpec"])
+            ids = [usual, *(f"{usual}-{number}" for number in range(2, len(pools) + 1))]
+            pool["id"] = next(each for each in ids if each not in taken)
+            taken.add(pool["id"])
         disk = pool.setdefault("diskSpec", {})
         disk.setdefault("bootDiskType", "pd-ssd")
         disk.setdefault("bootDiskSizeGb", DISK_GB.start)

@@ -42,6 +42,8 @@ def scheduling(spec: Document, *, at: str) -> Iterator[tuple[str, str]]:
     if strategy == "FLEX_START":
         yield from _flex_start(spec, at=at)
     elif strategy in SPOT:
+        if "persistentResourceId" in spec:
+            yield f"{where}.strategy", "The SPOT strategy cannot be used together with a persistent resource."
         for path, machine in _machines(spec, at):
             if is_tpu_pod(machine):
                 yield path, "The SPOT strategy does not support TPU Pods."

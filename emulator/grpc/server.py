@@ -21,8 +21,8 @@ from emulator.grpc.relay import Relay
 from emulator.grpc.services import Method, Services
 from emulator.grpc.transcoding import Failure, Request, Transcoder
 from emulator.lifecycle.clock import WallClock
-from emulator.protocol.errors import INTERNAL, UNAVAILABLE, ApiError
-from emulator.web import app
+from emulator.protocol.errors import INTERNAL, UNAVAILABLE, UNIMPLEMENTED, ApiError
+from emulator.web import app, routes, unserved
 from emulator.web.server import Server
 
 CODES = {code.value[0]: code for code in grpc.StatusCode}
@@ -113,6 +113,8 @@ class GrpcServer:
             request = self._transcoder.request(method, data)
         except ApiError as problem:
             raise self._transcoder.error(problem) from None
+        if routes.resolve(request.verb, request.path) is None:
+            raise Failure(UNIMPLEMENTED, unserved.error(request.verb, request.path).message)
         metadata = {str(name): value for name, value in context.invocation_metadata() if isinstance(value, str)}
         # gRPC percent-encodes the path of the peer's socket.
         task = asyncio.ensure_future(self._ask(request, metadata, peer=unquote(context.peer())))

@@ -9,7 +9,7 @@ from emulator.lifecycle.timers import Timers
 from emulator.lifecycle.times import Times
 from emulator.protocol.errors import precondition
 from emulator.protocol.timestamps import format_time
-from emulator.state.logs import Line, Logs
+from emulator.state.logs import Line, Logs, replica_line
 from emulator.state.records import PRIMARY, Job, Operation, PersistentResource, WithHistory
 from emulator.state.store import Store
 
@@ -43,7 +43,10 @@ class Runtime:
 
     def log(self, job: Job, text: str, *, severity: str = "INFO", task: str = "service") -> None:
         """Write a log line of the service or of a replica."""
-        self.logs.write(job, [Line(self.clock.now(), task, severity, {"textPayload": text})])
+        now = self.clock.now()
+        is_ours = task == "service"
+        line = Line(now, task, severity, {"textPayload": text}) if is_ours else replica_line(now, task, severity, text)
+        self.logs.write(job, [line])
 
     def finish_operation(self, operation: Operation, **result: Any) -> None:
         """Complete a long-running operation with `response=` or `error=`."""

@@ -55,7 +55,7 @@ def create_pipeline(emulator: Emulator, call: Call) -> Document:
 def _read(call: Call, message: str, *, at: str) -> Document:
     call.check_arguments()
     resources.parent_name(call)
-    return documents.parse(message, call.json(), at=at)
+    return documents.parse(message, call.json(), at=at, version=call.version)
 
 
 def _child(emulator: Emulator, call: Call, pipeline: Document) -> Job | Study:
@@ -64,12 +64,12 @@ def _child(emulator: Emulator, call: Call, pipeline: Document) -> Job | Study:
     labels = {"labels": pipeline["labels"]} if "labels" in pipeline else {}
     common = {"displayName": f"{pipeline['displayName']}-custom-job", **labels}
     if definition.endswith(CUSTOM):
-        spec = documents.parse("CustomJobSpec", inputs, at=INPUTS)
+        spec = documents.parse("CustomJobSpec", inputs, at=INPUTS, version=call.version)
         checks.raise_findings(checks.job_spec(spec, at=INPUTS))
         checks.fill_job_spec(spec)
         return emulator.factory.new_job(common | {"jobSpec": spec}, **resources.project_and_location(call))
     if definition.endswith(TUNING):
-        study = documents.parse("HyperparameterTuningJob", inputs, at=INPUTS)
+        study = documents.parse("HyperparameterTuningJob", inputs, at=INPUTS, version=call.version)
         checks.raise_findings(study_checks.study(study, at=f"{INPUTS}."))
         checks.fill_job_spec(study["trialJobSpec"])
         return emulator.factory.new_study(common | study, **resources.project_and_location(call))

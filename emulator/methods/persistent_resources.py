@@ -25,7 +25,7 @@ def create(emulator: Emulator, call: Call) -> Document:
     where, identifier = parent_name(call), call.argument("persistent_resource_id", "persistentResourceId")
     if not ID.fullmatch(identifier):
         raise invalid(f'persistent_resource_id "{identifier}" must match the pattern {ID.pattern}')
-    document = documents.parse("PersistentResource", call.json(), at="persistent_resource")
+    document = documents.parse("PersistentResource", call.json(), at="persistent_resource", version=call.version)
     checks.raise_findings(persistent_resource_checks.persistent_resource(document))
     if emulator.store.get(PersistentResource, f"{where}/persistentResources/{identifier}") is not None:
         raise exists(f"The PersistentResource {where}/persistentResources/{identifier} already exists.")
@@ -57,7 +57,7 @@ def patch(emulator: Emulator, call: Call) -> Document:
     mask = call.argument("update_mask", "updateMask")
     if not mask:
         raise invalid("update_mask is required.")
-    body = documents.parse("PersistentResource", call.json(), at="persistent_resource")
+    body = documents.parse("PersistentResource", call.json(), at="persistent_resource", version=call.version)
     changed: Document = {}
     for path in answers.mask_paths("PersistentResource", re.sub(r"(resource_?[pP]ools)[.\w]*", r"\1", mask)):
         if path[0] not in CHANGEABLE:

@@ -40,7 +40,7 @@ def get_record(emulator: Emulator, call: Call, kind: type[R]) -> R:
     name = f"{parent_name(call)}/{kind.kind}/{call.params['id']}"
     record = emulator.store.get(kind, name)
     if record is None:
-        raise not_found(f"The {kind.message} {name} does not exist.")
+        raise not_found(f"The {kind.message} does not exist.")  # recorded 2026-07, without the name
     return record
 
 
@@ -51,6 +51,8 @@ def render(call: Call, record: Record, *, without: Iterable[str] = (), shows_sta
         record.answers[-1] += 1
     if without:
         document = {name: value for name, value in document.items() if name not in without}
+    if call.version == "v1":
+        document = answers.in_v1(record.message, document)
     return answers.with_numbers(record.message, document) if call.wants_numbers else document
 
 

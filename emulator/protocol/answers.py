@@ -27,6 +27,23 @@ def _typed(message: Any, version: str) -> Any:
     return message | {"@type": TYPES.sub(f"type.googleapis.com/google.cloud.aiplatform.{version}.", message["@type"])}
 
 
+def in_v1(message: str, document: Document) -> Document:
+    """Return the document without the fields that only v1beta1 has. It is the same object if it has none of them."""
+    known = schema.fields(message)
+    kept = {name: _field_in_v1(known[name], value) for name, value in document.items() if not known[name].is_beta}
+    is_same = len(kept) == len(document) and all(value is document[name] for name, value in kept.items())
+    return document if is_same else kept
+
+
+def _field_in_v1(field: schema.Field, value: Any) -> Any:
+    if field.kind != "message" or field.shape == "map":
+        return value
+    if field.shape == "one":
+        return in_v1(field.of, value)
+    items = [in_v1(field.of, item) for item in value]
+    return value if all(new is old for new, old in zip(items, value, strict=True)) else items
+
+
 def with_numbers(message: str, document: Document) -> Document:
     """Return the document with enums as numbers, as `$alt=json;enum-encoding=int` requests."""
     known = schema.fields(message)

@@ -16,6 +16,7 @@ from emulator.protocol.schema import Field
 
 Document = dict[str, Any]
 Violation = tuple[str, str]
+BETA = "v1beta1"
 UNKNOWN = 'Invalid JSON payload received. Unknown name "{name}"{where}: Cannot find field.'
 
 
@@ -92,9 +93,10 @@ TYPE_NAMES |= {"float": "TYPE_FLOAT", "int32": "TYPE_INT32", "int64": "TYPE_INT6
 
 
 class Reader:
-    """Reads one JSON body and collects all errors in it."""
+    """Reads one JSON body of a version and collects all errors in it."""
 
-    def __init__(self) -> None:
+    def __init__(self, version: str) -> None:
+        self._version = version
         self.violations: list[Violation] = []
 
     def message(self, name: str, data: Any, at: str) -> Document:
@@ -106,7 +108,7 @@ class Reader:
         groups: dict[str, str] = {}
         for key, value in data.items():
             spelled = schema.names(name).get(key)
-            if spelled is None:
+            if spelled is None or (schema.fields(name)[spelled].is_beta and self._version != BETA):
                 where = f" at '{at}'" if at else ""
                 self.violations.append((at, UNKNOWN.format(name=key, where=where)))
                 continue
@@ -176,12 +178,12 @@ def _is_default(field: Field, value: Any) -> bool:
     return not isinstance(value, dict | list) and value in DEFAULTS.get(field.of, ())
 
 
-def parse(message: str, data: Any, *, at: str) -> Document:
+def parse(message: str, data: Any, *, at: str, version: str = "v1") -> Document:
     """Parse a client's JSON as a message's document. Raise ApiError 400 with every violation if it does not fit.
 
-    `at` is the name of the body in error texts, such as `custom_job`.
+    `at` is the name of the body in error texts, such as `custom_job`. `version` is the API's; v1beta1 has more fields.
     """
-    reader = Reader()
+    reader = Reader(version)
     document = reader.message(message, data, at)
     if reader.violations:
         raise invalid("\n".join(text for _, text in reader.violations), violations=reader.violations)

@@ -2,7 +2,7 @@
 
 The tables in data/messages.json come from the generated types and the discovery document that Google publishes
 (tests/sdk/vocabulary.py builds them, a test compares). Types: scalar names, `Duration`, `Timestamp`, `Value`, `Struct`,
-wrapper names, `enum NAME`, message names, each optionally behind `list ` or `map `.
+wrapper names, `enum NAME`, message names, each optionally behind `list ` or `map `. `beta` marks what only v1beta1 has.
 """
 
 import functools
@@ -26,6 +26,7 @@ class Field(NamedTuple):
     of: str
     is_output: bool
     oneof: str
+    is_beta: bool = False
 
     @property
     def snake(self) -> str:
@@ -49,10 +50,10 @@ def _field(name: str, text: str) -> Field:
     kind, *flags = text.split(", ")
     shape, kind = (kind.split(" ", 1)) if kind.startswith(("list ", "map ")) else ("one", kind)
     oneof = next((flag.removeprefix("oneof ") for flag in flags if flag.startswith("oneof ")), "")
+    marks = "output" in flags, oneof, "beta" in flags
     if kind.startswith("enum "):
-        return Field(name, shape, "enum", kind.removeprefix("enum "), "output" in flags, oneof)
-    category = "message" if kind in TABLES["messages"] else "scalar"
-    return Field(name, shape, category, kind, "output" in flags, oneof)
+        return Field(name, shape, "enum", kind.removeprefix("enum "), *marks)
+    return Field(name, shape, "message" if kind in TABLES["messages"] else "scalar", kind, *marks)
 
 
 @functools.cache

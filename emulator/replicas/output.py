@@ -1,4 +1,4 @@
-"""Turn a replica's output into log lines. JSON objects become structured entries, everything else is text."""
+"""Turn a replica's output into log lines. JSON objects become entries with their fields, other text a message."""
 
 import json
 from collections import deque
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from emulator.protocol import timestamps
-from emulator.state.logs import MAX_ENTRY_BYTES, SEVERITIES, Line
+from emulator.state.logs import MAX_ENTRY_BYTES, SEVERITIES, Line, replica_line
 
 MAX_TAIL_LINES, MAX_TAIL_CHARACTERS = 40, 2_000
 TRACEBACK = "Traceback (most recent call last):"
@@ -62,7 +62,7 @@ def log_line(text: str, *, stream: str, task: str, now: float) -> Line:
     severity = SEVERITY_OF_STREAM[stream]
     structured = _parse_object(text)
     if structured is None:
-        return Line(now, task, severity, {"textPayload": text})
+        return replica_line(now, task, severity, text, is_stderr=stream == "stderr")
     named = str(structured.get("severity", "")).upper()
     if named in SEVERITIES:
         severity = named

@@ -1,10 +1,14 @@
 """Log entries as Cloud Logging stores them for `ml_job` resources, written by replicas and the service.
 
 Entries are stored in SQLite and not kept in memory. A job has at most MAX_ENTRIES_PER_JOB of them, then one line states
-this. Format of an entry: resource.labels job_id, project_id, task_name; textPayload or jsonPayload; severity; insertId.
+this.
+
+Sources of their format: an entry of a replica in a public issue thread (cortex-data-foundation#42, 2023-11) and one of
+its stderr (viamrobotics/api, pull request 534, 2024); for the service's own, a label that public code tests (inferred).
 """
 
 import json
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -29,17 +33,24 @@ MAX_ENTRIES_PER_JOB = 100_000
 MAX_ENTRY_BYTES = 256 * 1024
 BATCH = 500
 INSERT = "insert into logs values (?, ?, ?, ?, ?, ?, ?, ?)"
+DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 Entry = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One log line. `payload` is `{"textPayload": ...}` or `{"jsonPayload": {...}}`."""
+    """One log line. `payload` is `{"textPayload": ...}` (of the service) or `{"jsonPayload": {...}}`."""
 
     moment: float
     task: str
     severity: str
     payload: dict[str, Any]
+
+
+def replica_line(moment: float, task: str, severity: str, text: str, *, is_stderr: bool = False) -> Line:
+    """Return a line of text of a replica, with the payload that the service makes of it."""
+    attributes = {"attrs": {"tag": task}} if is_stderr else {}
+    return Line(moment, task, severity, {"jsonPayload": {"message": text, "levelname": severity, **attributes}})
 
 
 class Logs:
@@ -76,12 +87,11 @@ class Logs:
             number = self._last
             machine = "" if line.task == "service" else job.machine_name(line.task)
             # Data for the labels of an entry. `_entry` removes it from the payload again.
-            data = json.dumps(line.payload | {"_": [job.project_id, job.trial, machine]})
+            data = json.dumps(line.payload | {"_": [job.project_id, job.trial, machine, job.location]})
             # A time as float is exact to microseconds only.
             nanoseconds = round(line.moment * 1e6) * 1000
             severity = SEVERITIES.get(line.severity, 0)
-            # The insertId has the same length for every number, so that it sorts as text.
-            row = (number, job.project, job.id, line.task, nanoseconds, f"{number:014x}", severity, data)
+            row = (number, job.project, job.id, line.task, nanoseconds, _insert_id(number), severity, data)
             rows.append(row)
         self._counts[job.id] = count
         if len(rows) == 1:
@@ -121,20 +131,37 @@ class Logs:
                 yield row[2], row[3], _entry(*row)
 
 
+def _insert_id(number: int) -> str:
+    """Return 13 digits of base 36. They sort as text, because all have the same length."""
+    digits = ""
+    for _ in range(13):
+        number, digit = divmod(number, 36)
+        digits = DIGITS[digit] + digits
+    return digits
+
+
 def _placeholders(values: Iterable[str]) -> str:
     return ", ".join("?" for _ in values)
 
 
 def _entry(job: str, task: str, moment: int, insert_id: str, severity: int, data: str) -> Entry:
     payload = json.loads(data)
-    project_id, trial, machine_name = payload.pop("_")
+    project_id, trial, machine_name, *location = payload.pop("_")
+    region = location[0] if location else "us-central1"  # entries from before the location was stored
     when = format_time(moment // 1000 / 1e6)[:-1] + f"{moment % 1000:03d}Z"
     log = "ml.googleapis.com%2F" + job if task == "service" else task
-    labels = {"ml.googleapis.com/job_id": job, "ml.googleapis.com/task_name": task}
-    if trial:
-        labels["ml.googleapis.com/trial_id"] = trial
-    if machine_name:
-        labels["compute.googleapis.com/resource_name"] = machine_name
+    if task == "service":
+        labels = {"ml.googleapis.com/endpoint": f"{region}-aiplatform.googleapis.com"}
+    else:
+        labels = {
+            "compute.googleapis.com/resource_id": str(10**18 + zlib.crc32(machine_name.encode())),
+            "compute.googleapis.com/resource_name": machine_name,
+            "compute.googleapis.com/zone": f"{region}-a",
+            "ml.googleapis.com/job_id/log_area": "root",
+            "ml.googleapis.com/tpu_worker_id": "",
+            "ml.googleapis.com/trial_id": trial,
+            "ml.googleapis.com/trial_type": "",
+        }
     return {
         "insertId": insert_id,
         "logName": f"projects/{project_id}/logs/{log}",

@@ -1,7 +1,7 @@
 """Build the emulator's data files from what Google publishes. Tests compare, `python -m tests.sdk.vocabulary` writes.
 
 Messages, field types and enum numbers come from the generated types of google-cloud-aiplatform. Output-only fields and
-methods come from the discovery document in google-api-python-client.
+methods come from the discovery document in google-api-python-client. What only v1beta1 has is marked "beta".
 """
 
 import json
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import googleapiclient
+from google.cloud import aiplatform_v1beta1
 from google.cloud.aiplatform_v1.types import (
     custom_job,
     hyperparameter_tuning_job,
@@ -20,7 +21,6 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 DATA = Path(__file__).resolve().parents[2] / "emulator" / "data"
 DOCUMENTS = Path(googleapiclient.__file__).parent / "discovery_cache" / "documents"
 VERSIONS = ("v1", "v1beta1")
-PACKAGE = "google.cloud.aiplatform.v1."
 ROOTS = (
     custom_job.CustomJob,
     hyperparameter_tuning_job.HyperparameterTuningJob,
@@ -45,20 +45,21 @@ def discovery(name: str) -> dict[str, Any]:
 
 
 class Messages:
-    """Walks message descriptors and notes fields, types and enums."""
+    """Walks message descriptors of a version and notes fields, types and enums."""
 
-    def __init__(self) -> None:
+    def __init__(self, version: str) -> None:
+        self.version, self.package = version, f"google.cloud.aiplatform.{version}."
         self.found: dict[str, dict[str, str]] = {}
         self.enums: dict[str, dict[str, int]] = {}
-        self.schemas = discovery("aiplatform.v1")["schemas"]
+        self.schemas = discovery(f"aiplatform.{version}")["schemas"]
 
     def visit(self, message: Descriptor) -> None:
         """Note a message and everything below it."""
-        name = message.full_name.removeprefix(PACKAGE)
+        name = message.full_name.removeprefix(self.package)
         if name in self.found:
             return
         self.found[name] = {}
-        schema = "GoogleCloudAiplatformV1" + name.replace(".", "")
+        schema = f"GoogleCloudAiplatform{self.version.capitalize()}" + name.replace(".", "")
         described = self.schemas.get(schema, {}).get("properties", {})
         for field in message.fields:
             kind = self.shape(field)
@@ -80,20 +81,25 @@ class Messages:
             if field.message_type.full_name.startswith("google.protobuf."):
                 return str(field.message_type.name)
             self.visit(field.message_type)
-            return str(field.message_type.full_name).removeprefix(PACKAGE)
+            return str(field.message_type.full_name).removeprefix(self.package)
         if field.type == FieldDescriptor.TYPE_ENUM:
-            name = field.enum_type.full_name.removeprefix(PACKAGE)
+            name = field.enum_type.full_name.removeprefix(self.package)
             self.enums[name] = {value.name: value.number for value in field.enum_type.values}
             return f"enum {name}"
         return SCALARS[field.type]
 
 
 def messages() -> dict[str, Any]:
-    """`{"messages": {name: {jsonName: "type[, output][, oneof group]"}}, "enums": {name: {value: number}}}`."""
-    walk = Messages()
+    """`{"messages": {name: {jsonName: "type[, output][, oneof group][, beta]"}}, "enums": {name: {value: number}}}`."""
+    walk, beta = Messages("v1"), Messages("v1beta1")
     for root in ROOTS:
         walk.visit(root.pb(root()).DESCRIPTOR)
-    return {"messages": walk.found, "enums": walk.enums}
+        later = getattr(aiplatform_v1beta1, root.__name__)
+        beta.visit(later.pb(later()).DESCRIPTOR)
+    for name, fields in beta.found.items():
+        known = walk.found.setdefault(name, {})
+        known.update({field: f"{kind}, beta" for field, kind in fields.items() if field not in known})
+    return {"messages": walk.found, "enums": beta.enums | walk.enums}
 
 
 def methods(version: str) -> dict[str, list[str]]:

@@ -86,9 +86,17 @@ def entries(emulator: Running, job: dict[str, Any], more: str = "") -> list[dict
 
 
 def log_texts(emulator: Running, job: dict[str, Any], task: str = "workerpool0-0") -> list[str]:
-    """The text lines in the log of a replica, or of `service`."""
+    """The text lines in the log of a replica, or of `service`. Objects that a program logs are left out."""
     found = entries(emulator, job, f' AND resource.labels.task_name="{task}"')
-    return [entry["textPayload"] for entry in found if "textPayload" in entry]
+    return [text for text in map(text_of, found) if text is not None]
+
+
+def text_of(entry: dict[str, Any]) -> str | None:
+    """The text of a log entry, None for an object that a program logged."""
+    if "textPayload" in entry:
+        return str(entry["textPayload"])
+    payload = entry["jsonPayload"]
+    return str(payload["message"]) if "levelname" in payload else None
 
 
 @pytest.fixture

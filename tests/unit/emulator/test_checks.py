@@ -158,6 +158,12 @@ class TestCreate:
         else:
             assert scripted.call("POST", JOBS, body)["state"] == "JOB_STATE_QUEUED"
 
+    def test_refuses_spot_on_a_persistent_resource(self, scripted: Running) -> None:
+        body = with_pools(GOOD, scheduling={"strategy": "SPOT"}, persistentResourceId="shared")
+        message = refused(scripted, body)["message"]
+
+        assert "Field: job_spec.scheduling.strategy; Message: The SPOT strategy cannot be used together with" in message
+
     def test_keeps_nothing_of_a_refused_job(self, scripted: Running) -> None:
         refused(scripted, {})
 

@@ -1,6 +1,7 @@
 """Tests of entries:list: the query language, order and pages."""
 
 import json
+import re
 import urllib.error
 from typing import Any
 
@@ -42,6 +43,24 @@ class TestEntries:
         assert first["severity"] == "INFO"
         assert {"insertId", "timestamp", "receiveTimestamp", "logName"} <= set(first)
 
+    def test_of_a_replica_has_the_recorded_keys(self, scripted: Running, job: dict[str, Any]) -> None:
+        entry = entries(scripted, job, ' AND resource.labels.task_name="workerpool0-0"')[0]
+
+        assert set(entry["jsonPayload"]) == {"message", "levelname"}
+        assert entry["severity"] == entry["jsonPayload"]["levelname"] == "INFO"
+        assert entry["logName"] == "projects/demo/logs/workerpool0-0"
+        assert re.fullmatch(r"[0-9a-z]{13}", entry["insertId"])
+        labels = entry["labels"]
+        assert set(labels) == {
+            *(f"compute.googleapis.com/{name}" for name in ("resource_id", "resource_name", "zone")),
+            *(f"ml.googleapis.com/{name}" for name in ("trial_type", "trial_id", "tpu_worker_id", "job_id/log_area")),
+        }
+        assert labels["ml.googleapis.com/trial_id"] == labels["ml.googleapis.com/trial_type"] == ""
+        assert labels["compute.googleapis.com/resource_id"].isdecimal()
+
+    def test_of_the_service_has_an_endpoint(self, scripted: Running, job: dict[str, Any]) -> None:
+        assert set(entries(scripted, job)[0]["labels"]) == {"ml.googleapis.com/endpoint"}
+
     def test_outlive_the_job(self, scripted: Running, job: dict[str, Any]) -> None:
         before = entries(scripted, job)
         scripted.call("DELETE", "/v1/" + job["name"])
@@ -63,12 +82,13 @@ class TestQueries:
             (' AND textPayload="job failed."', 1),
             (' AND textPayload=~"^Job is (running|preparing)"', 2),
             (" AND provisioning", 1),
-            (' AND labels."ml.googleapis.com/task_name"="workerpool0-0"', 2),
+            (' AND labels."ml.googleapis.com/job_id/log_area"="root"', 2),
+            (' AND labels."ml.googleapis.com/endpoint":*', 9),
             (' AND timestamp>="2027-01-15T08:02:50Z"', 9),
             (' AND timestamp>="2027-01-15T08:02:50+0000"', 9),
             (' AND timestamp<"2027-01-15T08:02:50Z"', 2),
-            (" AND jsonPayload.message:*", 0),
-            (" AND NOT jsonPayload.message:* AND textPayload:*", 11),
+            (" AND jsonPayload.message:*", 2),
+            (" AND NOT jsonPayload.message:* AND textPayload:*", 9),
         ],
     )
     def test_find(self, scripted: Running, job: dict[str, Any], more: str, count: int) -> None:

@@ -105,6 +105,14 @@ class TestLife:
 
         assert get(scripted)["state"] == "RUNNING"
 
+    def test_its_pools_get_the_recorded_ids(self, scripted: Running) -> None:
+        accelerator = {"machineType": "n1-highmem-2", "acceleratorType": "NVIDIA_TESLA_T4", "acceleratorCount": 1}
+        plain = {"machineSpec": MACHINE, "replicaCount": 1}
+        make(scripted, plain, {"machineSpec": accelerator, "replicaCount": 1}, plain)
+
+        ids = [pool["id"] for pool in get(scripted)["resourcePools"]]
+        assert ids == ["n1-standard-4", "n1-highmem-2-nvidia-tesla-t4-1", "n1-standard-4-2"]
+
     def test_patch_changes_counts(self, scripted: Running) -> None:
         make(scripted)
         scripted.advance(200)

@@ -7,7 +7,17 @@ from typing import Any
 import pytest
 
 from tests.support.running_emulator import Running, running
-from tests.unit.emulator.conftest import JOBS, entries, finished, job_body, log_texts, python, until, wait_for
+from tests.unit.emulator.conftest import (
+    JOBS,
+    entries,
+    finished,
+    job_body,
+    log_texts,
+    python,
+    text_of,
+    until,
+    wait_for,
+)
 
 SHOW = "import json, os; print(json.dumps(dict(os.environ)))"
 
@@ -31,9 +41,10 @@ class TestRunning:
         job = run(real, python(code))
 
         assert job["state"] == "JOB_STATE_SUCCEEDED"
-        severities = {one["textPayload"]: one["severity"] for one in entries(real, job) if "textPayload" in one}
-        assert severities["to stdout"] == "INFO"
-        assert severities["to stderr"] == "ERROR"
+        printed = {text_of(one): one for one in entries(real, job)}
+        assert printed["to stdout"]["severity"] == "INFO"
+        error = {"message": "to stderr", "levelname": "ERROR", "attrs": {"tag": "workerpool0-0"}}
+        assert (printed["to stderr"]["severity"], printed["to stderr"]["jsonPayload"]) == ("ERROR", error)
 
     def test_json_lines_become_structured_entries(self, real: Running) -> None:
         line = {"severity": "warning", "message": "m", "loss": 0.5, "time": "2026-01-02T03:04:05Z"}

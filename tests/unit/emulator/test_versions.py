@@ -25,6 +25,11 @@ def refusal(emulator: Running, verb: str, path: str) -> dict[str, Any]:
     return error
 
 
+def machine(job: dict[str, Any]) -> dict[str, Any]:
+    """The machine of the first worker pool."""
+    return dict(job["jobSpec"]["workerPoolSpecs"][0]["machineSpec"])
+
+
 class TestVersions:
     """What v1 has, v1beta1 has."""
 
@@ -44,6 +49,27 @@ class TestVersions:
         assert scripted.call("GET", "/v1beta1/" + made["name"]) == scripted.call("GET", "/v1/" + made["name"])
         assert scripted.call("GET", f"/v1beta1/{PARENT}/customJobs")["customJobs"][0]["name"] == made["name"]
         assert scripted.call("POST", f"/v1beta1/{made['name']}:cancel", {}) == {}
+
+    def test_v1beta1_takes_its_own_fields_and_v1_does_not_show_them(self, scripted: Running) -> None:
+        body = job_body(["true"])
+        body["jobSpec"]["workerPoolSpecs"][0]["machineSpec"] |= {
+            "minGpuDriverVersion": "535",
+            "multihostGpuNodeCount": 2,
+        }
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            scripted.call("POST", JOBS, body)
+        with refused.value as reply:
+            assert 'Unknown name "minGpuDriverVersion"' in json.loads(reply.read())["error"]["message"]
+        made = scripted.call("POST", JOBS.replace("/v1/", "/v1beta1/"), body)
+
+        assert machine(made) == {
+            "machineType": "n1-standard-4",
+            "minGpuDriverVersion": "535",
+            "multihostGpuNodeCount": 2,
+        }
+        assert machine(scripted.call("GET", "/v1/" + made["name"])) == {"machineType": "n1-standard-4"}
+        assert machine(scripted.call("GET", JOBS)["customJobs"][0]) == {"machineType": "n1-standard-4"}
+        assert machine(scripted.call("GET", "/v1beta1/" + made["name"])) == machine(made)
 
     @pytest.mark.parametrize("version", ["v1", "v1beta1"])
     def test_an_operation_names_the_types_of_the_version_that_asks(self, scripted: Running, version: str) -> None:
@@ -89,6 +115,14 @@ class TestLocations:
 
 class TestWhatIsNotThere:
     """Methods that exist at Google only, and paths that exist nowhere."""
+
+    def test_a_resource_that_is_not_there_is_not_named(self, scripted: Running) -> None:
+        for collection, message in (
+            ("customJobs", "CustomJob"),
+            ("hyperparameterTuningJobs", "HyperparameterTuningJob"),
+        ):
+            error = refusal(scripted, "GET", f"/v1/{PARENT}/{collection}/1")
+            assert error == {"code": 404, "message": f"The {message} does not exist.", "status": "NOT_FOUND"}
 
     @pytest.mark.parametrize(
         ("verb", "path", "words"),
