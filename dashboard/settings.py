@@ -1,6 +1,7 @@
 """Django's settings. Every value that may differ between machines is read with `dashboard.env`."""
 
 from datetime import timedelta
+from decimal import Decimal
 from pathlib import Path
 
 from csp.constants import NONE, SELF
@@ -145,7 +146,7 @@ AXES_SENSITIVE_PARAMETERS = ["username", "code", "state"]  # the last two are in
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
-] + [{"NAME": "dashboard.access.known_password.NotTheKnownPassword"}]
+] + [{"NAME": "dashboard.access.known_password.NotTheKnownPassword"}, {"NAME": "jobs.people.credentials.EndsTokens"}]
 AUDITLOG_USE_FK_STRING_REPRESENTATION = True  # entries contain names of people and teams instead of keys
 # Sign-in by Google Identity-Aware Proxy. Setting the audience of its tokens enables it and disables all other ways.
 IAP_AUDIENCE = env.text("TRAINBOARD_IAP_AUDIENCE")
@@ -188,6 +189,14 @@ DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("TRAINBOARD_EMAIL_FROM", "Trainboar
 
 # ---------------------------------------------------------------- security
 SECURE = env.flag("TRAINBOARD_HTTPS", default=False)
+# A session ends a fixed time after the sign-in, and earlier if no page of it is open for a while.
+SESSION_COOKIE_AGE = int(
+    timedelta(hours=env.number("TRAINBOARD_SESSION_HOURS", default=336, least=0.1)).total_seconds()
+)
+SESSION_IDLE = timedelta(hours=env.number("TRAINBOARD_SESSION_IDLE_HOURS", default=72, least=0.5))
+# After this time a person confirms with the password what a stolen session must not do (dashboard.access.confirmation).
+CONFIRM_AGE = timedelta(minutes=env.number("TRAINBOARD_CONFIRM_MINUTES", default=720, least=1))
+CONFIRM_ABOVE_USD = Decimal(str(env.number("TRAINBOARD_CONFIRM_ABOVE_USD", default=1000)))
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE
 SECURE_HSTS_SECONDS = 31_536_000 if SECURE else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if SECURE else None

@@ -116,6 +116,7 @@ urlpatterns = [
     path("invitations/<str:secret>/", invitations.join, name="join"),
     path("people/", people.people, name="people"),
     path("people/<int:pk>/", people.change_person, name="person-change"),
+    path("people/tokens/", people.tokens, name="people-tokens"),
     path("people/rules/", people.change_rules, name="sign-in-rules"),
     path("account/", account.account, name="account"),
     path("account/password/", account.change_password, name="account-password"),

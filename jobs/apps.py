@@ -15,10 +15,11 @@ class JobsConfig(AppConfig):
     verbose_name = "Training jobs"
 
     def ready(self) -> None:
-        """Lift database timeouts during migrations, and register the audit log of settings."""
-        from jobs.people import audit  # noqa: PLC0415 - models can be imported only now
+        """Lift database timeouts during migrations, and connect what follows changes of settings and accounts."""
+        from jobs.people import audit, credentials  # noqa: PLC0415 - models can be imported only now
 
         audit.register()
+        credentials.connect()
         pre_migrate.connect(_before_migrations, sender=self)
         post_migrate.connect(_after_migrations, sender=self)
 

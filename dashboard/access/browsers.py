@@ -1,8 +1,13 @@
-"""Browsers in which people are signed in. Each is recorded at sign-in and marked as seen every ten minutes at most."""
+"""Browsers in which people are signed in. Each is recorded at sign-in and marked as seen every ten minutes at most.
+
+A session that was not seen for TRAINBOARD_SESSION_IDLE_HOURS ends. Behind Identity-Aware Proxy the proxy decides that.
+"""
 
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
+from django.contrib.auth import logout
 from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_logged_in
 from django.http import HttpRequest
@@ -10,7 +15,7 @@ from django.utils import timezone
 from django.utils.deprecation import MiddlewareMixin
 
 from dashboard.access.addresses import client_address
-from jobs.people.browsers import SEEN_INTERVAL, mark_browser_seen, record_browser
+from jobs.people.browsers import SEEN_INTERVAL, last_seen, mark_browser_seen, record_browser
 
 MAX_REMEMBERED = 10_000
 _seen: dict[str, datetime] = {}
@@ -18,16 +23,20 @@ _seen: dict[str, datetime] = {}
 
 
 class BrowserMiddleware(MiddlewareMixin):
-    """Marks the session of a request as seen. Most requests need no query for this."""
+    """Marks the session of a request as seen, or ends it. Most requests need no query for this."""
 
     def process_request(self, request: HttpRequest) -> None:
-        """Mark the session if this process has not done so recently."""
+        """Mark the session if this process has not done so recently; end it if it was not used for too long."""
         key = request.session.session_key
         if not key:
             return
         now, last = timezone.now(), _seen.get(key)
         # The user is checked last, because loading it may cost a query.
         if (last is None or now - last > SEEN_INTERVAL) and isinstance(request.user, User):
+            seen_at = last_seen(request.user, key)
+            if seen_at is not None and now - seen_at > settings.SESSION_IDLE and not settings.IAP_AUDIENCE:
+                logout(request)
+                return
             _remember(key, now)
             mark_browser_seen(request.user, key, **_about(request))
 

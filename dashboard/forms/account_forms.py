@@ -34,6 +34,13 @@ class JoinForm(NewUser):
         model = User
         fields = ("username",)
 
+    def clean_username(self) -> str:
+        """Refuse a name that looks like an e-mail address: people would take its owner for that person."""
+        name = super().clean_username()
+        if "@" in (name or ""):  # None if the name has another fault
+            raise forms.ValidationError(_("A name contains no @: it must not look like an e-mail address."))
+        return name
+
 
 class ProfileForm(Existing):
     """The name that others see, and the time zone and language of pages.

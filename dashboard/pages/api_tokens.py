@@ -11,6 +11,7 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST
 
 from dashboard.access import Request
+from dashboard.access.confirmation import confirmed
 from dashboard.access.loaders import parse_key
 from dashboard.forms.token_form import TokenForm
 from dashboard.queries.api_tokens import list_tokens
@@ -20,6 +21,7 @@ from jobs.requests.api_tokens import create_token, revoke_token
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@confirmed()
 @sensitive_variables("text")
 def api_tokens(request: Request) -> HttpResponse:
     """Show the user's tokens. On POST, create one and show its text once."""

@@ -13,7 +13,8 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.access import Request, job_for
-from dashboard.pages.parts.deciding import may_decide
+from dashboard.access.confirmation import confirmed
+from dashboard.pages.parts.deciding import approves_much, may_decide
 from dashboard.pages.parts.rows import amount_of
 from dashboard.pages.parts.ways import asks_requester, cheaper, load_submission, ways_of
 from jobs import requests, tasks
@@ -52,6 +53,7 @@ class Decision:
 
 
 @require_POST
+@confirmed(lambda request, pk: request.POST.get("decision") != "reject" and approves_much(request, [pk]))
 def decide(request: Request, pk: UUID) -> HttpResponse:
     """Decide about a job by the button pressed. The amount that the user saw is in the form or the address."""
     job = job_for(request, pk, "decide")

@@ -12,15 +12,19 @@ from django.urls import reverse
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from dashboard.access import Request, teams_of
+from dashboard.access.confirmation import confirmed
 from dashboard.access.loaders import parse_key
 from dashboard.forms.account_forms import RuleForm
 from dashboard.pages.parts.team_choice import team_choices
+from dashboard.queries.api_tokens import list_all_tokens
 from dashboard.queries.people import find_person, list_people, list_rules
+from jobs.clock import database_now
 from jobs.people import accounts
 from jobs.people.members import NotChanged
+from jobs.requests.api_tokens import revoke_token_of_other
 
 DONE = {
     "activate": _("%(name)s can sign in again."),
@@ -39,6 +43,7 @@ def people(request: Request) -> HttpResponse:
 
 
 @require_POST
+@confirmed(lambda request, **_: request.POST.get("do") != "deactivate")
 def change_person(request: Request, pk: int) -> HttpResponse:
     """Change an account, or create a link with which its owner sets a password. The link is shown once."""
     _check_admin(request)
@@ -59,6 +64,7 @@ def change_person(request: Request, pk: int) -> HttpResponse:
 
 
 @require_POST
+@confirmed()
 def change_rules(request: Request) -> HttpResponse:
     """Add or remove a rule of first sign-ins."""
     _check_admin(request)
@@ -78,6 +84,23 @@ def change_rules(request: Request) -> HttpResponse:
             messages.success(request, _("The rule was added. It applies to people who sign in for the first time."))
             return redirect("people")
     return _page(request, {"form": form}, status=422)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def tokens(request: Request) -> HttpResponse:
+    """List everybody's valid tokens. On POST, revoke one."""
+    _check_admin(request)
+    now = database_now()
+    if request.method == "POST":
+        token = revoke_token_of_other(request.user, parse_key(request.POST.get("revoke", "")), now=now)
+        if token is None:
+            raise Http404("no such token")
+        words = _("Revoked the token %(name)s of %(person)s.")
+        messages.success(request, words % {"name": token.name, "person": token.owner.get_username()})
+        return redirect("people-tokens")
+    search, before = request.GET.get("q", "")[:100].strip(), request.GET.get("before", "")
+    found, older = list_all_tokens(now, search=search, before=parse_key(before) if before else None)
+    return render(request, "people_tokens.html", {"tokens": found, "next": older, "search": search, "now": now})
 
 
 def _check_admin(request: Request) -> None:

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from dashboard.access import Request, openid
+from dashboard.access import Request, confirmation, openid
 from dashboard.access.addresses import absolute_url, client_address, safe_path
 from dashboard.access.iap_middleware import BACKEND
 from dashboard.access.loaders import parse_key
@@ -29,7 +29,7 @@ from jobs.clock import database_now
 from jobs.people.audit import acting, record_sign_in_event
 from jobs.people.identities import Claims, NotAdmitted, PasswordNeeded, find_user, record_sign_in
 from jobs.people.members import NotChanged
-from jobs.people.provider_links import add_link, remove_link
+from jobs.people.provider_links import add_link, is_linked, remove_link
 
 log = logging.getLogger(__name__)
 NEXT = "provider_next"
@@ -75,11 +75,16 @@ def callback(request: HttpRequest, key: str) -> HttpResponse:
         user_login_failed.send(__name__, credentials=attempt, request=request)
         return _refusal(request, str(NOT_OURS), status=400)
     if isinstance(request.user, User):
+        if is_linked(request.user, claims):  # the person signs in again, to confirm who they are
+            confirmation.confirm(request)
+            openid.forget(request)
+            return redirect(safe_path(request, request.session.pop(NEXT, "")))
         return _ask(request, provider, claims, request.user)
     return _admit(request, provider, claims, attempt)
 
 
 @login_not_required
+@confirmation.confirmed(lambda request: request.user.is_authenticated)
 @sensitive_post_parameters("password")
 @require_http_methods(["GET", "HEAD", "POST"])
 def confirm(request: HttpRequest) -> HttpResponse:

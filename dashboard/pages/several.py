@@ -15,9 +15,10 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods
 
 from dashboard.access import Request, can, jobs_of
+from dashboard.access.confirmation import confirmed
 from dashboard.access.loaders import parse_uuid
 from dashboard.pages.parts.cancelling import effect_of_cancelling, refusal_to_cancel
-from dashboard.pages.parts.deciding import may_decide
+from dashboard.pages.parts.deciding import approves_much, may_decide
 from dashboard.pages.parts.rows import Row, amount_of, row_of
 from jobs import requests, steps, tasks
 from jobs.clock import DatabaseClock, database_now
@@ -147,7 +148,13 @@ ACTIONS = {
 }
 
 
+def _approves_much(request: Request) -> bool:
+    keys = [parse_uuid(key) for key in request.POST.getlist("job")[:MAX_JOBS]]
+    return request.POST.get("action") == "approve" and approves_much(request, keys)
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
+@confirmed(_approves_much)
 def several(request: Request) -> HttpResponse:
     """Show the effect of `action` on each selected `job`. On POST, apply it."""
     query = request.POST if request.method == "POST" else request.GET

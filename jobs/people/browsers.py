@@ -39,6 +39,11 @@ def mark_browser_seen(user: User, session_key: str, *, browser: str, address: st
         record_browser(user, session_key, browser=browser, address=address, now=now)
 
 
+def last_seen(user: User, session_key: str) -> datetime | None:
+    """Return when a session was last seen, to SEEN_INTERVAL; None for a session that is not recorded."""
+    return SignedInBrowser.objects.filter(session_key=session_key, user=user).values_list("seen_at", flat=True).first()
+
+
 def replace_session(before: str, after: str) -> None:
     """Update the key of a session after it changed, as it does with a new password."""
     SignedInBrowser.objects.filter(session_key=before).update(session_key=after)

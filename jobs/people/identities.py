@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import count
 
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
@@ -13,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from jobs.models import Identity, Invitation, Membership, Profile, Role, SignInRule
+from jobs.people.credentials import hand_over
 
 RANK = {role: rank for rank, role in enumerate(Role.values)}
 MAX_GROUPS = 500
@@ -132,7 +134,9 @@ def _first_sign_in(claims: Claims, now: datetime) -> User:
     except ValidationError:
         raise NotAdmitted(_("The sign-in provider names no e-mail address that it has verified.")) from None
     user = _own_account(email, claims)
-    if user is None:
+    if user is not None:
+        hand_over(user, email, now=now)
+    else:
         if not (
             claims.may_create
             or _rules(claims)
@@ -145,7 +149,7 @@ def _first_sign_in(claims: Claims, now: datetime) -> User:
                 )
                 % {"email": email}
             )
-        user = User(username=email[:150], email=email, first_name=claims.name.strip()[:150])
+        user = User(username=_free_name(email), email=email, first_name=claims.name.strip()[:150])
         user.set_unusable_password()
         user.save()
     link(user, claims, now=now)
@@ -154,7 +158,9 @@ def _first_sign_in(claims: Claims, now: datetime) -> User:
 
 def _own_account(email: str, claims: Claims) -> User | None:
     """Return the account with this address, None if there is none. Raise NotAdmitted if it may not be linked."""
-    same = list(User.objects.select_for_update().filter(Q(email__iexact=email) | Q(username__iexact=email))[:2])
+    # A name that looks like an address counts only where no address is known: it was chosen, nobody has verified it.
+    named = Q(email="", username__iexact=email)
+    same = list(User.objects.select_for_update().filter(Q(email__iexact=email) | named)[:2])
     if not same:
         return None
     if len(same) > 1:
@@ -172,6 +178,16 @@ def _own_account(email: str, claims: Claims) -> User | None:
         "sign-in to take it over, on the page People."
     ) % {"person": user.get_username()}
     raise PasswordNeeded(user, words) if user.has_usable_password() else NotAdmitted(words)
+
+
+def _free_name(email: str) -> str:
+    """Return the address as a user name, with a number where somebody has taken it."""
+    taken = {
+        name.lower()
+        for name in User.objects.filter(username__istartswith=email[:140]).values_list("username", flat=True)
+    }
+    names = (email[:140] + (f"-{number}" if number > 1 else "") for number in count(1))
+    return next(name for name in names if name not in taken)
 
 
 def _rules(claims: Claims) -> list[SignInRule]:

@@ -35,6 +35,11 @@ def add_link(user: User, claims: Claims, *, now: datetime) -> Identity:
         raise NotChanged(_("This provider account is already linked to a Trainboard account.")) from None
 
 
+def is_linked(user: User, claims: Claims) -> bool:
+    """Return whether this identity at the provider signs in to this account already."""
+    return Identity.objects.filter(user=user, provider=claims.provider, subject=claims.subject).exists()
+
+
 def list_links(user: User) -> Sequence[Identity]:
     """Return the links of an account, the oldest first; one query."""
     return list(Identity.objects.filter(user=user).order_by("created_at", "pk")[:MAX_LINKS])

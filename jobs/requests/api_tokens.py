@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy
 from jobs.bounds import digest_of
 from jobs.errors import NotPermitted
 from jobs.models import ApiToken
+from jobs.permissions import check_is_admin
 
 SCOPES = {
     "read": gettext_lazy("Read jobs, logs, estimates and prices"),
@@ -70,6 +71,22 @@ def revoke_token(by: User, pk: int, *, now: datetime) -> ApiToken | None:
         token.revoked_at = now
         token.save(update_fields=["revoked_at"])
     return token
+
+
+def revoke_token_of_other(by: User, pk: int, *, now: datetime) -> ApiToken | None:
+    """Revoke anybody's token and return it, None if there is none. Raise NotPermitted unless `by` is a site admin."""
+    check_is_admin(by)
+    token = ApiToken.objects.select_related("owner").filter(pk=pk).first()
+    return token and revoke_token(token.owner, pk, now=now)
+
+
+def revoke_tokens(owner: User, *, now: datetime) -> int:
+    """Revoke every valid token of a person; return how many. Each is saved by itself, so that the audit log has it."""
+    tokens = list(ApiToken.objects.filter(_valid(now), owner=owner))
+    for token in tokens:
+        token.revoked_at = now
+        token.save(update_fields=["revoked_at"])
+    return len(tokens)
 
 
 def authenticate_token(text: str, *, now: datetime) -> ApiToken | None:

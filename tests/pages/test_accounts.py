@@ -250,7 +250,8 @@ class TestPeople:
         client.post(f"/people/{owner.pk}/", {"do": "activate"})
         client.post(f"/people/{owner.pk}/", {"do": "link"})
         assert Profile.objects.get(user=owner).links_next_sign_in
-        assert theirs.get("/").status_code == 200
+        assert theirs.get("/").status_code == 302, "a session from before does not come back"
+        assert signed_in(owner).get("/").status_code == 200
 
     @pytest.mark.parametrize("do", ["deactivate", "remove_admin", "nonsense"])
     def test_an_admin_does_not_close_the_own_account(self, admin: User, signed_in: SignIn, do: str) -> None:

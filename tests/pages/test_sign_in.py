@@ -1,6 +1,8 @@
 """Tests of signing in and out, and of browsers without a session."""
 
+from datetime import timedelta
 from http.cookies import SimpleCookie
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -75,7 +77,8 @@ class TestSignIn:
 
 
 class TestSession:
-    def test_ends_when_its_time_is_over(self, signed_in: SignIn, owner: User, clock: Clock) -> None:
+    def test_ends_when_its_time_is_over(self, signed_in: SignIn, owner: User, clock: Clock, settings: Any) -> None:
+        settings.SESSION_IDLE = timedelta(days=14)
         browser = signed_in(owner)
         clock.forward(days=13)
         assert browser.get("/history/").status_code == 200
