@@ -29,14 +29,19 @@ def last_restart_words(job: Job, events: Sequence[JobEvent], reason: str) -> str
     return LAST_OF[group].format(_word(limit, COUNTS)) if limit is not None and used == limit else ""
 
 
-def record_last_loss(job: Job, events: Sequence[JobEvent], lines: Sequence[LogLine], now: datetime) -> None:
-    """Record once the machine loss with which a Spot job failed, at its time in the log or else the job's end."""
+def record_last_loss(
+    job: Job, events: Sequence[JobEvent], lines: Sequence[LogLine], now: datetime, *, after: datetime | None
+) -> None:
+    """Record once the machine loss with which a Spot job failed, at its time in the log or else the job's end.
+
+    `after` is when the last attempt began; None if the first one was the last. If the log is read later and shows
+    another cause, that is recorded as an event of its own, as for a restart.
+    """
     if job.state != JobState.FAILED or not is_spot(job) or not _is_loss(job.error):
         return
     causes = restart_causes(events)
     losses = {cause: causes[cause] for cause, group in GROUPS.items() if group == CAPACITY}
-    restarted = [row.occurred_at for row in events if row.kind == JobEvent.Kind.RESTARTED and not row.detail["replica"]]
-    since = max(restarted, default=job.submitted_at or job.requested_at)
+    since = after or job.submitted_at or job.requested_at
     taken = next((line for line in lines if line.timestamp > since and line.message.startswith(TAKEN_AWAY)), None)
     # Whether the machines ran until the end. For a pipeline its custom job shows this.
     of_custom_job = [row for row in events if row.kind == JobEvent.Kind.CUSTOM_JOB_STATE]
@@ -45,16 +50,30 @@ def record_last_loss(job: Job, events: Sequence[JobEvent], lines: Sequence[LogLi
     errors = (line for line in reversed(lines) if line.replica == SERVICE and line.severity == "ERROR")
     named = (line for line in errors if line.timestamp > since and _is_loss({"message": line.message}))
     line_of_loss = taken or next(named, None)
-    transitions.record_event(
-        job,
-        JobEvent.Kind.MACHINES_LOST,
-        now=now,
-        occurred_at=line_of_loss.timestamp if line_of_loss is not None else job.ended_at,
-        reason=reason,
-        message=_words(reason, sum(losses.values()), restart_limits(job)[CAPACITY]),
-        detail={"replica": "", "restarts": losses},
-        once_key="machines_lost",
-    )
+    message = _words(reason, sum(losses.values()), restart_limits(job)[CAPACITY])
+    recorded = next((row for row in events if row.kind == JobEvent.Kind.MACHINES_LOST), None)
+    if recorded is None:
+        transitions.record_event(
+            job,
+            JobEvent.Kind.MACHINES_LOST,
+            now=now,
+            occurred_at=line_of_loss.timestamp if line_of_loss is not None else job.ended_at,
+            reason=reason,
+            message=message,
+            detail={"replica": "", "restarts": losses},
+            once_key="machines_lost",
+        )
+    elif recorded.reason != reason and line_of_loss is not None:
+        transitions.record_event(
+            job,
+            JobEvent.Kind.EXPLAINED,
+            now=now,
+            occurred_at=recorded.occurred_at,
+            reason=reason,
+            message=f"The log shows the cause of the last loss. {message}",
+            detail={"restart": recorded.once_key},
+            once_key=f"explained:{recorded.once_key}",
+        )
 
 
 def _is_loss(error: object) -> bool:
@@ -65,12 +84,11 @@ def _is_loss(error: object) -> bool:
 
 
 def _words(reason: str, used: int, limit: int) -> str:
+    """Return what happened. A Spot job that ends with a loss has used all its restarts, also those that nobody saw."""
     what = "Compute Engine preempted the Spot VM" if reason == "preempted" else "The region was out of capacity"
-    if used >= limit:
-        end = f"it had used its {_word(limit, COUNTS)} restarts, so Vertex AI ended it"
-        return f"{what}. This was the {_word(used + 1, ORDINALS)} loss of the job; {end}."
-    seen = f"{_word(used, COUNTS)} of its {_word(limit, COUNTS)} restarts"
-    return f"{what}, and Vertex AI ended the job. Trainboard had seen {seen}."
+    end = f"it had used its {_word(limit, COUNTS)} restarts, so Vertex AI ended it"
+    seen = "" if used >= limit else f" Trainboard saw {_word(used, COUNTS)} of them."
+    return f"{what}. This was the {_word(limit + 1, ORDINALS)} loss of the job; {end}.{seen}"
 
 
 def _word(number: int, words: Sequence[str]) -> str:

@@ -10,7 +10,14 @@ from jobs.timeline.replicas import EXIT, LAST_WORDS, TAKEN, Lane, Mark, ReplicaE
 from jobs.timeline.resource_bill import resource_bill
 from jobs.timeline.resource_holdings import Holding, holdings, known_resource, resource_id_of
 from jobs.timeline.resource_usage import Hold, ReplicaLane, Stretch, Usage, replica_counts, started_at, usage
-from jobs.timeline.retry_budget import GROUPS, RetryBudget, restart_causes, restart_limits, retry_budget
+from jobs.timeline.retry_budget import (
+    GROUPS,
+    RetryBudget,
+    last_loss,
+    restart_causes,
+    restart_limits,
+    retry_budget,
+)
 from jobs.timeline.spans import (
     BILLABLE,
     SPAN_KINDS,
@@ -91,6 +98,7 @@ __all__ = [
     "influences",
     "is_running",
     "known_resource",
+    "last_loss",
     "loss_if_cut",
     "machine_states",
     "moments_of",

@@ -6,27 +6,30 @@ to it.
 
 An attempt begins with the line that the service logs first in every attempt, if the log contains it. The time of the
 state change is less exact: it depends on the polls, and the last lines of the previous attempt may be later.
+
+States and log lines of the same restart have different times, and restarts may be seconds apart, as on a persistent
+resource. So they are paired by their order, and by what was seen between them, not by how close they are.
 """
 
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from jobs.models import JobEvent
-from jobs.states import WAITING_AT_VERTEX
-from jobs.timeline.spans import Span, state_spans
+from jobs.states import WAITING_AT_VERTEX, JobState
+from jobs.timeline.spans import BILLABLE, SPAN_KINDS, Span, billable, state_spans
 
 ATTEMPT_BEGINS = "Waiting for job to be provisioned."
 """The service's first line of every attempt (vertex-facts 10.4)."""
 ATTEMPT_RUNS = "Job is running."
 """The service's line when all replicas of an attempt are running (vertex-facts 10.4)."""
-SAME = timedelta(seconds=90)
-"""Shorter than provisioning takes, so two restarts of one job at Vertex AI are never this close."""
+STATE_LAG = timedelta(seconds=30)
+"""The state that Vertex AI shows may be this far behind its log: 0.6 to 29 s were recorded (vertex-facts 17)."""
 CAUSES = {
     "preempted": gettext_lazy("machine preempted (Spot)"),
     "stockout": gettext_lazy("the region was out of capacity"),
@@ -146,16 +149,16 @@ def attempts(
         (row for row in rows if row.kind == JobEvent.Kind.RESTARTED), key=lambda row: (row.occurred_at, row.once_key)
     )
     spans = state_spans(rows)
-    free = sorted(beginnings)[1:]
-    moments: list[tuple[datetime, JobEvent]] = []
     parts: dict[str, list[tuple[datetime, str]]] = defaultdict(list)
     for row in restarts:
         if replica := row.detail.get("replica"):
             parts[replica].append((row.occurred_at + LAST_MOMENT, cause_of(row, learned)))
-        else:
-            moments.append((_beginning(row.occurred_at, free), row))
+    whole = [row for row in restarts if not row.detail.get("replica")]
+    lines = match_in_order([row.occurred_at for row in whole], sorted(beginnings)[1:], running_since(spans))
     found = [Attempt(1)]
-    ordered = sorted(moments, key=lambda each: each[0])
+    ordered = sorted(
+        ((line or row.occurred_at, row) for line, row in zip(lines, whole, strict=True)), key=lambda each: each[0]
+    )
     for place, (moment, row) in enumerate(ordered):
         until = ordered[place + 1][0] if place + 1 < len(ordered) else None
         ran = next((run for run in sorted(runs) if run > moment and (until is None or run < until)), None)
@@ -177,14 +180,91 @@ def cause_of(restart: JobEvent, learned: Mapping[str, str]) -> str:
     return _("most likely %(cause)s") % {"cause": words} if is_guess and words != str(NO_CAUSE) else words
 
 
-def _beginning(moment: datetime, free: list[datetime]) -> datetime:
-    """Return the time of the attempt's first line if one is close enough. Each line begins one attempt only."""
-    near = [start for start in free if abs(start - moment) <= SAME]
-    if not near:
-        return moment
-    nearest = min(near, key=lambda each: abs(each - moment))
-    free.remove(nearest)
-    return nearest
+@dataclass(frozen=True, slots=True)
+class RestartEvidence:
+    """What shows one restart of the whole job: the first line of the new attempt, the state that went back, or both."""
+
+    line_at: datetime | None = None
+    state: JobEvent | None = None
+
+    @property
+    def at(self) -> datetime:
+        """When the restart was observed, in the state if possible."""
+        return self.state.occurred_at if self.state is not None else self.begins_at
+
+    @property
+    def begins_at(self) -> datetime:
+        """When the new attempt began, from the log if possible."""
+        known = self.line_at or (self.state.occurred_at if self.state is not None else None)
+        assert known is not None
+        return known
+
+
+def restart_evidence(events: Sequence[JobEvent], lines: Sequence[datetime]) -> list[RestartEvidence]:
+    """Return each restart of the whole job that its states or its log show, in order.
+
+    `events` are in the order recorded. `lines` are the times of the lines with which the second and later attempts
+    begin. Every line is a restart, and so is every return from RUNNING to a wait. The two are the same restart if they
+    follow each other and the job was not seen running in between.
+    """
+    back, latest = list[tuple[datetime, JobEvent]](), datetime.min.replace(tzinfo=UTC)
+    for row in events:
+        if row.kind not in SPAN_KINDS:
+            continue
+        latest = max(latest, row.occurred_at)
+        if row.from_state in BILLABLE and row.to_state in WAITING_AT_VERTEX:
+            back.append((latest, row))
+    written = sorted(lines)
+    matches = match_in_order([at for at, _ in back], written, running_since(state_spans(events)))
+    state_of = {line: row for line, (_, row) in zip(matches, back, strict=True) if line is not None}
+    found = [RestartEvidence(line, state_of.get(line)) for line in written]
+    found += [RestartEvidence(None, row) for line, (_, row) in zip(matches, back, strict=True) if line is None]
+    return sorted(found, key=lambda each: each.begins_at)
+
+
+def running_since(spans: Sequence[Span]) -> list[datetime]:
+    """Return when the job was first seen running in each of its attempts, in order."""
+    return [span.start for span in billable(spans) if span.state == JobState.RUNNING]
+
+
+def match_in_order(
+    moments: Sequence[datetime], lines: Sequence[datetime], running: Sequence[datetime]
+) -> list[datetime | None]:
+    """Return for each moment the line that shows the same restart, or None. All arguments are in order of time.
+
+    Pairs do not cross, and each line is used once. Equal times are always a pair. Otherwise a line belongs to a moment
+    only if the job was not seen running (`running`) between the two. Of all possibilities the one with the most pairs
+    is returned, and of those the one with the closest.
+    """
+
+    def may_match(moment: datetime, line: datetime) -> bool:
+        place = bisect_right(running, moment)
+        is_after = place == 0 or line > running[place - 1] - STATE_LAG
+        return moment == line or (is_after and (place == len(running) or line < running[place]))
+
+    def score(i: int, j: int) -> tuple[int, int, float]:
+        equal, pairs, closeness = best[i + 1][j + 1]
+        distance = abs((moments[i] - lines[j]).total_seconds())
+        return equal + (not distance), pairs + 1, closeness - distance
+
+    # best[i][j]: the best score of moments[i:] and lines[j:]
+    best = [[(0, 0, 0.0)] * (len(lines) + 1) for _ in range(len(moments) + 1)]
+    for i in reversed(range(len(moments))):
+        for j in reversed(range(len(lines))):
+            best[i][j] = max(best[i + 1][j], best[i][j + 1])
+            if may_match(moments[i], lines[j]):
+                best[i][j] = max(best[i][j], score(i, j))
+    found: list[datetime | None] = [None] * len(moments)
+    i = j = 0
+    while i < len(moments) and j < len(lines):
+        if may_match(moments[i], lines[j]) and best[i][j] == score(i, j):
+            found[i] = lines[j]
+            i, j = i + 1, j + 1
+        elif best[i][j] == best[i + 1][j]:
+            i += 1
+        else:
+            j += 1
+    return found
 
 
 def _wait(spans: Sequence[Span], moment: datetime, now: datetime) -> tuple[timedelta | None, bool]:

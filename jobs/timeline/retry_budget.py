@@ -46,6 +46,13 @@ def restart_causes(events: Sequence[JobEvent]) -> Counter[str]:
     return Counter(learned.get(row.once_key, row.reason) for row in _whole(events))
 
 
+def last_loss(events: Sequence[JobEvent]) -> str:
+    """Return the cause of the loss that ended a Spot job, "" if it did not end so. A cause found later replaces it."""
+    learned = {row.detail["restart"]: row.reason for row in events if row.kind == JobEvent.Kind.EXPLAINED}
+    lost = next((row for row in events if row.kind == JobEvent.Kind.MACHINES_LOST), None)
+    return learned.get(lost.once_key, lost.reason) if lost is not None else ""
+
+
 def restart_limits(job: Job) -> dict[str, int]:
     """Return how often Vertex AI restarts the whole job, for each retry budget."""
     strategy = STRATEGIES.get(job.strategy)
@@ -57,7 +64,8 @@ def restart_limits(job: Job) -> dict[str, int]:
 def retry_budget(job: Job, events: Sequence[JobEvent]) -> tuple[RetryBudget, ...]:
     """Return the retry budgets that apply to the job, then the restarts that are not counted.
 
-    The count for a replica starts again with every restart of the whole job.
+    The count for a replica starts again with every restart of the whole job. A Spot job that ended because it lost its
+    machines has used all its restarts, also those that were not seen.
     """
     causes, limits = restart_causes(events), restart_limits(job)
     used = Counter(dict.fromkeys(limits, 0))
@@ -69,7 +77,7 @@ def retry_budget(job: Job, events: Sequence[JobEvent]) -> tuple[RetryBudget, ...
     )
     internal = _("After an internal error a job is tried three times in all.")
     return (
-        _capacity(job, used[CAPACITY], limits[CAPACITY]),
+        _capacity(job, limits[CAPACITY] if last_loss(events) else used[CAPACITY], limits[CAPACITY]),
         RetryBudget(_("job retries"), used[RETRIES], limits[RETRIES], retries),
         RetryBudget(_("internal errors"), used[INTERNAL], limits[INTERNAL], internal),
         *_of_replicas(events),

@@ -178,5 +178,4 @@ def standard_price(job: Job, submission: spec.Submission, book: cost.PriceBook |
 
 def _count_preemptions(losses: Sequence[JobEvent]) -> int:
     """Return how often the machines of a whole job were taken back, the last time included."""
-    last = sum(row.kind == JobEvent.Kind.MACHINES_LOST and row.reason == PREEMPTED for row in losses)
-    return timeline.restart_causes(losses)[PREEMPTED] + last
+    return timeline.restart_causes(losses)[PREEMPTED] + (timeline.last_loss(losses) == PREEMPTED)

@@ -169,10 +169,13 @@ Submit = Callable[..., Job]
 
 @pytest.fixture
 def submit(request_job: RequestJob, cloud: Cloud) -> Submit:
-    """`submit("preempted")` is a job that Vertex AI has just accepted and that will follow that script."""
+    """`submit("preempted")` is a job that Vertex AI has just accepted and that will follow that script.
 
-    def start(script: str, **changes: Any) -> Job:
-        cloud.script(script)
+    `times` replace those of the script.
+    """
+
+    def start(script: str, *, times: dict[str, Any] | None = None, **changes: Any) -> Job:
+        cloud.script(script, **times or {})
         job = request_job(**changes)
         steps.advance(job.pk, clock=cloud.clock)
         job.refresh_from_db()

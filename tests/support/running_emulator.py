@@ -77,7 +77,7 @@ class Running:
 def running(
     state: Path,
     *,
-    speed: float = 1_000.0,
+    speed: float | None = None,
     scripted: bool = False,
     start: float | None = None,
     memory_mib: int = 0,
@@ -92,13 +92,13 @@ def running(
     `start` is the initial time of the scripted clock (default: now). `memory_mib` limits the memory of one replica; 0
     is no limit. `demands_credential` requires the credential, as on systems that do not report the owner of a
     connection; the url then contains it. `grpc` also serves gRPC, which needs requirements/grpc.txt. `more` are further
-    `Options`, such as reclaim_spot or images. `speed` applies to real jobs only; a scripted emulator has the service
-    times of speed 1.
+    `Options`, such as reclaim_spot or images. `speed` shortens the service's times; the default is 1,000, and 1 for
+    a scripted emulator.
 
     `is_waited_for` waits for the emulator's end, a fifth of a second. Without it, a scripted emulator, which has no
     processes to end, keeps running in the background, and its state folder must not be used again.
     """
-    speed = 1.0 if scripted else speed
+    speed = speed or (1.0 if scripted else 1_000.0)
     limits = Limits(memory_mib=memory_mib)
     bound, is_ready = listen("127.0.0.1", port), threading.Event()
     emulator = Emulator(Options(state=state, speed=speed, is_scripted=scripted, start=start, limits=limits, **more))

@@ -1,7 +1,9 @@
 """Tests of which attempt wrote a line: exactly one, in order, whatever restarted and however late it was observed."""
 
 import itertools
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -9,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.models import JobEvent
-from jobs.timeline.attempts import Attempts, attempts
+from jobs.timeline.attempts import Attempts, attempts, match_in_order, restart_evidence
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 NOW = NOON + timedelta(hours=10)
@@ -55,8 +57,15 @@ class TestOfTheJob:
 
         assert told(found, 30.4, 30.5, 59.1, 59.2) == [1, 2, 2, 3]
 
-    def test_a_line_far_from_the_restart_is_not_its_beginning(self) -> None:
-        found = attempts([restart(30)], NOW, beginnings=[at(1), at(33)])
+    def test_a_line_after_it_ran_again_is_not_its_beginning(self) -> None:
+        events = [state(1, "running"), state(30, "pending"), restart(30), state(32, "running")]
+        found = attempts(events, NOW, beginnings=[at(0), at(33)])
+
+        assert told(found, 29, 31) == [1, 2]
+
+    def test_a_line_before_it_was_seen_running_is_not_its_beginning(self) -> None:
+        events = [state(1, "running"), state(10, "pending"), state(29, "running"), state(30, "pending"), restart(30)]
+        found = attempts(events, NOW, beginnings=[at(0), at(11)])
 
         assert told(found, 29, 31) == [1, 2]
 
@@ -205,3 +214,99 @@ def lies_in(moment: datetime, span: Sequence[datetime | None] | None) -> bool:
     assert span is not None
     since, until = span
     return (since is None or moment >= since) and (until is None or moment < until)
+
+
+@dataclass
+class Story:
+    """What really happened to a job: the time at which each attempt began to wait, and at which it ran."""
+
+    waits: list[float]
+    runs: list[float]
+    lag: float
+    polled: list[bool]
+
+    @property
+    def events(self) -> list[JobEvent]:
+        """The states that polls have seen, `lag` seconds after the log says the same."""
+        shown = [("pending", second) for second in self.waits] + [("running", second) for second in self.runs]
+        shown = sorted(shown, key=lambda each: each[1])
+        seen = [each for each, is_polled in zip(shown, itertools.cycle(self.polled), strict=False) if is_polled]
+        events, before = [], ""
+        for to, second in seen:
+            if to != before:
+                event = state((second + self.lag) / 60, to)
+                event.from_state, before = before, to
+                events.append(event)
+        return events
+
+    @property
+    def lines(self) -> list[datetime]:
+        """The lines with which the second and later attempts begin."""
+        return [NOON + timedelta(seconds=second) for second in self.waits[1:]]
+
+
+@st.composite
+def stories(draw: st.DrawFn) -> Story:
+    lengths = draw(st.lists(st.tuples(st.floats(0.5, 200), st.floats(0.5, 2_000)), min_size=1, max_size=9))
+    now, waits, runs = 0.0, [], []
+    for wait, run in lengths:
+        waits.append(now)
+        runs.append(now + wait)
+        now += wait + run
+    return Story(waits, runs, draw(st.floats(0, 29)), draw(st.lists(st.booleans(), min_size=1, max_size=20)))
+
+
+class TestEvidence:
+    @given(stories())
+    def test_a_whole_log_gives_the_number_of_restarts_whatever_polls_saw(self, story: Story) -> None:
+        assert len(restart_evidence(story.events, story.lines)) == len(story.lines)
+
+    @given(stories())
+    def test_states_alone_give_those_that_they_show(self, story: Story) -> None:
+        events = story.events
+        back = [event for event in events if event.from_state == "running"]
+
+        assert [each.state for each in restart_evidence(events, [])] == back
+
+    @given(stories(), st.data())
+    def test_in_whatever_order_they_are_read_none_is_counted_twice(self, story: Story, data: st.DataObject) -> None:
+        """Each source is read in its own order. The number of restarts never falls and never exceeds the truth."""
+        events, lines = story.events, story.lines
+        sources = [*["state"] * len(events), *["line"] * len(lines)]
+        states = written = last = 0
+        for source in data.draw(st.permutations(sources)):
+            states, written = states + (source == "state"), written + (source == "line")
+            count = len(restart_evidence(events[:states], lines[:written]))
+            assert last <= count <= len(lines)
+            last = count
+        assert last == len(lines)
+
+    @given(stories())
+    def test_each_attempt_begins_with_its_line(self, story: Story) -> None:
+        evidence = restart_evidence(story.events, story.lines)
+        recorded = [restart(0, replica="") for _ in evidence]
+        for event, each in zip(recorded, evidence, strict=True):
+            event.occurred_at = each.at
+
+        found = attempts([*story.events, *recorded], NOW, beginnings=[NOON, *story.lines])
+
+        assert [each.start for each in found.whole[1:]] == story.lines
+
+    @given(
+        st.lists(st.integers(0, 9), max_size=6).map(sorted),
+        st.lists(st.integers(0, 9), max_size=6).map(sorted),
+        st.lists(st.integers(0, 9), max_size=4).map(sorted),
+    )
+    def test_pairs_are_as_many_as_possible_and_do_not_cross(
+        self, moments: list[int], lines: list[int], running: list[int]
+    ) -> None:
+        def times(minutes: list[int]) -> list[datetime]:
+            return [at(each) for each in minutes]
+
+        found = match_in_order(times(moments), times(lines), times(running))
+
+        taken = [line for line in found if line is not None]
+        assert taken == sorted(taken)
+        assert not Counter(taken) - Counter(times(lines))
+        if not running:
+            assert len(taken) == min(len(moments), len(lines))
