@@ -65,12 +65,17 @@ def record_event(
     reason: str = "",
     occurred_at: datetime | None = None,
     detail: dict[str, Any] | None = None,
+    to_state: str = "",
     **columns: Any,
 ) -> bool:
-    """Record an event without a change of state; return False if `once_key` was recorded before."""
+    """Record an event without a change of state; return False if `once_key` was recorded before.
+
+    `to_state` is the state that a correction adds to the past (`timeline.holding`).
+    """
     event = JobEvent(
         job=job,
         kind=kind,
+        to_state=to_state,
         actor=actor,
         occurred_at=occurred_at or now,
         recorded_at=max(now, occurred_at or now),

@@ -57,7 +57,7 @@ def _list_changes(jobs: Sequence[Job], now: datetime) -> dict[UUID, list[JobEven
     """Return the state events of the jobs that ran on more than one day."""
     long = [job.pk for job in jobs if job.trial_seconds is None and len(timeline.days_of(job, now)) > 1]
     found: dict[UUID, list[JobEvent]] = {pk: [] for pk in long}
-    events = JobEvent.objects.filter(job__in=long, kind__in=timeline.SPAN_KINDS).defer("message", "detail")
+    events = JobEvent.objects.filter(job__in=long, kind__in=timeline.SPAN_KINDS).defer("message")
     for event in events.order_by("job", "id") if long else ():
         found[event.job_id].append(event)
     return found

@@ -41,6 +41,7 @@ class JobEvent(AppendOnly):
         SUBMIT_ADOPTED = "submit_adopted", "an earlier submission was found"
         CANCEL_REQUESTED = "cancel_requested", "cancellation requested"
         CANCEL_SENT = "cancel_sent", "cancellation sent"
+        CORRECTED = "corrected", "states corrected"
         CUSTOM_JOB_STATE = "custom_job_state", "state of the pipeline's custom job changed"
         RESTARTED = "restarted", "restarted"
         MACHINES_LOST = "machines_lost", "machines lost for the last time"

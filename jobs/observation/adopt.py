@@ -1,7 +1,7 @@
 """Adopt a job made outside Trainboard: it gets a row here and is followed from then on, read-only.
 
 Its past is taken from what Vertex AI reports, and the span without polls is marked. It was never in a local state: its
-first state is the one it was found in, or the start of its first run.
+first state is the one it was found in, or the start of its first run if that is known.
 """
 
 import re

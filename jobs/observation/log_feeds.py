@@ -17,7 +17,7 @@ from jobs import vertex
 from jobs.clients import client
 from jobs.models import Job, LogFeed, LogLine
 from jobs.models.job import JobQuerySet
-from jobs.observation import cadence, checkpoints, log_metrics, log_turns, machine_usage, restarts
+from jobs.observation import cadence, checkpoints, log_metrics, log_turns, machine_usage, restarts, starts
 from jobs.observation.child_jobs import poll_tuning_jobs
 from jobs.observation.failures import record_failure
 from jobs.observation.log_sources import replica_name
@@ -108,7 +108,7 @@ def _read_service(feed: LogFeed, after: datetime, aside: SetAside, watch: cadenc
     for job in {job for job, _ in news}:
         claims.renew_poll(feed, now=watch.now)
         with aside.item(f"restarts of job {job.pk}"):
-            restarts.record_restarts(job, now=now)
+            _record_runs(job, now)
     newest = max([after, *(entry.timestamp for entry in entries if entry.timestamp <= now)])
     LogFeed.objects.filter(pk=feed.pk, claim=feed.claim).update(cursor_at=newest)
     return len(entries) < limit
@@ -195,7 +195,7 @@ def _keep_tail(
         job.log_kept_from = min(moments)
     if entries or job.log_complete:
         with aside.item(f"restarts of job {job.pk}"):
-            restarts.record_restarts(job, now=now)
+            _record_runs(job, now)
     if entries:
         with aside.item(f"metrics of job {job.pk}"):
             log_metrics.fold_new_lines(job)
@@ -203,6 +203,11 @@ def _keep_tail(
     job.log_read_at = now
     columns = ("log_cursor_at", "log_complete", "log_kept_from", "log_read_at")
     Job.objects.filter(pk=job.pk).update(**{name: getattr(job, name) for name in columns})
+
+
+def _record_runs(job: Job, now: datetime) -> None:
+    starts.record_logged_runs(job, now=now)
+    restarts.record_restarts(job, now=now)
 
 
 def _spending(project: str, now: datetime) -> Callable[[], None]:

@@ -1,7 +1,8 @@
 """Turn one answer of Vertex AI about one job into events: every state that can be known, and no other.
 
 Answers repeat, arrive late and skip states. A repeated answer changes nothing. An answer older than one already used is
-dropped. A start that no poll observed is taken from `startTime`. A span without polls is recorded as such.
+dropped. A start that no poll observed is taken from `startTime` once that is settled (`jobs.observation.starts`). A
+span without polls is recorded as such.
 """
 
 import uuid
@@ -16,6 +17,7 @@ from jobs.bounds import past_moment
 from jobs.diagnosis import diagnose
 from jobs.models import Job, JobEvent, LastSeen
 from jobs.observation.log_sources import source_columns, web_access
+from jobs.observation.starts import machines_started, settle_start
 from jobs.observation.trial_jobs import count_trials
 from jobs.observation.trials import record_trials
 from jobs.states import FINISHED, JobState
@@ -56,10 +58,11 @@ def record(job: Job, remote: vertex.RemoteJob, *, now: datetime, **columns: Any)
         _record_gap(job, remote, now)
         has_news = record_trials(job, remote, now=now)  # before the state, whose event summarizes the trials
         before, after = job.state, states.from_vertex(remote.state)
-        was_unseen = job.started_at is None and after != JobState.RUNNING and past_moment(remote.start_time, now)
-        if was_unseen and _backfill_start(job, remote, now, columns):
+        started_at = _unseen_start(job, remote, after, now)
+        if started_at is not None and _backfill_start(job, started_at, now, columns):
             columns = {}  # written with the start
         _record_state(job, remote, after, now, columns)
+        settle_start(job, remote, now)
         _record_error(job, remote, now)
         if has_news or job.state != before:
             count_trials(job, now=now)
@@ -117,13 +120,33 @@ def _record_gap(job: Job, remote: vertex.RemoteJob, now: datetime) -> None:
     )
 
 
-def _backfill_start(job: Job, remote: vertex.RemoteJob, now: datetime, columns: dict[str, Any]) -> bool:
+def _unseen_start(job: Job, remote: vertex.RemoteJob, after: str, now: datetime) -> datetime | None:
+    """Return when a job began to run of which no poll observed that, or None if it did not as far as anybody knows.
+
+    The trials of a tuning job show when its first machines worked. A pipeline is RUNNING from its `startTime` on,
+    whether it has machines or not.
+    """
+    if job.started_at is not None or after in timeline.BILLABLE:
+        return None
+    if job.kind == Job.Kind.CUSTOM_JOB:
+        return machines_started(remote, now, waited_at=_waited_at(job))
+    if job.kind == Job.Kind.PIPELINE:
+        return past_moment(remote.start_time, now)
+    spans = [span for trial in job.trials.all() for span in timeline.machine_spans(trial)]
+    return min((span.start for span in spans), default=None) if after in FINISHED else None
+
+
+def _waited_at(job: Job) -> datetime | None:
+    return job.remote_updated_at if job.state in states.WAITING_AT_VERTEX else None
+
+
+def _backfill_start(job: Job, at: datetime, now: datetime, columns: dict[str, Any]) -> bool:
     """Record a start that no poll observed. Return False if the job cannot start any more."""
     return transitions.transition(
         job,
         JobState.RUNNING,
         now=now,
-        occurred_at=remote.start_time,
+        occurred_at=at,
         reason="backfilled",
         message=f"{STARTED[timeline.study_spec(job) is not None]} (recorded later, from its start time).",
         **columns,
@@ -165,8 +188,8 @@ def _record_error(job: Job, remote: vertex.RemoteJob, now: datetime) -> None:
 def _moment(job: Job, remote: vertex.RemoteJob, after: str, now: datetime) -> datetime | None:
     """Return when the state began, as far as Vertex AI reports it."""
     updated = past_moment(remote.update_time, now)
-    if after == JobState.RUNNING and job.started_at is None:
-        return past_moment(remote.start_time, now) or updated
+    if after in timeline.BILLABLE and job.started_at is None and job.kind == Job.Kind.CUSTOM_JOB:
+        return machines_started(remote, now, waited_at=_waited_at(job))
     if after in FINISHED:
         return past_moment(remote.end_time, now) or updated
     return updated or past_moment(remote.create_time, now)

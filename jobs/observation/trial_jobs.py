@@ -18,6 +18,7 @@ from jobs.bounds import past_moment
 from jobs.models import Job, Scope, Trial
 from jobs.observation import cadence
 from jobs.observation.set_aside import SetAside
+from jobs.observation.starts import machines_started
 from jobs.queue import rate_limit
 from jobs.states import FINISHED, JobState
 from jobs.timeline.trial_time import ENDED
@@ -116,13 +117,15 @@ def is_old(changes: Sequence[tuple[str, datetime]], remote: RemoteJob, now: date
 def with_answer(changes: list[tuple[str, datetime]], remote: RemoteJob, now: datetime) -> list[tuple[str, datetime]]:
     """Return a custom job's state changes followed by those that an answer adds.
 
-    The first start is known even if no poll observed it. "" is a wait before it that no poll observed.
+    The first start may be known even if no poll observed it. "" is a wait before it that no poll observed.
     """
-    started, created = past_moment(remote.start_time, now), past_moment(remote.create_time, now)
+    waited_at = next((at for each, at in changes[-1:] if each in states.WAITING_AT_VERTEX), None)
+    started = machines_started(remote, now, waited_at=waited_at)
+    created = past_moment(remote.create_time, now)
     updated, state = past_moment(remote.update_time, now), states.from_vertex(remote.state)
     news: list[tuple[str, datetime]] = []
     if not changes and created is not None:
-        news.append((JobState.QUEUED if state == JobState.QUEUED and started is None else "", created))
+        news.append((JobState.QUEUED if state == JobState.QUEUED else "", created))
     has_run = any(each == JobState.RUNNING for each, _ in changes)
     if started is not None and not has_run:
         news.append((JobState.RUNNING, started))

@@ -8,10 +8,9 @@ from typing import NamedTuple
 from django.db.models import BooleanField, ExpressionWrapper, F, Q
 
 from jobs import states, vertex
-from jobs.bounds import past_moment
 from jobs.clients import account_of
 from jobs.models import Job, Scope
-from jobs.observation import cadence
+from jobs.observation import cadence, starts
 from jobs.observation.record import BLIND_AFTER
 from jobs.states import JobState
 
@@ -31,7 +30,7 @@ class WatchedJob(NamedTuple):
     pk: uuid.UUID
     remote_name: str
     state: str
-    has_started: bool
+    started_at: datetime | None
     runs_long: bool
     was_blind: bool
     """Whether there was no poll for so long that `record` records it."""
@@ -40,6 +39,11 @@ class WatchedJob(NamedTuple):
     """Whether the job is requested by name if the list does not contain it."""
     acts_as: str = ""
     """The service account used for its calls."""
+
+    @property
+    def has_started(self) -> bool:
+        """Whether the job has run before."""
+        return self.started_at is not None
 
     @property
     def may_be_restarting(self) -> bool:
@@ -53,8 +57,13 @@ class WatchedJob(NamedTuple):
         return is_other or self._start_is_news(remote, now) or self.was_blind or self.may_be_restarting
 
     def _start_is_news(self, remote: vertex.RemoteJob, now: datetime) -> bool:
-        may_start = not self.has_started and states.may_follow(self.state, JobState.RUNNING)
-        return may_start and past_moment(remote.start_time, now) is not None
+        """Return whether an answer changes what may be concluded from `startTime`, although the state is the same.
+
+        A start that is recorded as the time of an answer was settled since, or the job waits after an earlier start.
+        """
+        if not self.has_started:
+            return self.state in states.WAITING_AT_VERTEX and remote.settled_start is not None
+        return starts.earlier_start(self.started_at, remote, now) is not None
 
     def has_just_ended(self, remote: vertex.RemoteJob) -> bool:
         """Return whether an answer is the first one that shows that the job has ended."""
@@ -73,7 +82,6 @@ def list_watched(scope: Scope, now: datetime) -> list[WatchedJob]:
     reasonless &= Q(last_seen__at__lt=F("ended_at") + ERROR_WINDOW)
     active = Q(ended_at=None) & ~Q(state__in=states.LOCAL)
     flags = {
-        "has_started": Q(started_at__isnull=False),
         "runs_long": Q(running_since__isnull=False, running_since__lt=now - cadence.LONG_RUN),
         "was_blind": Q(last_seen__at__isnull=False, last_seen__at__lt=now - BLIND_AFTER),
         "is_to_be_cancelled": Q(cancel_requested_at__isnull=False),

@@ -14,7 +14,7 @@ from jobs.states import FINISHED, WAITING_AT_VERTEX, JobState
 
 BILLABLE = frozenset({JobState.RUNNING, JobState.UPDATING})
 """States in which the job has machines that are working. CANCELLING also counts right after one of them."""
-SPAN_KINDS = (JobEvent.Kind.STATE, JobEvent.Kind.CUSTOM_JOB_STATE)
+SPAN_KINDS = (JobEvent.Kind.STATE, JobEvent.Kind.CUSTOM_JOB_STATE, JobEvent.Kind.CORRECTED)
 """Kinds of events that spans are made of."""
 
 
@@ -59,9 +59,20 @@ class Before(NamedTuple):
     custom_job_state: str = ""
 
 
+def holding(events: Iterable[JobEvent]) -> list[JobEvent]:
+    """Return the events that hold, in order: without those that a correction revokes.
+
+    Events are never changed. A correction names the events it revokes in `detail["revokes"]`, by their `once_key`.
+    """
+    rows = list(events)
+    corrections = [row for row in rows if row.kind == JobEvent.Kind.CORRECTED]
+    revoked = {key for row in corrections for key in row.detail.get("revokes", ())}
+    return [row for row in rows if row.once_key not in revoked] if revoked else rows
+
+
 def facts(events: Iterable[JobEvent]) -> Facts:
     """Derive the cached columns from a job's events in the order recorded. At least one event is needed."""
-    rows = list(events)
+    rows = holding(events)
     spans, own = state_spans(rows), _chain(_changes(rows, JobEvent.Kind.STATE))
     found = Facts(state_since=own[-1].start if own else rows[0].occurred_at)
     found.restarts = sum(row.kind == JobEvent.Kind.RESTARTED and not row.detail.get("replica") for row in rows)
@@ -89,7 +100,8 @@ def state_spans(events: Sequence[JobEvent], before: Before | None = None) -> lis
     While a training pipeline runs, its spans are those of its custom job as far as the events contain them, because a
     pipeline stays RUNNING when its machines are preempted. `before` is needed if the events begin later than the job.
     """
-    own, custom = (_changes(events, kind) for kind in SPAN_KINDS)
+    events = holding(events)
+    own, custom = (_changes(events, kind) for kind in (JobEvent.Kind.STATE, JobEvent.Kind.CUSTOM_JOB_STATE))
     if before is not None:
         first = next((event for event in events if event.kind == JobEvent.Kind.CUSTOM_JOB_STATE), None)
         known = before.custom_job_state if first is None else first.from_state
@@ -99,7 +111,18 @@ def state_spans(events: Sequence[JobEvent], before: Before | None = None) -> lis
 
 
 def _changes(events: Iterable[JobEvent], kind: str) -> list[tuple[str, datetime]]:
-    return [(event.to_state, event.occurred_at) for event in events if event.kind == kind]
+    """Return the states of one kind in the order recorded; one that a correction adds comes where its time is.
+
+    If the same state follows it, it began earlier than recorded.
+    """
+    rows = list(events)
+    changes = [(event.to_state, event.occurred_at) for event in rows if event.kind == kind]
+    added = [event for event in rows if event.kind == JobEvent.Kind.CORRECTED and event.to_state]
+    for event in added if kind == JobEvent.Kind.STATE else ():
+        place = next((i for i, (_, at) in enumerate(changes) if at > event.occurred_at), len(changes))
+        is_earlier = place < len(changes) and changes[place][0] == event.to_state
+        changes[place : place + is_earlier] = [(event.to_state, event.occurred_at)]
+    return changes
 
 
 def _chain(changes: Iterable[tuple[str, datetime]]) -> list[Span]:

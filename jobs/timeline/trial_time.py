@@ -51,12 +51,19 @@ def machine_states(trial: Trial) -> list[Span]:
     spans = [Span(state, at, then) for (state, at), (_, then) in pairwise(changes) if state or then > at]
     state, at = changes[-1]
     if state in FINISHED:
-        return spans
+        return spans if billable(spans) or trial.state != SUCCEEDED else _own_times(trial, changes[0][1], at)
     if trial.state not in ENDED:
         return [*spans, Span(state, at, None)]
     end = max(trial.ended_at or at, at)
     has_run_unseen = trial.state == SUCCEEDED and not billable([*spans, Span(state, at, end)])
     return [*spans, Span(JobState.RUNNING if has_run_unseen else state, at, end)]
+
+
+def _own_times(trial: Trial, created: datetime, ended: datetime) -> list[Span]:
+    """Return the states of a trial that succeeded, so it ran, although no answer about its custom job shows when."""
+    start = min(max(trial.started_at or created, created), ended)
+    waited = [Span("", created, start)] if start > created else []
+    return [*waited, Span(JobState.RUNNING, start, max(min(trial.ended_at or ended, ended), start))]
 
 
 def machine_spans(trial: Trial) -> list[Span]:

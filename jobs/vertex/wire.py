@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from jobs import bounds
@@ -24,6 +24,10 @@ MAX_STATE_CHARACTERS = 64
 MAX_NAME_CHARACTERS = 255
 """Maximum length of a resource name, that of the columns that store one. The longest known name has about 120."""
 
+MIN_SETTLED = timedelta(seconds=1)
+"""Minimum time from creation to a settled start. A provisional one is at most 0.17 s after creation."""
+
+_CUSTOM_JOB = re.compile("/customJobs/[^/]+\\Z")
 _REGION = re.compile(r"[a-z]+(?:-[a-z0-9]+)*\Z")
 _PROJECT = re.compile(r"[a-z0-9][a-z0-9:.-]*\Z")
 _NAME = re.compile(
@@ -64,8 +68,27 @@ class RemoteJob:
 
     @property
     def start_time(self) -> datetime | None:
-        """When it first was RUNNING."""
+        """The time in `startTime`, which alone does not show that machines ran; see `settled_start`.
+
+        It is set 0.12 to 0.17 s after creation, while a custom job is QUEUED. For a tuning job it is the start of the
+        study, and for a training pipeline that of the pipeline. Recorded from the service, February and July 2026.
+        """
         return moment(self.raw.get("startTime"))
+
+    @property
+    def settled_start(self) -> datetime | None:
+        """When the machines of a custom job began to work, or None if `startTime` is provisional, impossible or absent.
+
+        When the job really runs, Vertex AI replaces the provisional time by a whole second, 15 to 768 s after creation
+        in 30 recorded jobs of February 2026. No recorded custom job contradicts this; Google does not document it.
+        What happens to the time after a restart is not known. Other kinds of jobs have no settled start: that of a
+        tuning job which never ran was a whole second too (recorded in July 2026).
+        """
+        start, created, ended = self.start_time, self.create_time, self.end_time
+        if not _CUSTOM_JOB.search(self.name) or start is None or created is None or start.microsecond:
+            return None
+        is_possible = start - created >= MIN_SETTLED and (ended is None or start <= ended)
+        return start if is_possible else None
 
     @property
     def end_time(self) -> datetime | None:

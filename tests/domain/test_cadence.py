@@ -27,9 +27,10 @@ def usual_interval(settings: Any) -> None:
     settings.POLL_INTERVAL = USUAL
 
 
-def known(state: str = "running", **changes: bool) -> WatchedJob:
+def known(state: str = "running", **changes: Any) -> WatchedJob:
     """A watched job without any special condition."""
-    return WatchedJob(**dict.fromkeys(WatchedJob._fields, False) | {"state": state} | changes)  # type: ignore[arg-type]
+    nothing: dict[str, Any] = dict.fromkeys(WatchedJob._fields, False)
+    return WatchedJob(**nothing | {"started_at": None, "state": state} | changes)
 
 
 class TestNews:
@@ -38,19 +39,25 @@ class TestNews:
     NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
     def is_news(self, job: WatchedJob, state: str, **times: datetime) -> bool:
-        raw = {name: timestamp(at) for name, at in times.items()}
+        created = {"createTime": timestamp(self.NOW - timedelta(minutes=5))}
+        raw = created | {name: timestamp(at) for name, at in times.items()}
         return job.is_news(RemoteJob("projects/1/locations/r/customJobs/7", state, raw), self.NOW)
 
-    def test_a_start_that_no_poll_observed(self) -> None:
-        assert self.is_news(known("pending"), "JOB_STATE_PENDING", startTime=self.NOW)
-        assert not self.is_news(known("running", has_started=True), "JOB_STATE_RUNNING", startTime=self.NOW)
+    def test_a_provisional_start_is_none(self) -> None:
+        provisional = self.NOW - timedelta(minutes=5) + timedelta(seconds=0.15)
+
+        assert not self.is_news(known("queued"), "JOB_STATE_QUEUED", startTime=provisional)
+
+    def test_a_start_that_was_settled_after_the_job_was_seen_running(self) -> None:
+        seen_at, settled = self.NOW - timedelta(seconds=9.5), self.NOW - timedelta(seconds=22)
+
+        assert self.is_news(known("running", started_at=seen_at), "JOB_STATE_RUNNING", startTime=settled)
+        assert not self.is_news(known("running", started_at=settled), "JOB_STATE_RUNNING", startTime=settled)
 
     def test_a_start_far_in_the_future_is_none(self) -> None:
-        assert not self.is_news(known("pending"), "JOB_STATE_PENDING", startTime=self.NOW + timedelta(hours=2))
+        seen_at, ahead = self.NOW + timedelta(hours=3, seconds=0.5), self.NOW + timedelta(hours=2)
 
-    @pytest.mark.parametrize("state", ["cancelling", "failed"])
-    def test_a_start_that_may_not_follow_any_more_is_none(self, state: str) -> None:
-        assert not self.is_news(known(state), f"JOB_STATE_{state.upper()}", startTime=self.NOW)
+        assert not self.is_news(known("running", started_at=seen_at), "JOB_STATE_RUNNING", startTime=ahead)
 
 
 class TestPause:

@@ -76,11 +76,19 @@ class TestAnswers:
 
         assert ran(found) == 0
 
-    def test_a_restart_between_two_looks_was_a_run_before(self) -> None:
-        found = seen(answer("QUEUED", 0), answer("PENDING", 200, startTime=stamp(90)))
+    def test_a_start_while_it_waits_is_no_run(self) -> None:
+        """Vertex AI sets a provisional `startTime` of a job that is still QUEUED (vertex-facts 17.2)."""
+        found = seen(answer("QUEUED", 0, startTime=stamp(0.15)), answer("PENDING", 200, startTime=stamp(0.15)))
 
-        assert states(found) == ["queued", "running", "pending"]
-        assert ran(found) == 110
+        assert states(found) == ["queued", "pending"]
+        assert ran(found) == 0
+
+    def test_a_success_whose_custom_job_does_not_show_when_it_ran_has_its_own_times(self) -> None:
+        ended = answer("SUCCEEDED", 150, startTime=stamp(0.15), endTime=stamp(150))
+        for state, seconds in (("SUCCEEDED", 100), ("INFEASIBLE", 0)):
+            found = seen(ended)
+            found.state, found.started_at, found.ended_at = state, at(50), at(150)
+            assert ran(found) == seconds
 
     def test_an_older_answer_changes_nothing(self) -> None:
         found = seen(answer("RUNNING", 90, startTime=stamp(90)), answer("PENDING", 30))
@@ -128,7 +136,7 @@ class TestAnswers:
         known = {} if started is None else {"startTime": stamp(started)}
         record_answer(found, answer("SUCCEEDED", clock, endTime=stamp(clock), **known), at(clock))
 
-        assert (ran(found) == 0) == (started is None)
+        assert ran(found) == 0 or started is not None
         assert ran(found) <= clock - (started or 0)
         if not missed:
             assert ran(found) == true_run
@@ -164,7 +172,11 @@ class TestWords:
         [
             ((answer("QUEUED", 0),), "waits for quota or to be processed"),
             ((answer("PENDING", 0),), "machines are being prepared"),
-            ((answer("PENDING", 99, startTime=stamp(50)),), "gets machines again after a restart"),
+            ((answer("PENDING", 99, startTime=stamp(0.15)),), "machines are being prepared"),
+            (
+                (answer("RUNNING", 50, startTime=stamp(50)), answer("PENDING", 99, startTime=stamp(50))),
+                "gets machines again after a restart",
+            ),
             (
                 (answer("PENDING", 9, error={"message": "Resources are insufficient in region: r."}),),
                 "Resources are insufficient in region: r.",
