@@ -1,12 +1,14 @@
 """Clients of Google's APIs, configured from Django's settings."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from functools import lru_cache
+from typing import Any
 
 from django.conf import settings
 
 from jobs.models import Team
-from jobs.vertex import BillingClient, PlatformClient, Timeout, VertexClient
+from jobs.vertex import BillingClient, Exchange, PlatformClient, Timeout, VertexClient
 from jobs.vertex.auth import is_plain
 from jobs.vertex.billing import DEFAULT_ENDPOINT as BILLING_ENDPOINT
 
@@ -44,9 +46,24 @@ def account_of(project: str) -> str:
 
 
 @lru_cache(maxsize=MAX_CLIENTS)
-def _client(**addresses: str) -> VertexClient:
+def _client(**addresses: Any) -> VertexClient:
     timeout = Timeout(connect=5, read=20, total=MAX_CALL.total_seconds())
     return VertexClient(timeout=timeout, **addresses)
+
+
+def recorded_clients(on_exchange: Callable[[Exchange], object]) -> tuple[VertexClient, PlatformClient]:
+    """Return clients that call as Trainboard itself and pass every answer to `on_exchange` as it arrived."""
+    options: dict[str, Any] = {
+        "on_exchange": on_exchange,
+        "timeout": Timeout(connect=5, read=20, total=MAX_CALL.total_seconds()),
+        "iam_endpoint": settings.IAM_ENDPOINT,
+        "endpoint": settings.VERTEX_ENDPOINT,
+        "logging_endpoint": settings.LOGGING_ENDPOINT,
+        "storage_endpoint": settings.STORAGE_ENDPOINT,
+        "monitoring_endpoint": settings.MONITORING_ENDPOINT,
+        "token_file": settings.VERTEX_TOKEN_FILE,
+    }
+    return VertexClient(**options), PlatformClient(**options)
 
 
 def platform_client(acts_as: str = "") -> PlatformClient:

@@ -5,6 +5,7 @@ The state of such a job follows from its script and the clock. `scenarios.script
 """
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -63,6 +64,7 @@ SCRIPTS: dict[str, Script] = {
     "maintenance": Script(summary="Its worker is moved once, then happy.", events=((120, "move"),)),
     "stubborn": Script(summary="Ignores SIGTERM: a cancellation takes the whole grace period.", ignores_term=True),
     "cancel-races": Script(summary="Ends with success while it is being cancelled.", wins_over_cancel=True),
+    "command": Script(summary="Sleeps and exits as its shell program says: sleep 20; exit 134. No image, no start."),
     "strange": Script(
         summary="Shows an undocumented state for a minute, then happy.",
         events=((60, "strange"), (120, "usual")),
@@ -78,7 +80,23 @@ MAX_PREEMPTIONS = 100
 
 def script_of(job: Job) -> Script:
     """Return the script of a job with the job's times, or one without events for a job that runs as processes."""
-    return replace(SCRIPTS[job.script], **job.script_times) if job.script else NO_SCRIPT
+    if not job.script:
+        return NO_SCRIPT
+    script = _follow_command(job) if job.script == "command" else SCRIPTS[job.script]
+    return replace(script, **job.script_times)
+
+
+def _follow_command(job: Job) -> Script:
+    """Return the script that the first `sleep` and `exit` of the primary's shell program describe.
+
+    A container without a command has an image that cannot be pulled, as it would without scripts.
+    """
+    container = job.worker_pools[0][1].get("containerSpec", {})
+    program = " ".join([*container.get("command", []), *container.get("args", [])])
+    slept, exited = re.search(r"\bsleep (\d{1,7})\b", program), re.search(r"\bexit (\d{1,3})\b", program)
+    seconds = float(slept[1]) if slept else 1.0
+    code = int(exited[1]) if exited else 0
+    return Script(run_seconds=seconds, exit_seconds=seconds, exit_code=code, image_is_missing=not program)
 
 
 def check_times(times: Mapping[str, Any]) -> None:

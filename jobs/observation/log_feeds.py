@@ -230,6 +230,12 @@ def _keep(found: list[tuple[Job, vertex.LogEntry]], aside: SetAside) -> None:
     aside.store(lines, _insert, name=lambda line: f"line {line.insert_id} of job {line.job_id}")
 
 
+def keep_lines(job: Job, entries: Sequence[vertex.LogEntry], *, now: datetime) -> None:
+    """Keep lines of one job that were read elsewhere, and record the restarts that they show."""
+    _keep([(job, entry) for entry in entries], SetAside(f"log of job {job.pk}", now=now))
+    restarts.record_restarts(job, now=now)
+
+
 def _insert(lines: Sequence[LogLine]) -> None:
     LogLine.objects.bulk_create(lines, ignore_conflicts=True)
 

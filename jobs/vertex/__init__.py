@@ -1,6 +1,7 @@
 """The client of Vertex AI's training jobs and their logs, over google-auth's AuthorizedSession. No hidden retries."""
 
 from jobs.vertex.billing import BillingClient
+from jobs.vertex.caller import Exchange
 from jobs.vertex.client import Timeout, VertexClient
 from jobs.vertex.deadline import at_most
 from jobs.vertex.errors import (
@@ -21,6 +22,7 @@ from jobs.vertex.wire import RemoteJob, quoted, remote_job, timestamp
 __all__ = [
     "AuthFailed",
     "BillingClient",
+    "Exchange",
     "LogEntry",
     "NotFound",
     "PermissionDenied",

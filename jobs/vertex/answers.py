@@ -52,7 +52,9 @@ class Envelope:
 
 
 def read(call: Call, status: int, headers: Mapping[str, str], content: bytes) -> dict[str, Any]:
-    """Return the JSON object of a successful answer. Raise a VertexError for any other."""
+    """Return the JSON object of a successful answer, {} for 204. Raise a VertexError for any other."""
+    if status == 204:
+        return {}
     try:
         value = wire.decode(content)
     except ValueError:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import requests
 import urllib3.exceptions
@@ -29,6 +29,20 @@ OnOdd = Callable[[object, str], object]
 
 def nothing() -> None:
     """Do nothing before a page."""
+
+
+class Exchange(NamedTuple):
+    """One call and its answer as it arrived, before anything of it is read or refused."""
+
+    call: answers.Call
+    query: Mapping[str, str | list[str]]
+    body: Mapping[str, Any] | None
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+
+OnExchange = Callable[[Exchange], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +69,9 @@ class Caller:
         acts_as: str = "",
         iam_endpoint: str = "",
         timeout: Timeout = Timeout(),
+        on_exchange: OnExchange | None = None,
     ) -> None:
+        self._on_exchange = on_exchange
         self._endpoint = auth.checked_endpoint(endpoint or wire.DEFAULT_ENDPOINT, credentials)
         emulator = self._endpoint if auth.is_plain(self._endpoint) else ""
         self._logging_endpoint = auth.checked_endpoint(
@@ -105,6 +121,8 @@ class Caller:
         try:
             response = self._exchange(call, query, body)
             status = response.status_code
+            if self._on_exchange is not None:
+                self._on_exchange(Exchange(call, query or {}, body, status, response.headers, response.content))
             return answers.read(call, status, response.headers, response.content)
         finally:
             counts.count_call(call.service, status)

@@ -23,7 +23,7 @@ class VertexClient(ResourceCaller):
     Logging, or for `endpoint` if that is plain HTTP. `credentials` is None for Application Default Credentials, looked
     up at the first call; over plain HTTP there are then none. The content of `token_file` is sent as a bearer token to
     an emulator on this machine. `acts_as` is the service account that the calls are made as. `iam_endpoint` provides
-    its tokens and is "" for Google's.
+    its tokens and is "" for Google's. `on_exchange` gets every answer of Google's APIs as it arrived.
 
     Raise ValueError for an invalid endpoint, and for credentials that would leave this machine unencrypted. Every
     method raises `errors.VertexError`. Methods that may make several calls, one for each page, call `before_page`
@@ -105,6 +105,11 @@ class VertexClient(ResourceCaller):
                 if len(found) >= limit:
                     break
         return found[:limit]
+
+    def delete_object(self, bucket: str, name: str) -> None:
+        """Delete one object of a bucket."""
+        path = storage.object_path(bucket, name)
+        self._send(answers.Call("DELETE", f"{self._storage_endpoint}{path}", "Cloud Storage"))
 
     def used(
         self, project: str, metric: str, *, job_id: str, since: datetime, until: datetime

@@ -1,6 +1,7 @@
-"""Objects in Cloud Storage: build list requests and read their answers. Pure; nothing here writes.
+"""Objects in Cloud Storage: build requests and read their answers. Pure.
 
-Source: discovery document of storage v1 (objects.list: prefix, fields, maxResults, pageToken), read 2026-11-22.
+Source: discovery document of storage v1 (objects.list: prefix, fields, maxResults, pageToken; objects.delete), read
+2026-11-22.
 """
 
 from dataclasses import dataclass
@@ -31,6 +32,11 @@ def list_path(folder: str) -> tuple[str, dict[str, str]]:
     prefix = f"{path.rstrip('/')}/" if path.strip("/") else ""
     query = {"prefix": prefix, "maxResults": str(MAX_PAGE_SIZE), "fields": FIELDS}
     return f"/storage/v1/b/{quote(bucket, safe='')}/o", query
+
+
+def object_path(bucket: str, name: str) -> str:
+    """Return the path of one object."""
+    return f"/storage/v1/b/{quote(bucket, safe='')}/o/{quote(name, safe='')}"
 
 
 def stored_object(value: Any) -> StoredObject | None:
