@@ -8,6 +8,7 @@ from ninja import Schema
 from pydantic import Field
 
 from dashboard.api.problems import Problem
+from jobs import requests
 from jobs.bounds import digest_of
 
 MAX_KEY_LENGTH = 255
@@ -29,7 +30,7 @@ def request_key(given: str) -> str:
 
     Return a new key without one.
     """
-    return f"api-{digest_of(given)[:48]}" if given else f"api-{uuid4().hex}"
+    return requests.api_key(given) if given else requests.new_key()
 
 
 def schedule_id(by: User, given: str) -> UUID:

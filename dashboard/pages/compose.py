@@ -113,7 +113,8 @@ def _request(request: Request, assessed: AssessedForm) -> HttpResponse:
     form = assessed.form
     assert assessed.submission is not None
     assert form.expected is not None
-    key = form.job.cleaned_data["request_key"]
+    form_key = form.job.cleaned_data["request_key"]
+    key = requests.given_key(form_key)
     cloned_from = form.job.cleaned_data.get("cloned_from")
     # The key comes from a hidden field, so it may name any job. Use it only if the user may see that job.
     origin = jobs_of(request.user).filter(pk=cloned_from).first() if cloned_from else None
@@ -129,7 +130,7 @@ def _request(request: Request, assessed: AssessedForm) -> HttpResponse:
     except NotPermitted as refusal:  # the user lost the role since the form was opened
         form.whole.append(Finding("not_permitted", Severity.ERROR, "", str(refusal)))
         return _show(request, assessed, status=422)
-    form_drafts.delete_form(key, by=request.user)
+    form_drafts.delete_form(form_key, by=request.user)
     for job in jobs:
         tasks.enqueue_job(job.pk)
     return _lead_to(request, jobs)
@@ -154,7 +155,7 @@ def _lead_to(request: Request, jobs: Sequence[Job]) -> HttpResponse:
 def _resume(request: Request, teams: list[Team], form_key: str) -> HttpResponse:
     """Show a form as it was typed, or redirect to its job if it was requested since."""
     mine = jobs_of(request.user).filter(owner=request.user)
-    if job := mine.filter(request_key__in=[form_key, f"{form_key}-1"]).first():
+    if job := mine.filter(request_key__in=requests.keys_of_form(form_key)).first():
         messages.info(request, _("%(name)s was requested with this form.") % {"name": job.display_name})
         return redirect("job", job.pk)
     draft = typed_draft_for(request, form_key)

@@ -101,7 +101,7 @@ def _rerun(request: Request, job: Job, key: str, now: datetime) -> bool:
         team=job.team,
         by=request.user,
         expected=timedelta(seconds=job.expected_seconds),
-        request_key=f"{key}-{job.pk.hex[:24]}",
+        request_key=requests.given_key(f"{key}-{job.pk.hex[:24]}"),
         now=now,
         cloned_from=job,
         cap_usd=job.cap_usd,

@@ -14,6 +14,9 @@ from jobs.models.polling import LogFeed, Scope
 from jobs.models.team import Team
 from jobs.states import FINISHED, LOCAL, JobState
 
+NEW_KEY = "new-"
+"""Begins the request key of a job whose request came without a key of its own."""
+
 
 class JobQuerySet(models.QuerySet["Job"]):
     """Selections shared by pages and workers."""
@@ -228,13 +231,25 @@ class Job(models.Model):
         return self.state not in LOCAL
 
     @property
+    def may_exist_already(self) -> bool:
+        """Whether the same request may have been sent before and forgotten, because the database lost its newest rows.
+
+        That is possible for every key that may be used again, until the job was looked up by its label.
+        """
+        is_new = self.request_key.startswith(NEW_KEY)
+        return not (is_new or self.submit_attempts or self.duplicates_checked_at)
+
+    @property
     def may_have_duplicates(self) -> bool:
         """Whether a create may have reached Vertex AI that the row does not follow and that was not looked up yet.
 
-        That takes two creates, or one whose request ended without a job.
+        That takes two creates, or one whose request ended without a job. A request that was withdrawn or rejected
+        while in doubt may have been sent before the database was restored.
         """
         is_sent_in_vain = self.submit_attempts == 1 and not self.remote_name and self.state == JobState.WITHDRAWN
-        return (self.submit_attempts > 1 or is_sent_in_vain) and self.duplicates_checked_at is None
+        is_in_doubt = self.attempted_at is not None and self.state in {JobState.WITHDRAWN, JobState.REJECTED}
+        is_possible = self.submit_attempts > 1 or is_sent_in_vain or is_in_doubt
+        return is_possible and self.duplicates_checked_at is None
 
     @property
     def seen_at(self) -> datetime | None:

@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
-from hashlib import sha256
 from typing import Any
 
 from django.conf import settings
@@ -28,6 +27,7 @@ from jobs.observation.record import mark_seen, number, record
 from jobs.observation.set_aside import SetAside
 from jobs.prices import current_book
 from jobs.queue import claims
+from jobs.requests.request_keys import adopted_key, job_id
 from jobs.spec.shape import fields
 from jobs.storable import fit
 
@@ -132,7 +132,7 @@ def _row(
     external: ExternalJob, remote: vertex.RemoteJob, body: dict[str, Any], *, team: Team, by: User, now: datetime
 ) -> tuple[Job, list[spec.Finding]]:
     """Return the saved row, without expected run time and cost, and findings about what could not be read."""
-    place = external.discovery
+    place, key = external.discovery, adopted_key(remote.name)
     submission, findings = submission_in(external)
     if is_unreadable(findings):
         body = {"displayName": external.display_name}
@@ -142,6 +142,7 @@ def _row(
     reported = past_moment(remote.create_time, now) or past_moment(remote.start_time, now)
     created_at = min(reported or external.discovery.answered_at or now, now)
     job = Job(
+        id=job_id(by, key),
         team=team,
         acts_as=team.acts_as,
         owner=by,
@@ -152,7 +153,7 @@ def _row(
         strategy=strategy.key,
         machines=submission.machines_summary,
         spec=body,
-        request_key=f"adopted:{sha256(remote.name.encode()).hexdigest()[:40]}",
+        request_key=key,
         is_adopted=True,
         expected_seconds=0,
         hourly_usd=storable_usd(price.usd_per_hour),

@@ -16,12 +16,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import connection, transaction
 
-from jobs.models import Installation, Job, JobEvent
+from jobs.models import Installation, Job, JobEvent, ResourceChange
 from jobs.states import NOT_SENT
 
 logger = logging.getLogger(__name__)
@@ -58,8 +58,24 @@ _watch = Watch()
 _lock = threading.Lock()
 
 
+class Trust(NamedTuple):
+    """What is known of a database that may have been replaced by an older copy."""
+
+    since: datetime
+    """Nothing was lost from then on. What was requested earlier may have been sent without a record here."""
+    is_complete: bool
+    """Whether nothing was ever lost. Only a process that watches since the database's first worker can know that."""
+    restored_at: datetime | None
+    """When the database was last found to be another one. Until then, jobs may have been sent without a row here."""
+
+
 def trusted_since(now: datetime) -> datetime:
-    """Return the time since which nothing was lost from this database, as far as this process knows.
+    """Return the time since which nothing was lost from this database, as far as this process knows."""
+    return load_trust(now).since
+
+
+def load_trust(now: datetime) -> Trust:
+    """Return what this process knows of the database.
 
     Every sweep and every submission calls this, so that a process rarely knows less than an older copy does.
     """
@@ -73,8 +89,15 @@ def trusted_since(now: datetime) -> datetime:
     if misses_event or row.identity != _identity():
         logger.warning(WENT_BACK)
         mark_restored(WENT_BACK, now=now)
-        return now
-    return max(began_at, row.trusted_since)
+        return Trust(now, is_complete=False, restored_at=now)
+    is_complete = not row.restored_reason and began_at <= row.trusted_since
+    return Trust(max(began_at, row.trusted_since), is_complete, row.trusted_since if row.restored_reason else None)
+
+
+def restored_at() -> datetime | None:
+    """Return when the database was last found to be another one, or None; see `Trust`."""
+    rows = Installation.objects.filter(pk=1).exclude(restored_reason="")
+    return rows.values_list("trusted_since", flat=True).first()
 
 
 def may_send(now: datetime) -> bool:
@@ -95,7 +118,8 @@ def is_external() -> bool:
 def mark_restored(reason: str, *, now: datetime, take_over: bool = False) -> int:
     """Mark every unsent request to be looked up until it is certain that Vertex AI does not have it.
 
-    `take_over` assigns the database to this instance. Returns the number of marked requests.
+    Open changes of persistent resources are in doubt as well: a reboot is not sent again. `take_over` assigns the
+    database to this instance. Returns the number of marked requests.
     """
     with transaction.atomic():
         defaults = {"instance": settings.INSTANCE, "trusted_since": now}
@@ -104,6 +128,7 @@ def mark_restored(reason: str, *, now: datetime, take_over: bool = False) -> int
         if take_over:
             row.instance = settings.INSTANCE
         row.save()
+        ResourceChange.objects.filter(ended_at=None).update(attempted_at=now)
         return Job.objects.filter(state__in=NOT_SENT).update(attempted_at=now)
 
 

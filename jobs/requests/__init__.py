@@ -8,7 +8,7 @@ from jobs.requests.other_strategy import accept_change, approve_as, keep_request
 from jobs.requests.persistent_resources import known_resources, resources_in
 from jobs.requests.policy_versions import load_policy
 from jobs.requests.request import request_job, request_jobs
-from jobs.requests.request_keys import find_requested, is_request_of
+from jobs.requests.request_keys import api_key, find_requested, given_key, is_request_of, keys_of_form, new_key
 from jobs.requests.rule_settings import CHOICES as SEVERITY_CHOICES
 from jobs.requests.rule_settings import DEFAULT as DEFAULT_SEVERITY
 from jobs.requests.rule_settings import rule_settings, set_severity, severities
@@ -23,16 +23,20 @@ __all__ = [
     "RuleSetting",
     "Saved",
     "accept_change",
+    "api_key",
     "approve",
     "approve_as",
     "check_is_ours",
     "delete_view",
     "find_requested",
+    "given_key",
     "is_request_of",
     "keep_request",
+    "keys_of_form",
     "known_resources",
     "load_context",
     "load_policy",
+    "new_key",
     "reject",
     "request_job",
     "request_jobs",

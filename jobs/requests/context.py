@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
-from uuid import UUID
 
 from django.contrib.auth.models import User
 
@@ -43,8 +42,6 @@ class RequestOptions:
     """The rest of the amount for all attempts together."""
     approval: AttemptApproval | None = None
     """The approval of all attempts of the request, for an attempt that follows others."""
-    job_id: UUID | None = None
-    """A fixed id, so that a database restored from a backup creates the same job again."""
 
     @property
     def has_approvers_cap(self) -> bool:

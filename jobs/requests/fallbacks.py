@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
-from uuid import UUID, uuid5
+from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -28,6 +28,7 @@ from jobs.requests.attempt_endings import AttemptEnding, find_ending
 from jobs.requests.context import RequestOptions, load_context, submission_of
 from jobs.requests.fallback_attempts import list_attempts, sum_costs
 from jobs.requests.request import request_jobs
+from jobs.requests.request_keys import attempt_key
 from jobs.strategies import STRATEGIES
 from jobs.texts import translatable as _
 
@@ -85,8 +86,8 @@ def _make_next(
     try:
         with transaction.atomic():
             shared = AttemptApproval(approval, number) if approval is not None else None
-            options = replace(options, approval=shared, job_id=uuid5(row.pk, str(number)))
-            (job,) = request_jobs([submission], options, request_key=f"fallback-{row.pk.hex}-{number}")
+            options = replace(options, approval=shared)
+            (job,) = request_jobs([submission], options, request_key=attempt_key(row.pk, number))
             kept = {"reason": str(ending.reason), **message_columns(_because(number, plan, ending))}
             FallbackAttempt.objects.create(fallback=row, number=number, job=job, **kept)
     except (NotAllowed, NotPermitted) as refusal:

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from jobs import bounds
 from jobs.models import Draft, Job, Team
 from jobs.requests.imported_drafts import NotKept
+from jobs.requests.request_keys import keys_of_form
 
 MAX_LENGTH = 400_000
 """Maximum length of all fields together, in characters. It is more than any request that Vertex AI accepts."""
@@ -33,7 +34,7 @@ def save_form(fields: Mapping[str, str], *, form_key: str, version: int, team: T
     kept = {name: bounds.clean(value) for name, value in fields.items()}
     if not form_key or sum(len(name) + len(value) for name, value in kept.items()) > MAX_LENGTH:
         raise NotKept(_("It is too long to be saved as a draft."))
-    if Job.objects.filter(owner=by, request_key__in=[form_key, f"{form_key}-1"]).exists():
+    if Job.objects.filter(owner=by, request_key__in=keys_of_form(form_key)).exists():
         raise EditedElsewhere
     mine = Draft.objects.filter(owner=by, form_key=form_key)
     if mine.filter(version=version).update(fields=kept, team=team, created_at=now, version=version + 1):

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
@@ -13,16 +13,17 @@ from django.db import IntegrityError, transaction
 from jobs import budgets, spec, strategies, transitions
 from jobs.assessment import Assessment, Outcome, assess, storable_usd
 from jobs.cost import round_up
+from jobs.errors import NotAllowed
 from jobs.fallback import Plan
 from jobs.models import Job, JobEvent, Scope, Team
 from jobs.permissions import check_may_request
-from jobs.queue import claims
+from jobs.queue import claims, installation
 from jobs.requests.approval_coverage import AttemptApproval
 from jobs.requests.checks import check_may_be_written
 from jobs.requests.context import RequestOptions, load_context
 from jobs.requests.fallback_attempts import check_plan, create_fallbacks
 from jobs.requests.questions import Question, build_questions, save_question
-from jobs.requests.request_keys import FIRST_KEY, identity_of, list_requested
+from jobs.requests.request_keys import FIRST_KEY, identity_of, job_id, list_requested
 from jobs.states import JobState
 from jobs.strategies import persistent
 
@@ -71,7 +72,7 @@ def request_jobs(submissions: Sequence[spec.Submission], options: RequestOptions
     keys = [f"{request_key}-{number}" for number in range(1, len(submissions) + 1)] if is_sweep else [request_key]
     if earlier := list_requested(options.by, keys):
         return earlier
-    sweep = uuid4() if is_sweep else None
+    sweep = job_id(options.by, request_key) if is_sweep else None
     try:
         with transaction.atomic():
             # Before the assessment: otherwise concurrent requests would all see the same rest of a budget.
@@ -82,7 +83,8 @@ def request_jobs(submissions: Sequence[spec.Submission], options: RequestOptions
             approval = approval if approval is not None and all(map(approval.covers, assessments)) else None
             jobs = []
             for submission, assessment, question, key in zip(submissions, assessments, questions, keys, strict=True):
-                job = _create_row(assessment, options, key, sweep, share=len(keys))
+                is_awaited = question is not None and approval is None
+                job = _create_row(assessment, options, key, sweep, share=len(keys), is_awaited=is_awaited)
                 requested = identity_of(submission, options.cap_usd)
                 _record_request(job, assessment, question, approval, requested, options)
                 _poll_resource_of(job, options.now)
@@ -93,8 +95,16 @@ def request_jobs(submissions: Sequence[spec.Submission], options: RequestOptions
     except IntegrityError:  # the same click arrived twice at the same time
         if earlier := list_requested(options.by, keys):
             return earlier
+        _check_unused(options.by, keys)
         raise
     return jobs
+
+
+def _check_unused(by: User, keys: Sequence[str]) -> None:
+    """Raise NotAllowed if somebody else, who had the same username then, has used one of these keys."""
+    if Job.objects.filter(pk__in=[job_id(by, key) for key in keys]).exists():
+        words = f"The request key {keys[0]} was used before by another account with the username {by.get_username()}."
+        raise NotAllowed([spec.Finding("request_key_used", spec.Severity.ERROR, "", words)])
 
 
 def _assess(submissions: Sequence[spec.Submission], options: RequestOptions) -> list[Assessment]:
@@ -118,12 +128,22 @@ def _poll_resource_of(job: Job, now: datetime) -> None:
 
 
 def _create_row(
-    assessment: Assessment, options: RequestOptions, request_key: str, sweep: UUID | None, *, share: int
+    assessment: Assessment,
+    options: RequestOptions,
+    request_key: str,
+    sweep: UUID | None,
+    *,
+    share: int,
+    is_awaited: bool,
 ) -> Job:
-    """Create the row of a job. `share` is the number of jobs that share the team's limit."""
+    """Create the row of a job. `share` is the number of jobs that share the team's limit.
+
+    A job that awaits an approval may be rejected or withdrawn before it is looked up at Vertex AI. So it is in doubt if
+    the database may have forgotten the same request: whatever its end, it is looked up then.
+    """
     submission = assessment.submission
     return Job.objects.create(
-        id=options.job_id or uuid4(),
+        id=job_id(options.by, request_key),
         team=options.team,
         acts_as=options.team.acts_as,
         owner=options.by,
@@ -140,6 +160,7 @@ def _create_row(
         state="",
         state_since=options.now,
         requested_at=options.now,
+        attempted_at=installation.restored_at() if is_awaited else None,
         **assessed_columns(assessment, share),
     )
 

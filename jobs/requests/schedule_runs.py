@@ -5,7 +5,7 @@ each time. So however many workers there are, and wherever one is killed, each t
 """
 
 from datetime import datetime, timedelta
-from uuid import UUID, uuid5
+from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -18,7 +18,7 @@ from jobs.models import Job, Message, Schedule, ScheduleRun
 from jobs.models.kept_message import message_columns
 from jobs.requests.context import RequestOptions
 from jobs.requests.request import request_jobs
-from jobs.requests.request_keys import find_requested
+from jobs.requests.request_keys import find_requested, schedule_key
 from jobs.requests.schedules import NotUsable, check_may_change, next_of, pause, submission_of
 from jobs.texts import Text, joined
 from jobs.texts import translatable as _
@@ -70,9 +70,9 @@ def run_now(row: Schedule, *, by: User, now: datetime, request_key: str) -> Job:
     return job
 
 
-def _options(row: Schedule, by: User, now: datetime, job_id: UUID | None = None) -> RequestOptions:
+def _options(row: Schedule, by: User, now: datetime) -> RequestOptions:
     expected, plan = timedelta(seconds=row.expected_seconds), plan_of(row.plan) if row.plan else None
-    return RequestOptions(row.team, by, expected, now, cap_usd=row.cap_usd, plan=plan, job_id=job_id)
+    return RequestOptions(row.team, by, expected, now, cap_usd=row.cap_usd, plan=plan)
 
 
 def _due_moments(row: Schedule, first: datetime, now: datetime) -> list[datetime]:
@@ -99,10 +99,10 @@ def _run(row: Schedule, moment: datetime, now: datetime) -> None:
     if not row.allows_overlap and (running := unfinished_run(row)) is not None:
         _write(row, moment, Outcome.SKIPPED, _unfinished(running), now)
         return
-    options = _options(row, row.owner, now, uuid5(row.pk, key_of(row, moment)))
+    options, key = _options(row, row.owner, now), schedule_key(row.pk, moment)
     try:
         with transaction.atomic():
-            (job,) = request_jobs([submission_of(row, moment)], options, request_key=key_of(row, moment))
+            (job,) = request_jobs([submission_of(row, moment)], options, request_key=key)
             _write(row, moment, Outcome.REQUESTED, "", now, job=job)
     except NotAllowed as refusal:
         _write(row, moment, Outcome.REFUSED, refusal.errors, now, is_announced=True)
@@ -114,11 +114,6 @@ def _run(row: Schedule, moment: datetime, now: datetime) -> None:
         )
         pause(row, words, now)
         _write(row, moment, Outcome.NOT_PERMITTED, joined(words, str(refusal)), now, is_announced=True)
-
-
-def key_of(row: Schedule, moment: datetime) -> str:
-    """Return the request key of one due time."""
-    return f"schedule-{row.pk.hex}-{moment:%Y%m%d%H%M}"
 
 
 def unfinished_run(row: Schedule) -> ScheduleRun | None:

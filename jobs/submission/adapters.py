@@ -66,9 +66,9 @@ class DatabaseStore:
         """Assess an approved job again before it is sent. Return None if it may be sent, else the change to write."""
         return reassess(job, self._clock.now())
 
-    def trusted_since(self) -> datetime:
-        """Return the time since which the database is known not to have been replaced by an older copy."""
-        return installation.trusted_since(self._clock.now())
+    def trust(self) -> installation.Trust:
+        """Return since when the database is known not to have been replaced by an older copy."""
+        return installation.load_trust(self._clock.now())
 
     def record_unmatched(self, job: Job, remote: vertex.RemoteJob, *, has_ended: bool) -> UnmatchedJob:
         """Record a job at Vertex AI that carries the label of `job` but is not the one it follows."""

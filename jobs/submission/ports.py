@@ -14,6 +14,7 @@ from django.contrib.auth.models import User
 
 from jobs.clock import Clock
 from jobs.models import Job, UnmatchedJob
+from jobs.queue.installation import Trust
 from jobs.requests.questions import Question
 from jobs.vertex import RemoteJob
 
@@ -78,10 +79,10 @@ class Store(Protocol):
     def reassess(self, job: Job) -> Change | None:
         """Assess an approved job again before it is sent. Return None if it may be sent, else the change to write."""
 
-    def trusted_since(self) -> datetime:
-        """Return the time since which the database is known not to have been replaced by an older copy.
+    def trust(self) -> Trust:
+        """Return since when the database is known not to have been replaced by an older copy.
 
-        An earlier request may have been sent without this database knowing it.
+        What was requested earlier may have been sent without this database knowing it.
         """
 
     def get(self, job_id: UUID | str) -> Job | None:

@@ -22,6 +22,7 @@ from jobs.models import PersistentResource, ResourceChange, Role, Scope, Team
 from jobs.observation.failures import record_failure
 from jobs.permissions import role_of
 from jobs.queue import claims, rate_limit
+from jobs.vertex import wire
 
 Action, Outcome = ResourceChange.Action, ResourceChange.Outcome
 MAX_OPEN = timedelta(hours=1)
@@ -132,13 +133,16 @@ def _look(change: ResourceChange, now: datetime) -> tuple[str, str] | None:
     if change.action == Action.RESIZE and (found.state == "UPDATING" or _has_size(found.raw, change.body)):
         return Outcome.ACCEPTED, "The persistent resource has the new size, or Vertex AI is changing its size."
     if change.action == Action.DELETE:
+        created_at = wire.moment(found.raw.get("createTime"))
+        if created_at is not None and created_at > change.asked_at:
+            return Outcome.ACCEPTED, "It was deleted, and one with the same name was created since, which is kept."
         return (Outcome.ACCEPTED, ACCEPTED[Action.DELETE]) if found.state == "STOPPING" else None
     if change.action == Action.REBOOT:
         if found.state == "REBOOTING":
             return Outcome.ACCEPTED, ACCEPTED[Action.REBOOT]
         words = (
-            "Vertex AI did not answer, so it is unknown whether its machines were restarted. "
-            "Trainboard did not send the request again."
+            "It is unknown whether its machines were restarted, because Vertex AI did not answer or the database was "
+            "restored. Trainboard did not send the request again."
         )
         return Outcome.UNKNOWN, words
     return None

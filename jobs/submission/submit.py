@@ -2,9 +2,10 @@
 
 The API has no request id, so a repeat could create a second job. One step of the algorithm:
 
-1. Claim the job. If an earlier create may have reached Vertex AI, or the database may have been replaced by an older
-   copy since the request, look the job up by its label. If it is found, follow it. If it may still appear, wait. Else
-   it never arrived.
+1. Claim the job. Look it up by its label if an earlier create may have reached Vertex AI. That is so if one had no
+   answer, and if the database may have been replaced by an older copy since the job was first requested. A job's id
+   derives from its cause (`jobs.requests.request_keys`), so a request that is made again has the label of the first.
+   If the job is found, follow it. If it may still appear, wait. Else it never arrived.
 2. Assess the job again and take a creation from the rate limit.
 3. Record that a create is about to be sent (`attempted_at`, the database's time) and hold the claim for longer than the
    call may take. This needs an unexpired claim and the current row; a job to be cancelled ends here.
@@ -24,6 +25,7 @@ from jobs.clients import MAX_CALL
 from jobs.models import Job, JobEvent
 from jobs.observation.record import number
 from jobs.queue.claims import JOB_LEASE
+from jobs.queue.installation import Trust
 from jobs.queue.rate_limit import OverRateLimit
 from jobs.states import JobState
 from jobs.submission import duplicates
@@ -43,9 +45,9 @@ WITHOUT_RESULT = frozenset({JobState.CANCELLED, JobState.CANCELLING, JobState.FA
 def submit(job: Job, ports: Ports) -> None:
     """Take one step towards Vertex AI with a claimed job that is approved or being submitted."""
     # Called in every case: after a restore, this call records before which time requests are in doubt.
-    trusted_since = ports.store.trusted_since()
-    is_in_doubt = job.attempted_at is not None or job.requested_at < trusted_since
-    if is_in_doubt and not _is_absent(job, ports):
+    trust = ports.store.trust()
+    may_be_forgotten = job.requested_at < trust.since or (job.may_exist_already and not trust.is_complete)
+    if (may_be_forgotten or job.attempted_at is not None) and not _is_absent(job, trust, ports):
         return
     if job.state == JobState.APPROVED and (objection := ports.store.reassess(job)):
         # A poll may have listed the job while it was assessed. It is then followed, and the objection comes too late.
@@ -62,7 +64,7 @@ def submit(job: Job, ports: Ports) -> None:
         _create(begun, ports)
 
 
-def _is_absent(job: Job, ports: Ports) -> bool:
+def _is_absent(job: Job, trust: Trust, ports: Ports) -> bool:
     """Look the job up by its label. Return False if the step ends here: it was found, or may still appear."""
     try:
         found = ports.remote.find(job)
@@ -75,7 +77,7 @@ def _is_absent(job: Job, ports: Ports) -> bool:
     # The database's time of the claim. The list was requested later, so it shows at least the jobs of that time.
     assert job.claimed_until is not None
     asked_at = job.claimed_until - JOB_LEASE
-    written = ports.store.apply(job, absent(asked_at))
+    written = ports.store.apply(job, absent(asked_at, trust.restored_at))
     return written is not None and written.job.claim is not None  # released if it must be looked up again
 
 
@@ -134,6 +136,7 @@ def begin_create(job: Job, now: datetime) -> Change | None:
     message = f"Sent to Vertex AI in {job.region}" + ("." if attempt == 1 else f", try {attempt}.")
     sent = Event(JobEvent.Kind.SUBMIT_ATTEMPTED, message, key=f"submit:{attempt}")
     columns = {"submit_attempts": attempt, "attempted_at": now, "claimed_until": now + JOB_LEASE}
+    columns |= {"duplicates_checked_at": None}
     return Change((begins, sent) if job.state == JobState.APPROVED else (sent,), columns)
 
 
@@ -149,18 +152,27 @@ def not_sent(begun: Job, spent: float) -> Decide:
     return decide
 
 
-def absent(asked_at: datetime) -> Decide:
-    """Decide about a job missing from a list that was requested at `asked_at` or later: wait, or go on to create it."""
+def absent(asked_at: datetime, restored_at: datetime | None) -> Decide:
+    """Decide about a job missing from a list that was requested at `asked_at` or later: wait, or go on to create it.
+
+    A create that the database has forgotten was sent before `restored_at`.
+    """
 
     def decide(job: Job, now: datetime) -> Change:
         if not is_unsent(job):
             return Change(releases=True)
-        certain_at = job.attempted_at + MAX_CALL + CONSISTENCY_WINDOW if job.attempted_at else asked_at
+        sent_until = job.attempted_at or restored_at
+        certain_at = sent_until + MAX_CALL + CONSISTENCY_WINDOW if sent_until else asked_at
         if asked_at < certain_at:  # that time may have passed by now, but only a list requested after it counts
             message = "An earlier try had no answer. Trainboard looks for its job before it tries again."
+            if job.attempted_at is None:
+                message = "The database was restored or restarted. Trainboard looks for the job before it sends it."
             due_at = max(min(certain_at, now + LOOK_UP_INTERVAL), now + timedelta(seconds=1))
             return Change(columns={"due_at": due_at, "last_error": message, "failures": 0}, releases=True)
-        return Change(columns={"attempted_at": None, "claimed_until": now + JOB_LEASE})
+        columns = {"attempted_at": None, "claimed_until": now + JOB_LEASE}
+        if not job.submit_attempts:
+            columns["duplicates_checked_at"] = asked_at  # the next step, after a pause, needs no look-up
+        return Change(columns=columns)
 
     return decide
 

@@ -338,8 +338,8 @@ class TestNeverTwo:
         watch_fallbacks(cloud.clock)
         assert Job.objects.count() == 2
 
-    def test_a_restored_database_makes_the_same_job_again(self, begin: Begin, cloud: Cloud) -> None:
-        """The job at Vertex AI carries the label of the new row, and is found by it."""
+    def test_an_attempt_that_is_made_again_has_the_same_id(self, begin: Begin, cloud: Cloud) -> None:
+        """By this id, a restored database finds the job that it made before: see test_identity."""
         begin("stockout")
         sweep_while(cloud, lambda: not Job.objects.get().is_finished)
         made = []

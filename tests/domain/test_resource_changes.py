@@ -220,3 +220,38 @@ def test_a_sweep_hands_it_out(cloud: Cloud, team: Team, approver: User, monkeypa
 def test_an_id_that_is_none_never_becomes_an_address(cloud: Cloud) -> None:
     with pytest.raises(vertex.Refused):
         client().change_resource("delete", project="p", region="us-central1", resource_id="../x", body={})
+
+
+class TestAfterARestore:
+    def test_a_reboot_is_not_sent_again(self, resources: Resources, cloud: Cloud, team: Team, approver: User) -> None:
+        ask("create", cloud, team, approver, BODY)
+        work(cloud)
+        cloud.forward(minutes=30)
+        change = ask("reboot", cloud, team, approver)
+        installation.mark_restored("a test", now=cloud.now)
+
+        work(cloud)
+
+        change.refresh_from_db()
+        assert change.outcome == "unknown"
+        assert "the database was restored" in change.message
+        assert "persistentResources.reboot" not in cloud.calls()
+
+    def test_a_resource_that_was_created_again_is_kept(
+        self, resources: Resources, cloud: Cloud, team: Team, approver: User
+    ) -> None:
+        change = ask("delete", cloud, team, approver)
+        ResourceChange.objects.filter(pk=change.pk).update(due_at=None)
+        cloud.forward(minutes=30)
+        client().change_resource(
+            "create", project=team.project, region="us-central1", resource_id="night-shift", body=BODY
+        )
+        ResourceChange.objects.filter(pk=change.pk).update(due_at=cloud.now)
+        installation.mark_restored("a test", now=cloud.now)
+
+        work(cloud)
+
+        change.refresh_from_db()
+        assert change.outcome == "accepted"
+        assert "is kept" in change.message
+        assert "persistentResources.delete" not in cloud.calls()

@@ -12,18 +12,20 @@ from django.db import OperationalError
 from jobs import states
 from jobs.models import Job
 from jobs.queue.claims import JOB_LEASE
-from jobs.queue.installation import Watch
+from jobs.queue.installation import Trust, Watch
 from jobs.states import FINISHED, NOT_SENT, JobState
 from jobs.submission.ports import Change, Decide, Written
 from jobs.vertex import RemoteJob
-from tests.simulation.kernel import Kernel
+from tests.simulation.kernel import EPOCH, Kernel
 
 
 class Row:
     """What the steps read and write of a job; the properties are those of the model."""
 
     kind, project, region, is_adopted, deletion_requested_at, deleted_at = "custom_job", "p", "r", False, None, None
+    request_key = "the-form"
     is_finished = Job.is_finished
+    may_exist_already = Job.may_exist_already
     may_have_duplicates = Job.may_have_duplicates
 
     def __init__(self, pk: str, now: datetime) -> None:
@@ -200,6 +202,11 @@ class SimulatedStore:
                     row.attempted_at = now
         began_at = self.watch.began_at or now
         return max(began_at, database.trusted_since or began_at)
+
+    def trust(self) -> Trust:
+        since = self.trusted_since()
+        is_complete = self.database.trusted_since is None and since <= EPOCH
+        return Trust(since, is_complete, self.database.trusted_since)
 
     def record_unmatched(self, job: Row, remote: RemoteJob, *, has_ended: bool) -> Unmatched:
         self.wait()

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from dataclasses import asdict, replace
 from datetime import timedelta
 from typing import Any
-from uuid import uuid4
 
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
@@ -135,7 +134,7 @@ class Command(BaseCommand):
                 team=team,
                 by=user,
                 expected=timedelta(hours=options["hours"]),
-                request_key=options["request_key"] or uuid4().hex,
+                request_key=requests.given_key(given) if (given := options["request_key"]) else requests.new_key(),
                 now=database_now(),
             )
         except NotPermitted as refusal:
