@@ -7,7 +7,7 @@ INSTALL := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check i
 
 WITHOUT_TEXTS := bench cli docs emulator examples jobs/migrations staticfiles tests var
 
-.PHONY: up grpc otel simulate search test test-sqlite test-postgres test-journeys chaos truth check format lint bench lock machine messages screenshots clean
+.PHONY: up grpc otel simulate simulate-protocol search test test-sqlite test-postgres test-journeys chaos truth check format lint bench lock machine messages screenshots clean
 
 up: .venv/run.stamp ## run the whole site on this machine at http://127.0.0.1:8000; PORT= sets another port
 	@exec $(BIN)/python manage.py up --follow $$PPID
@@ -37,9 +37,11 @@ chaos: .venv/dev.stamp machine ## submit a thousand jobs while processes are kil
 truth: .venv/dev.stamp machine ## compare the estimated and actual cost of 500 jobs with the emulator's record; about 15 minutes
 	DATABASE_URL= $(BIN)/pytest -q -s -m truth tests/domain
 
-SEEDS ?= 100000
-simulate: .venv/dev.stamp ## run the submission protocol in virtual time with faults; SEEDS= sets the number of runs
-	DATABASE_URL= $(BIN)/python -m tests.simulation --seeds $(SEEDS)
+simulate: .venv/dev.stamp ## run the whole site over a real database in virtual time with faults; SEEDS= sets the number of runs
+	DATABASE_URL= $(BIN)/python -m tests.simulation --seeds $(or $(SEEDS),1000)
+
+simulate-protocol: .venv/dev.stamp ## run the submission protocol alone, a hundred times faster; SEEDS= sets the number of runs
+	DATABASE_URL= $(BIN)/python -m tests.simulation --protocol --seeds $(or $(SEEDS),100000)
 
 search: .venv/dev.stamp ## run the property tests with new random examples
 	DATABASE_URL= $(BIN)/pytest -q -n 2 tests/unit --hypothesis-profile=search

@@ -1,85 +1,129 @@
-"""Run many seeds and print the rate, or run one and describe it. The exit code is 1 on a violation."""
+"""Run many seeds of a simulation and print the rate, or run one and describe it. The exit code is 1 on a violation."""
 
 import argparse
 import gc
+import logging
 import os
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from multiprocessing import get_context
+from typing import Any, NamedTuple
 
-PORTION = 250
+PORTIONS = {"protocol": 250, "site": 5}
+"""Seeds that a process runs before it returns what it found, by simulation."""
 MAX_PORTIONS = 20
 """Of one process, which keeps ever more, so that collecting it takes ever longer; then a fresh one takes its place."""
 
 
-def violations(portion: tuple[int, int, bool]) -> list[str]:
-    """Run seeds, given as (first, count, whether to stop at the first violation); return what went wrong, in words."""
-    first, count, stops = portion
+class Portion(NamedTuple):
+    """Seeds to run one after the other."""
+
+    simulation: str
+    first: int
+    count: int
+
+
+def prepared(simulation: str) -> Callable[[int], Any]:
+    """Return what makes a run of a seed: of the protocol, or of the whole site over the configured database."""
     import django
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
     django.setup()
-    from tests.simulation.run import Simulation, Violation
+    logging.disable(logging.CRITICAL)  # a simulated site logs what it survives
+    if simulation == "protocol":
+        from tests.simulation.run import Simulation
 
+        return Simulation
+    from tests.simulation.site.run import SiteSimulation
+    from tests.simulation.site.world import database, prepare
+
+    prepare()
+    return lambda seed: SiteSimulation(seed, database())
+
+
+def violations(portion: Portion) -> list[str]:
+    """Run seeds up to the first violation; return what went wrong, in words."""
+    from tests.simulation.run import Violation
+
+    make = prepared(portion.simulation)
     gc.disable()
-    found = []
-    for seed in range(first, first + count):
+    for seed in range(portion.first, portion.first + portion.count):
         try:
-            Simulation(seed).run()
+            make(seed).run()
         except Violation as violation:
-            found.append(str(violation))
-            if stops:
-                break
+            return [str(violation)]
         if seed % 25 == 0:
             gc.collect()
-    return found
+    return []
 
 
 def main() -> int:
     """Read the command line and run."""
     parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
-    parser.add_argument("--seeds", type=int, default=1_000, help="how many seeds to run")
+    parser.add_argument(
+        "--protocol", action="store_true", help="only the submission protocol, over a model of the database"
+    )
+    parser.add_argument("--seeds", type=int, default=100, help="how many seeds to run")
     parser.add_argument("--first", type=int, default=0, help="the first of them")
     parser.add_argument("--seed", type=int, help="run one seed and tell what happened")
+    parser.add_argument("--all", action="store_true", help="go on after a violation, and print the first line of each")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
-    if options.seed is not None:
-        return run_one(options.seed)
-    began = time.monotonic()
-    portions = range(options.first, options.first + options.seeds, PORTION)
-    counts = [min(PORTION, options.first + options.seeds - first) for first in portions]
+    simulation = "protocol" if options.protocol else "site"
+    with servers(simulation):
+        return run_one(simulation, options.seed) if options.seed is not None else run_many(simulation, options)
+
+
+@contextmanager
+def servers(simulation: str) -> Iterator[None]:
+    """Inside the block, the PostgreSQL server of the tests runs if they are to use one."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
+    if simulation == "protocol" or os.environ.get("TRAINBOARD_TEST_POSTGRES") != "1":
+        yield
+        return
+    import django
+
+    django.setup()
+    from tests.simulation.site.world import server
+
+    with server():
+        yield
+
+
+def run_many(simulation: str, options: argparse.Namespace) -> int:
+    """Run many seeds in processes and print the rate or what was found."""
+    began, size = time.monotonic(), 1 if options.all else PORTIONS[simulation]
+    ends = options.first + options.seeds
+    portions = [Portion(simulation, first, min(size, ends - first)) for first in range(options.first, ends, size)]
+    prepared(simulation)  # once, before the processes begin
     found: list[str] = []
-    tasks = [(first, count, True) for first, count in zip(portions, counts, strict=True)]
     with get_context("fork").Pool(options.processes, maxtasksperchild=MAX_PORTIONS) as pool:
-        for part in pool.imap(violations, tasks):
+        for part in pool.imap(violations, portions):
             found += part
-            if found:
+            if found and not options.all:
                 break
     seconds = time.monotonic() - began
     if found:
-        print(found[0])
+        print("\n".join(each.partition("\n")[0] for each in found) if options.all else found[0])
         return 1
-    print(
-        f"{options.seeds:,} seeds without a violation in {seconds:.0f} s: {options.seeds / seconds * 60:,.0f} a minute"
-    )
+    rate = options.seeds / seconds * 60
+    print(f"{options.seeds:,} seeds without a violation in {seconds:.0f} s: {rate:,.0f} a minute")
     return 0
 
 
-def run_one(seed: int) -> int:
+def run_one(simulation: str, seed: int) -> int:
     """Run one seed and print what happened."""
-    import django
+    run = prepared(simulation)(seed)
+    from tests.simulation.run import Violation
 
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
-    django.setup()
-    from tests.simulation.run import Simulation, Violation
-
-    simulation = Simulation(seed)
     try:
-        simulation.run()
+        run.run()
     except Violation as violation:
         print(violation)
         return 1
-    print("\n".join(simulation.kernel.messages()))
+    print("\n".join(run.kernel.messages()))
     return 0
 
 

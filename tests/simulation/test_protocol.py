@@ -45,7 +45,7 @@ def test_a_thousand_seeds_violate_nothing() -> None:
 
 
 def test_the_command_runs_seeds_in_processes_of_their_own() -> None:
-    command = [sys.executable, "-m", "tests.simulation", "--seeds", "300", "--processes", "2"]
+    command = [sys.executable, "-m", "tests.simulation", "--protocol", "--seeds", "300", "--processes", "2"]
     told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
     assert "300 seeds without a violation" in told

@@ -1,0 +1,262 @@
+"""One seed: people use the site while everything fails; then failures stop, and the judge looks at what is left."""
+
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import timedelta
+from typing import Any
+from unittest import mock
+
+from celery import Task
+from django.db import connections
+from django.test import override_settings
+
+from jobs import cache, clock, tasks
+from jobs.models import Job
+from jobs.queue import rate_limit
+from jobs.vertex.deadline import BoundedAdapter
+from tests.simulation.run import QUIET_SECONDS, STORM_SECONDS, Violation
+from tests.simulation.site import judge
+from tests.simulation.site.celery import Queue, beat, work
+from tests.simulation.site.google import Google, Life
+from tests.simulation.site.network import GOOGLE, Network
+from tests.simulation.site.people import LARGE_HOURS, TO_STANDARD, People
+from tests.simulation.site.process import Bystander, Faults, Process, SiteKernel
+from tests.simulation.site.receivers import Receiver
+
+WORKERS = ("Worker 0", "Worker 1", "Worker 2")
+SWEEP_SECONDS = 5.0
+BASE_MONOTONIC = 1_000.0
+BUSY = (
+    "SELECT (SELECT count(*) FROM jobs_job WHERE due_at <= %s)"
+    " + (SELECT count(*) FROM jobs_delivery WHERE state = 'waiting' AND due_at <= %s)"
+    " + (SELECT count(*) FROM jobs_message WHERE routed_at IS NULL)"
+)
+
+
+class SiteSimulation:
+    """One run of one seed over a database. `run` raises Violation."""
+
+    def __init__(self, seed: int, database: Any) -> None:
+        self.kernel = kernel = SiteKernel(seed)
+        self.random, self.database = kernel.random, database
+        self.faults, self.queue = Faults(), Queue(kernel)
+        self.google, self.receiver = Google(kernel), Receiver(kernel)
+        self.people = People(kernel, lambda name: self.process(name))
+        self.running: dict[str, Process] = {}
+        self.was_restored = self.is_silent = False
+        """Whether a backup was put in place, and whether that happened in a way that no process could notice."""
+        self.is_undisturbed = True
+        """Whether no process died and no statement failed, so that nothing has a reason to be repeated."""
+        self.expected_rules: set[str] = set()
+
+    def run(self) -> None:
+        """Run it; raises Violation."""
+        self.database.reset()
+        with imitated(self):
+            self._plan_faults()
+            self._plan_people()
+            for name in WORKERS:
+                self._start(name)
+            self._start("Beat")
+            self.kernel.run(STORM_SECONDS)
+            self._end_faults()
+            self.kernel.run(STORM_SECONDS + QUIET_SECONDS)
+            self._stop()
+            with self.looking():
+                problem = judge.problem_of(self)
+        if problem:
+            raise Violation(f"Seed {self.kernel.seed}: {problem}", self.kernel.messages())
+
+    @contextmanager
+    def looking(self) -> Iterator[None]:
+        """Read the database inside the block without taking time."""
+        before = self.kernel.current
+        bystander = Bystander(self.kernel, "The judge", self.database.connect, Faults())
+        self.kernel.current = None
+        bystander.enter()
+        try:
+            yield
+        finally:
+            bystander.close()
+            self.kernel.current = before
+            if before is not None:
+                before.enter()
+
+    def process(self, name: str) -> Process:
+        """Return a new process of the site, for one request of a person."""
+        return Process(self.kernel, name, self.database.connect, self.faults, self._on_death)
+
+    def lives_of_key(self, key: str) -> list[Life]:
+        """Return the jobs at Google that were created for a request key."""
+        ids = {str(pk) for pk in Job.objects.filter(request_key=key).values_list("pk", flat=True)}
+        return [life for life in self.google.lives if life.request in ids]
+
+    # ------------------------------------------------------------ processes
+    def _start(self, name: str, *, after: float = 0.0) -> None:
+        process = self.running[name] = self.process(name)
+        main: Callable[[], None] = lambda: work(process, self.queue)  # noqa: E731
+        if name == "Beat":
+            main = lambda: beat(process, self.queue, self._is_busy, SWEEP_SECONDS)  # noqa: E731
+        process.start(main, at=self.kernel.seconds + after)
+
+    def _on_death(self, process: Process) -> None:
+        self.is_undisturbed = False
+        self.receiver.repeatable |= process.sent_last
+        if self.running.get(process.name) is process:
+            self._start(process.name, after=self.random.choice([0.0, 3.0, 60.0]))
+
+    def _restart(self, name: str, *, after: float) -> None:
+        self.is_undisturbed = False
+        self.running[name].kill()
+        self._start(name, after=after)
+
+    def _stop(self) -> None:
+        for process in self.running.values():
+            process.kill()
+
+    def _is_busy(self) -> bool:
+        """Return whether a job or a message is due within the next seconds."""
+        soon = str((self.kernel.database_now + timedelta(seconds=SWEEP_SECONDS)).replace(tzinfo=None))
+        return bool(self.database.ask(BUSY, soon, soon))
+
+    # ------------------------------------------------------------ what goes wrong
+    def _plan_faults(self) -> None:
+        random, faults, kernel = self.random, self.faults, self.kernel
+        faults.break_share = random.choice([0.0, 0.0, 0.001, 0.004])
+        faults.stall_share = random.choice([0.0, 0.001, 0.004])
+        faults.kill_share = random.choice([0.0, 0.0, 0.0005, 0.003])
+        self.google.faults = random.choice([0.1, 0.4, 0.8])
+        self.google.is_late = random.random() < 0.2
+        self.receiver.faults = random.choice([0.0, 0.2, 0.6])
+        self.queue.loses, self.queue.repeats = random.choice([0.0, 0.2]), random.choice([0.0, 0.6])
+        for stall in range(random.choice([0, 1, 1, 3])):
+            begins = random.uniform(0, 300) + stall * 300
+            faults.stalls.append((begins, begins + random.choice([4.0, 20.0, 62.0, 90.0])))
+        if random.random() < 0.2:
+            begins = random.uniform(0, 300)
+            self.google.outages.append((begins, begins + random.choice([60.0, 600.0])))
+        for _ in range(random.choice([0, 2, 6])):
+            kernel.start(self._kill, at=random.uniform(0, 400))
+        if random.random() < 0.25 and self.database.can_restore:
+            self._plan_restore(random.uniform(5, 200))
+        if faults.break_share or faults.stall_share or faults.kill_share or faults.stalls:
+            self.is_undisturbed = False
+
+    def _kill(self) -> None:
+        self.kernel.current = None
+        name = self.random.choice([*WORKERS, "Beat"])
+        self.kernel.log("{} is killed.", name)
+        self._restart(name, after=self.random.choice([0.0, 3.0, 60.0]))
+
+    def _end_faults(self) -> None:
+        self.faults.end()
+        self.google.faults = self.receiver.faults = self.queue.loses = 0.0
+        self.kernel.log("From here on nothing fails any more.")
+
+    def _plan_restore(self, at: float) -> None:
+        """Plan a backup at `at`, and put it in place a while later: with the site stopped, or while it works.
+
+        Inside the same file, with the connections open, a process may not notice it unless it misses an event.
+        """
+        backups: list[Any] = []
+        self.kernel.start(lambda: backups.append(self.database.back_up()), at=at)
+        stops, later = self.random.random() < 0.5, at + self.random.choice([61.0, 200.0])
+        drops_connections = stops or self.random.random() < 0.7
+
+        def restore() -> None:
+            self.kernel.current = None
+            self.kernel.log("The database is replaced by the backup of second {:.0f}.", at)
+            self.was_restored, self.is_silent = True, not drops_connections
+            self.is_undisturbed = False
+            self.expected_rules.add("duplicate")  # jobs of requests that the backup does not have
+            self.people.cancelled.clear()
+            if stops:
+                for name in self.running:
+                    self._restart(name, after=60.0)
+            self.database.restore(backups[0], drops_connections=drops_connections)
+            if stops and self.random.random() < 0.5:
+                self.people.at(self.kernel.seconds + 5, "An operator", self.people.operate("restored"))
+
+        self.kernel.start(restore, at=later)
+
+    # ------------------------------------------------------------ who acts
+    def _plan_people(self) -> None:
+        random, people = self.random, self.people
+        for number in range(random.choice([1, 1, 2])):
+            key, at = f"request-{number + 1}", random.uniform(0, 120)
+            people.at(at, "The owner", people.request(key, cap=random.choice(["", "", "2.50"])))
+            if random.random() < 0.35:
+                later = at + random.choice([0.05, 1, 5, 30, 100, 400])
+                people.at(later, "The owner", people.cancel(key))
+            if random.random() < 0.3:
+                people.at(random.uniform(300, 1500), "The owner", people.delete(key))
+        if random.random() < 0.4:
+            self._plan_approval(random.uniform(0, 120))
+        if random.random() < 0.4:
+            people.at(random.uniform(0, 120), "The owner", people.request("attempts", plan=TO_STANDARD))
+        if random.random() < 0.3:
+            overlaps = random.random() < 0.3
+            people.at(
+                random.uniform(0, 60), "The owner", people.schedule("nightly", minutes=5, allows_overlap=overlaps)
+            )
+            people.at(STORM_SECONDS, "The owner", people.pause("nightly"))
+        if random.random() < 0.2:
+            self._plan_resource(random.uniform(0, 200))
+        if random.random() < 0.2:
+            self._plan_adoption(random.uniform(0, 200))
+
+    def _plan_approval(self, at: float) -> None:
+        random, people = self.random, self.people
+        people.at(at, "The owner", people.request("large", hours=LARGE_HOURS))
+        for name in ("approver", "second"):
+            rejects = random.random() < 0.2
+            people.at(at + random.choice([5, 30, 30.01, 300]), name, people.vote("large", name, rejects=rejects))
+        if random.random() < 0.3:
+            people.at(at + random.choice([5, 30, 200]), "The owner", people.cancel("large"))
+
+    def _plan_resource(self, at: float) -> None:
+        for action in ("create", self.random.choice(["resize", "reboot"]), "delete"):
+            self.people.at(at, "The lead", self.people.change(action))
+            at += self.random.choice([60, 300])
+
+    def _plan_adoption(self, at: float) -> None:
+        body = {"displayName": "notebook", "jobSpec": {"workerPoolSpecs": []}}
+        self.google.make(body, at, lasts=self.random.choice([60.0, 3000.0]))
+        self.people.at(at + 150, "The owner", self.people.discover)
+        for later in (200, 260):
+            self.people.at(at + later, "The owner", self.people.adopt)
+
+
+@contextmanager
+def imitated(run: SiteSimulation) -> Iterator[None]:
+    """Inside the block time, chance, the network and Celery are those of the run."""
+    kernel, main = run.kernel, connections["default"]
+    network = Network(kernel, run.google, run.receiver)
+
+    def send(adapter: BoundedAdapter, prepared: Any, **options: Any) -> Any:
+        return network.send(adapter, prepared, **options)
+
+    def apply_async(task: "Task[..., None]", args: Any = None, kwargs: Any = None, **options: Any) -> None:
+        run.queue.put(task, kwargs, **options)
+
+    cache.forget_all()
+    rate_limit.forget()
+    with ExitStack() as stack:
+        for target, name, value in (
+            (clock, "read_database_clock", kernel.read_clock),
+            (time, "monotonic", lambda: BASE_MONOTONIC + kernel.seconds),
+            (os, "urandom", kernel.random.randbytes),
+            (secrets, "randbelow", lambda below: kernel.random.randrange(below)),
+            (BoundedAdapter, "send", send),
+            (Task, "apply_async", apply_async),
+            (tasks, "_waiting", run.queue.waiting),
+        ):
+            stack.enter_context(mock.patch.object(target, name, value))
+        stack.enter_context(override_settings(VERTEX_ENDPOINT=GOOGLE, MESSAGES_ALLOW_LOOPBACK=True, SENDS_EMAIL=False))
+        try:
+            yield
+        finally:
+            connections["default"] = main
