@@ -40,12 +40,11 @@ from django.db import connection, connections  # noqa: E402
 from django.test import Client, RequestFactory  # noqa: E402
 from django.test.utils import CaptureQueriesContext  # noqa: E402
 
-from jobs import cache, observation, steps  # noqa: E402
-from jobs.clock import database_now  # noqa: E402
-from jobs.models import Installation, Job, Scope  # noqa: E402
+from jobs import cache, stages, steps  # noqa: E402
+from jobs.clock import DatabaseClock, database_now  # noqa: E402
+from jobs.models import Installation, Job, Scope, Upkeep  # noqa: E402
 from jobs.observation import log_feeds, trial_jobs, watched  # noqa: E402
-from jobs.requests import imported_drafts  # noqa: E402
-from jobs.upkeep import count_all, fold_months, repair, watch_spending  # noqa: E402
+from jobs.upkeep import count_all  # noqa: E402
 from tests.support import many_jobs, multiply_jobs  # noqa: E402
 from tests.support.visits import ADMIN, MANAGER, MAX_QUERIES, MEMBER, visits  # noqa: E402
 
@@ -124,11 +123,10 @@ def work() -> dict[str, Callable[[], int]]:
         now = database_now()
         Installation.objects.update(swept_at=None)
         assert steps.begin_sweep(now, interval=settings.SWEEP_INTERVAL)
-        for verb in (repair, observation.watch_resources, watch_spending, imported_drafts.expire, steps.due_jobs):
-            verb(now)
-        fold_months()
-        for due in (steps.due_scopes, steps.due_discoveries, steps.due_feeds):
-            due(now)
+        Upkeep.objects.filter(name__startswith=stages.PREFIX).update(due_at=now)
+        finders = (steps.due_jobs, steps.due_scopes, steps.due_discoveries, steps.due_feeds)
+        stages.sweep(DatabaseClock(), {find.__name__: find for find in finders})
+        assert not any(each.failures for each in stages.states(now))
         return 0
 
     def poll() -> int:

@@ -241,18 +241,14 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 }
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BEAT_SCHEDULE = {
-    "sweep": {
-        "task": "jobs.tasks.sweep",
-        "schedule": SWEEP_INTERVAL,
-        # Later sweeps find the same rows. But if every thread is busy for a while, one sweep must still be run.
-        "options": {"expires": 3 * SWEEP_INTERVAL.total_seconds()},
-    },
-    # The database decides whether a day has passed, so that restarts of beat do not matter.
-    "prune": {"task": "jobs.tasks.prune", "schedule": timedelta(minutes=10), "options": {"expires": 600}},
-    "doctor": {"task": "jobs.tasks.examine", "schedule": timedelta(minutes=10), "options": {"expires": 600}},
-    "quotas": {"task": "jobs.tasks.read_quotas", "schedule": timedelta(minutes=2), "options": {"expires": 120}},
-    "images": {"task": "jobs.tasks.read_images", "schedule": timedelta(seconds=15), "options": {"expires": 15}},
-    "prices": {"task": "jobs.tasks.import_prices", "schedule": timedelta(minutes=10), "options": {"expires": 600}},
+    # The database decides whether it is time for each of these, so that restarts of beat and tasks that pile up do not
+    # matter. None has Celery's `expires`, which compares the clocks of beat and of a worker.
+    "sweep": {"task": "jobs.tasks.sweep", "schedule": SWEEP_INTERVAL},
+    "prune": {"task": "jobs.tasks.prune", "schedule": timedelta(minutes=10)},
+    "doctor": {"task": "jobs.tasks.examine", "schedule": timedelta(minutes=10)},
+    "quotas": {"task": "jobs.tasks.read_quotas", "schedule": timedelta(minutes=2)},
+    "images": {"task": "jobs.tasks.read_images", "schedule": timedelta(seconds=15)},
+    "prices": {"task": "jobs.tasks.import_prices", "schedule": timedelta(minutes=10)},
 }
 CELERY_BEAT_SCHEDULE_FILENAME = str(STATE_DIR / "beat-schedule")
 

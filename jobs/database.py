@@ -9,6 +9,8 @@ from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations.state import ProjectState
 
 DEFAULT = "default"
+LOCK_PATIENCE = "500ms"
+"""How long a stage of the sweep waits for a row that another transaction has locked; it finds the row again later."""
 
 
 def lift_limits(*, using: str = DEFAULT, locks: bool = False) -> None:
@@ -32,6 +34,24 @@ def unlimited() -> Iterator[None]:
         yield
     finally:
         restore_limits()
+
+
+@contextmanager
+def short_lock_waits() -> Iterator[None]:
+    """Run a block in which no statement waits longer than LOCK_PATIENCE for a lock. PostgreSQL only.
+
+    SQLite has no locks of rows, and holds its one lock only for a short transaction.
+    """
+    connection = connections[DEFAULT]
+    if connection.vendor != "postgresql":
+        yield
+        return
+    _run(DEFAULT, f"SET lock_timeout = '{LOCK_PATIENCE}'")
+    try:
+        yield
+    finally:
+        if connection.connection is not None and not connection.connection.closed and not connection.needs_rollback:
+            _run(DEFAULT, "RESET lock_timeout")
 
 
 def _run(using: str, *statements: str) -> None:

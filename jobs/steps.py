@@ -58,9 +58,12 @@ def due_jobs(now: datetime) -> list[uuid.UUID]:
 def begin_sweep(now: datetime, *, interval: timedelta) -> bool:
     """Return whether to sweep now; False if another sweep is less than half an interval old.
 
-    Sweeps pile up while all threads of the workers are busy. The database's clock decides, so beat and worker need not
-    agree on the time. A `swept_at` in the future means that the clock was set back; it is ignored.
+    Sweeps pile up while all threads of the workers are busy, or while no worker runs; each one too many costs one short
+    query. The database's clock decides, so beat and worker need not agree on the time. A `swept_at` in the future means
+    that the clock was set back; it is ignored.
     """
+    if Installation.objects.filter(pk=1, swept_at__gt=now - interval / 2, swept_at__lte=now).exists():
+        return False
     installation.trusted_since(now)
     old = Q(swept_at=None) | Q(swept_at__lte=now - interval / 2) | Q(swept_at__gt=now)
     return bool(Installation.objects.filter(old, pk=1).update(swept_at=now))

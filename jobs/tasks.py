@@ -12,24 +12,9 @@ from django.db import transaction
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from jobs import doctor, messages, observation, steps
-from jobs.budgets import watch_budgets
+from jobs import doctor, messages, observation, stages, steps
 from jobs.clock import DatabaseClock, database_now
-from jobs.requests import imported_drafts
-from jobs.upkeep import (
-    count_ended,
-    fold_months,
-    image_reading,
-    price_import,
-    quota_reading,
-    repair,
-    retention,
-    watch_approvals,
-    watch_caps,
-    watch_fallbacks,
-    watch_schedules,
-    watch_spending,
-)
+from jobs.upkeep import image_reading, price_import, quota_reading, retention
 
 logger = logging.getLogger(__name__)
 
@@ -45,33 +30,9 @@ HANDED_OUT = 100
 @shared_task
 def sweep(**_: Any) -> None:
     """Hand out everything that is due. Beat calls it every few seconds; of several calls at once, one has an effect."""
-    now = database_now()
-    if not steps.begin_sweep(now, interval=settings.SWEEP_INTERVAL):
-        return
-    repair(now)
-    observation.watch_resources(now)
-    watch_spending(now)
-    watch_caps(now)
-    watch_approvals(now)
-    watch_fallbacks(DatabaseClock())
-    watch_schedules(now)
-    count_ended(now)
-    fold_months()
-    watch_budgets(now)
-    imported_drafts.expire(now)
-    for job_id in steps.due_jobs(now)[: max(HANDED_OUT - _waiting(advance), 0)]:
-        _send(advance, now, job_id=str(job_id))
-    for scope_id in steps.due_scopes(now):
-        _send(observe, now, scope_id=scope_id)
-    for discovery_id in steps.due_discoveries(now):
-        _send(discover, now, discovery_id=discovery_id)
-    for change_id in steps.due_resource_changes(now):
-        _send(change_resource, now, change_id=change_id)
-    for feed_id in steps.due_feeds(now):
-        _send(read_feed, now, feed_id=feed_id)
-    messages.sweep(now)
-    for destination in messages.due_destinations(now):
-        _send(deliver_messages, now, destination=destination)
+    clock = DatabaseClock()
+    if steps.begin_sweep(clock.now(), interval=settings.SWEEP_INTERVAL):
+        stages.sweep(clock, HAND_OUTS)
 
 
 @shared_task
@@ -114,6 +75,47 @@ def deliver_messages(*, destination: str, sent_at: str = "", **_: Any) -> None:
     """Send the messages that are due to one channel, or the due e-mail."""
     if _is_fresh(sent_at):
         messages.deliver(destination, clock=DatabaseClock())
+
+
+def _send_jobs(now: datetime) -> None:
+    for job_id in steps.due_jobs(now)[: max(HANDED_OUT - _waiting(advance), 0)]:
+        _send(advance, now, job_id=str(job_id))
+
+
+def _send_scopes(now: datetime) -> None:
+    for scope_id in steps.due_scopes(now):
+        _send(observe, now, scope_id=scope_id)
+
+
+def _send_discoveries(now: datetime) -> None:
+    for discovery_id in steps.due_discoveries(now):
+        _send(discover, now, discovery_id=discovery_id)
+
+
+def _send_resource_changes(now: datetime) -> None:
+    for change_id in steps.due_resource_changes(now):
+        _send(change_resource, now, change_id=change_id)
+
+
+def _send_feeds(now: datetime) -> None:
+    for feed_id in steps.due_feeds(now):
+        _send(read_feed, now, feed_id=feed_id)
+
+
+def _send_messages(now: datetime) -> None:
+    for destination in messages.due_destinations(now):
+        _send(deliver_messages, now, destination=destination)
+
+
+HAND_OUTS = {
+    "due jobs": _send_jobs,
+    "due polls": _send_scopes,
+    "due logs": _send_feeds,
+    "due resource changes": _send_resource_changes,
+    "due discoveries": _send_discoveries,
+    "due messages": _send_messages,
+}
+"""What a sweep hands out, by the name under which a failure is reported."""
 
 
 def _is_fresh(sent_at: str) -> bool:

@@ -21,8 +21,10 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 
 from dashboard.access.addresses import client_address
 from dashboard.queries.operations import Operations, get_operations
+from dashboard.queries.readiness import REDIS_PATIENCE_SECONDS
 from jobs.clock import database_now
 from jobs.counts import SUBMIT_BUCKETS
+from jobs.queue.redis_state import RedisState, check_redis
 from jobs.states import JobState
 
 REFUSAL = (
@@ -66,6 +68,7 @@ class _Figures:
         yield _by_state("trainboard_jobs_ended_in_hour", "Jobs that ended in the last hour.", figures.ended)
         for name, text, value in _plain(figures):
             yield GaugeMetricFamily(name, text, value=value)
+        yield from _of_stages(figures, self.now)
         yield _submissions(figures.submit_seconds)
         yield from _labelled(figures)
         yield _api_calls(figures.counts.get("api_calls", {}))
@@ -95,8 +98,50 @@ def _plain(figures: Operations) -> list[tuple[str, str, float]]:
             "Deliveries of messages that failed for good and were not sent again.",
             figures.messages_failed,
         ),
+        (
+            "trainboard_unmatched_jobs",
+            "Jobs at Vertex AI with our label that have not ended and belong to no request.",
+            figures.unmatched,
+        ),
+        (
+            "trainboard_duplicate_jobs",
+            "Further jobs at Vertex AI for one request that have not ended.",
+            figures.duplicates,
+        ),
+        ("trainboard_redis_writable", "1 if Redis accepts writes, else 0.", _redis_writable()),
         ("trainboard_usd_per_hour", "Cost of running jobs in US dollars per hour.", float(figures.usd_per_hour)),
     ]
+
+
+def _redis_writable() -> float:
+    state, _error = check_redis(REDIS_PATIENCE_SECONDS)
+    return float(state is RedisState.OK)
+
+
+def _of_stages(figures: Operations, now: datetime) -> Iterator[Metric]:
+    """Yield what is known of sweeps and of a restored database. A time that never was has no sample."""
+    plain = [
+        ("trainboard_sweep_age_seconds", "Time since the last completed sweep.", figures.sweep_seconds),
+        (
+            "trainboard_database_restored_seconds",
+            "Time since the database was found or marked to be restored, replaced or restarted.",
+            figures.restored_seconds,
+        ),
+    ]
+    for name, text, value in plain:
+        family = GaugeMetricFamily(name, text)
+        if value is not None:
+            family.add_metric([], value)
+        yield family
+    text = "Time since a stage of the sweep last finished."
+    ages = GaugeMetricFamily("trainboard_stage_age_seconds", text, labels=["stage"])
+    text = "Failures in a row of a stage of the sweep."
+    failures = GaugeMetricFamily("trainboard_stage_failures", text, labels=["stage"])
+    for each in figures.stages:
+        failures.add_metric([each.name], each.failures)
+        if each.finished_at is not None:
+            ages.add_metric([each.name], max((now - each.finished_at).total_seconds(), 0.0))
+    yield from (ages, failures)
 
 
 def _labelled(figures: Operations) -> Iterator[Metric]:

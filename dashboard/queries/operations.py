@@ -1,10 +1,11 @@
 """Figures for operators: jobs by state, delays of sending and observation, approvals, and cost per hour."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 from django.db.models import Count, Min, Sum
 
@@ -14,13 +15,17 @@ from jobs.models import (
     Delivery,
     Discovery,
     Heartbeat,
+    Installation,
     Job,
     LastSeen,
     LogFeed,
     MetricCount,
     ResourceChange,
     Scope,
+    UnmatchedJob,
 )
+from jobs.stages import StageState, last_completed
+from jobs.stages import states as stage_states
 from jobs.states import LOCAL, RUNNING, JobState
 
 LAST_HOUR = timedelta(hours=1)
@@ -60,12 +65,22 @@ class Operations:
     """Number of rows whose next step is due, by kind of work."""
     heartbeat_seconds: dict[str, float]
     """Time since the latest heartbeat, of beat and of a worker for each queue."""
+    sweep_seconds: float | None
+    """Time since the last completed sweep; None if there was none."""
+    stages: Sequence[StageState]
+    """The stages of the sweep, and each hand-out that fails."""
+    unmatched: int
+    """Jobs at Vertex AI that carry our label, have not ended and belong to no request."""
+    duplicates: int
+    """Further jobs at Vertex AI for one request that have not ended."""
+    restored_seconds: float | None
+    """Time since the database was found or marked to be restored or replaced; None if it never was."""
     counts: Mapping[str, Mapping[str, float]]
     """Counts of the processes, by metric and labels; see `jobs.counts`."""
 
 
 def get_operations(now: datetime) -> Operations:
-    """Return the figures of the whole site. 17 queries, none of which reads what ended before the last hour."""
+    """Return the figures of the whole site. 22 queries, none of which reads what ended before the last hour."""
     unfinished = Job.objects.filter(ended_at=None)
     due = Job.objects.filter(due_at__lte=now).aggregate(number=Count("pk"), oldest=Min("due_at"))
     seen = LastSeen.objects.filter(job__in=unfinished.exclude(state__in=LOCAL)).aggregate(oldest=Min("at"))
@@ -88,8 +103,22 @@ def get_operations(now: datetime) -> Operations:
         observe_lag_seconds=observe_lag(now).total_seconds(),
         queue_depth={"jobs": due["number"], **_depths(now)},
         heartbeat_seconds=_heartbeats(now),
+        **_of_sweeps(now),
         counts=_counts(),
     )
+
+
+def _of_sweeps(now: datetime) -> dict[str, Any]:
+    completed_at = last_completed(now).finished_at
+    open_jobs = UnmatchedJob.objects.filter(ended_at=None)
+    restored = Installation.objects.exclude(restored_reason="").values_list("trusted_since", flat=True).first()
+    return {
+        "sweep_seconds": None if completed_at is None else _age(completed_at, now),
+        "stages": stage_states(now),
+        "unmatched": open_jobs.filter(job=None).count(),
+        "duplicates": open_jobs.filter(job__isnull=False).count(),
+        "restored_seconds": None if restored is None else _age(restored, now),
+    }
 
 
 def _depths(now: datetime) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Readiness of the site: the state of each part in a few words without addresses. Three short queries."""
+"""Readiness of the site: the state of each part in a few words without addresses. A few short queries."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -6,10 +6,12 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
-from redis import Redis, RedisError
 
 from jobs.clock import database_now
 from jobs.models import Heartbeat, Job, Scope
+from jobs.queue.redis_state import check_redis
+from jobs.stages import StageState, last_completed
+from jobs.stages import states as stage_states
 from jobs.states import NOT_SENT
 
 OK = "ok"
@@ -19,7 +21,7 @@ MAX_HEARTBEAT_AGE = timedelta(seconds=45)
 """A process writes a heartbeat every ten seconds and may miss three."""
 MIN_OBSERVE_LAG = timedelta(minutes=1)
 """Observation is late if a poll has been due for this long, or for four intervals if that is longer."""
-PARTS = ("database", "migrations", "redis", "worker", "beat", "observation")
+PARTS = ("database", "migrations", "redis", "worker", "beat", "sweep", "stages", "observation")
 NEEDED = frozenset({"database", "migrations"})
 """Parts without which no page can be shown, so that a web process must not receive traffic. If another part fails,
 pages show what is known. Removing every web process would then hide the failure and repair nothing."""
@@ -27,7 +29,7 @@ pages show what is known. Removing every web process would then hide the failure
 
 def get_readiness() -> dict[str, str]:
     """Return "ok" or the problem for each of `PARTS`. Parts that need an unavailable database are "unknown"."""
-    parts = dict.fromkeys(PARTS, "unknown") | {"redis": redis_state()}
+    parts = dict.fromkeys(PARTS, "unknown") | {"redis": str(check_redis(REDIS_PATIENCE_SECONDS)[0])}
     try:
         now = database_now()
         parts["database"] = OK
@@ -38,6 +40,7 @@ def get_readiness() -> dict[str, str]:
         rows = list(Heartbeat.objects.values_list("part", "queues", "at"))
         fresh = [(part, queues) for part, queues, at in rows if now - at <= MAX_HEARTBEAT_AGE]
         late = observe_lag(now)
+        whole, states = last_completed(now), stage_states(now)
     except DatabaseError:
         return parts | {"database": NO_ANSWER}
     served = queues_served(fresh)
@@ -46,6 +49,8 @@ def get_readiness() -> dict[str, str]:
         "migrations": OK,
         "worker": f"no worker for {' and '.join(idle)}" if idle else OK,
         "beat": OK if any(part == Heartbeat.Part.BEAT for part, _ in fresh) else "no beat has been heard of lately",
+        "sweep": "none has completed lately" if whole.is_late else OK,
+        "stages": describe_stages(states) if whole.finished_at is not None else "none has run",
         "observation": OK if late <= allowed_lag() else f"late by {late.total_seconds():.0f} s",
     }
 
@@ -79,14 +84,9 @@ def queues_served(fresh: Sequence[tuple[str, str]]) -> set[str]:
     return {queue for part, queues in fresh if part == Heartbeat.Part.WORKER for queue in queues.split(",") if queue}
 
 
-def redis_state() -> str:
-    """Return "ok" or "does not answer". Without Redis, jobs proceed a few seconds later."""
-    patience = REDIS_PATIENCE_SECONDS
-    client = Redis.from_url(settings.REDIS_URL, socket_connect_timeout=patience, socket_timeout=patience)
-    try:
-        client.ping()
-    except RedisError:
-        return NO_ANSWER
-    finally:
-        client.close()
-    return OK
+def describe_stages(states: Sequence[StageState]) -> str:
+    """Return "ok", or the names of the stages of the sweep that fail or have not finished for long."""
+    failing = [each.name for each in states if each.failing_since is not None]
+    late = [each.name for each in states if each.is_late and each.failing_since is None]
+    parts = [f"{words}: {', '.join(names)}" for words, names in (("failing", failing), ("late", late)) if names]
+    return "; ".join(parts) or OK

@@ -15,6 +15,7 @@ from jobs import timeline
 from jobs.budgets.groups import Group, groups_of_job, month_of
 from jobs.budgets.record import add_sums, lock_teams, sums_of
 from jobs.budgets.resource_cost import DAY, ResourceCost, cost_of_resource
+from jobs.isolation import take_each
 from jobs.models import Dimension, Job, PersistentResource, ResourceChange, ResourceSize, ResourceSpend
 from jobs.strategies.persistent import STRATEGY
 
@@ -36,7 +37,9 @@ def watch_resources(now: datetime) -> int:
     is_old = Q(billed_until=None) | Q(billed_until__lte=now - INTERVAL) | Q(billed_until__gt=now + INTERVAL)
     is_open = Q(gone_at=None) | Q(billed_until=None) | Q(billed_until__lt=F("gone_at") + SETTLED_WITHIN)
     due = PersistentResource.objects.filter(is_old & is_open).order_by(F("billed_until").asc(nulls_first=True), "pk")
-    return sum(record_resource(resource, now) for resource in due[:PORTION])
+    return take_each(
+        due[:PORTION], lambda resource: record_resource(resource, now), what="costs of a persistent resource"
+    )
 
 
 def record_resource(resource: PersistentResource, now: datetime) -> bool:

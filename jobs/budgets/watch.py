@@ -1,7 +1,8 @@
 """Update the sums of spending while jobs run, and record jobs that no step has recorded."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
@@ -10,6 +11,7 @@ from django.db.models import Q, QuerySet
 from jobs.budgets.notices import record_notices
 from jobs.budgets.record import lock_teams, record_spend
 from jobs.budgets.resources import watch_resources
+from jobs.isolation import take_each, take_portions
 from jobs.models import Job, JobSpend
 from jobs.states import JobState
 
@@ -23,7 +25,15 @@ The highest cost of the job is committed already, so nothing is overspent in bet
 
 
 def watch_budgets(now: datetime) -> int:
-    """Record up to PORTION jobs that need it, persistent resources, and resulting notices; return the number of jobs.
+    """Record up to PORTION jobs that need it, persistent resources, and resulting notices; return how many.
+
+    A team that is locked elsewhere, or whose jobs cannot be recorded, delays no other.
+    """
+    return take_each((_record_due, watch_resources, record_notices), lambda part: part(now), what="budgets")
+
+
+def _record_due(now: datetime) -> int:
+    """Record up to PORTION jobs that need it; return how many.
 
     These are running jobs that were not recorded for a while; jobs that wait for another approval, whose commitment
     ends; and jobs that no step has recorded, such as adopted ones or those of an earlier version of Trainboard.
@@ -32,13 +42,17 @@ def watch_budgets(now: datetime) -> int:
     running = Q(job__started_at__isnull=False) & old
     asked_again = Q(job__state=JobState.AWAITING_APPROVAL, committed_cents__gt=0)
     due = JobSpend.objects.filter(running | asked_again, is_open=True).order_by("recorded_at", "job")
-    keys = list(due.values_list("pk", flat=True)[:PORTION])
+    keys = list(due.values_list("pk", "job__team_id")[:PORTION])
     unknown = Job.objects.unfinished().filter(spend=None).exclude(state=JobState.AWAITING_APPROVAL)
-    keys += unknown.order_by("pk").values_list("pk", flat=True)[: PORTION - len(keys)]
-    count = _record(Job.objects.filter(pk__in=keys), now) if keys else 0
-    watch_resources(now)
-    record_notices(now)
-    return count
+    keys += unknown.order_by("pk").values_list("pk", "team_id")[: PORTION - len(keys)]
+    by_team: dict[int, list[UUID]] = {}
+    for key, team in keys:
+        by_team.setdefault(team, []).append(key)
+
+    def record(portion: Sequence[UUID]) -> int:
+        return _record(Job.objects.filter(pk__in=portion), now)
+
+    return take_each(by_team.values(), lambda rows: take_portions(rows, record, what="jobs"), what="budgets of a team")
 
 
 def record_all(now: datetime) -> Iterator[int]:

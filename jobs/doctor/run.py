@@ -27,6 +27,7 @@ CHECKS_OF_SITE = (
     site.check_migrations,
     site.check_redis,
     site.check_processes,
+    site.check_sweep,
     site.check_prices,
     site.check_quotas,
     site.check_disk,

@@ -9,15 +9,16 @@ from django.conf import settings
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.db.models import F
-from redis import Redis, RedisError
 
-from jobs import prices
+from jobs import prices, stages
 from jobs.clients import billing_client
 from jobs.cost.prices import MAX_PRICE_AGE
 from jobs.doctor.report import Check, Status, failed, passed, warned
 from jobs.models import Heartbeat, QuotaReading
 from jobs.people import openid
 from jobs.queue import claims
+from jobs.queue.redis_state import RedisState
+from jobs.queue.redis_state import check_redis as check
 from jobs.texts import joined
 from jobs.texts import translatable as _
 from jobs.upkeep import quota_reading
@@ -84,22 +85,16 @@ def check_migrations(_now: datetime) -> Iterator[Check]:
 
 
 def check_redis(_now: datetime) -> Iterator[Check]:
-    """Check that Redis answers."""
-    client = Redis.from_url(
-        settings.REDIS_URL, socket_connect_timeout=PATIENCE_SECONDS, socket_timeout=PATIENCE_SECONDS
-    )
-    try:
-        client.ping()
-    except RedisError as error:
-        words = _(
-            "It does not respond (%(error)s), so jobs are processed more slowly. Check REDIS_URL.",
-            error=type(error).__name__,
-        )
-        yield failed(GROUP, "Redis", words)
+    """Check that Redis answers and accepts writes."""
+    state, error = check(PATIENCE_SECONDS)
+    if state is RedisState.OK:
+        yield passed(GROUP, "Redis", _("It answers and accepts writes."))
+    elif state is RedisState.NO_WRITES:
+        words = _("It accepts no writes, so nothing reaches a worker: %(error)s", error=error)
+        yield failed(GROUP, "Redis", words, "redis-cli INFO memory; redis-cli INFO replication")
     else:
-        yield passed(GROUP, "Redis", _("It answers."))
-    finally:
-        client.close()
+        words = _("It does not respond (%(error)s), so nothing reaches a worker. Check REDIS_URL.", error=error)
+        yield failed(GROUP, "Redis", words)
 
 
 def check_processes(now: datetime) -> Iterator[Check]:
@@ -118,6 +113,30 @@ def check_processes(now: datetime) -> Iterator[Check]:
             yield passed(GROUP, name, _("It runs."))
         else:
             yield failed(GROUP, name, _("None has reported for 45 s."), commands[key[0]] + key[1])
+
+
+def check_sweep(now: datetime) -> Iterator[Check]:
+    """Check that sweeps complete, and name the stages that fail or are late."""
+    whole = stages.last_completed(now)
+    if whole.finished_at is None:
+        yield failed(GROUP, _("sweep"), _("None has completed yet."))
+    else:
+        seconds = f"{max((now - whole.finished_at).total_seconds(), 0):.0f}"
+        words = _("The last one completed %(seconds)s s ago.", seconds=seconds)
+        yield (failed if whole.is_late else passed)(GROUP, _("sweep"), words)
+    for each in stages.states(now):
+        name = _("sweep: %(stage)s", stage=each.name)
+        if each.failing_since is not None:
+            since = f"{each.failing_since:%Y-%m-%d %H:%M} UTC"
+            words = _(
+                "It has failed %(n)s times since %(since)s: %(error)s",
+                n=each.failures,
+                since=since,
+                error=each.last_error,
+            )
+            yield failed(GROUP, name, words)
+        elif each.is_late and whole.finished_at is not None:
+            yield warned(GROUP, name, _("It has not finished for a long time."))
 
 
 def check_clock(now: datetime, machine_now: Callable[[], datetime]) -> Iterator[Check]:

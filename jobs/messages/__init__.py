@@ -9,7 +9,9 @@ away from internal networks.
 from jobs.messages.content import content_of, headline_of, path_of
 from jobs.messages.deliver import deliver, due_destinations
 from jobs.messages.kinds import DEFAULT_OF_CHANNEL, LABELS, PERSONAL, choices_of
-from jobs.messages.route import sweep
+from jobs.messages.reports import report_when_due
+from jobs.messages.route import route
+from jobs.messages.waits import watch_waits
 
 __all__ = [
     "DEFAULT_OF_CHANNEL",
@@ -21,5 +23,7 @@ __all__ = [
     "due_destinations",
     "headline_of",
     "path_of",
-    "sweep",
+    "report_when_due",
+    "route",
+    "watch_waits",
 ]

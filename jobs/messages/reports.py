@@ -6,6 +6,7 @@ from django.db.models import Sum
 
 from jobs import outbox
 from jobs.cost.prices import age_words
+from jobs.isolation import take_each
 from jobs.models import Job, Message, MonthFigures, Team
 from jobs.queue import claims
 from jobs.texts import translatable as _
@@ -22,7 +23,8 @@ def report_when_due(now: datetime) -> None:
     held = claims.claim_upkeep(NAME, now)
     if held is None:
         return
-    count = sum(announce_month(now)) + sum(announce_old_prices(now))
+    parts = (announce_month, announce_old_prices)
+    count = take_each(parts, lambda part: sum(part(now)), what="reports")
     claims.release_poll(held, due_at=now + INTERVAL, answered_at=now, result={"announced": count})
 
 

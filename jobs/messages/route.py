@@ -1,7 +1,7 @@
 """Decide who gets a message, and write a delivery for each person and channel."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -10,10 +10,9 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from jobs.isolation import take_portions
 from jobs.messages import kinds
-from jobs.messages.reports import report_when_due
 from jobs.messages.retries import GIVE_UP_AFTER
-from jobs.messages.waits import watch_waits
 from jobs.models import Channel, Delivery, Digest, Membership, Message, MessagePreference, Via
 
 AT_ONCE = 500
@@ -33,18 +32,19 @@ class _People:
     channels: dict[int, list[Channel]]
 
 
-def sweep(now: datetime) -> int:
-    """Announce long waits and reports, and write deliveries; return how many messages were routed."""
-    watch_waits(now)
-    report_when_due(now)
-    return route(now)
-
-
 def route(now: datetime) -> int:
-    """Write the deliveries of messages that have none yet; return how many messages. A repetition adds nothing."""
+    """Write the deliveries of messages that have none yet; return how many messages. A repetition adds nothing.
+
+    A message whose deliveries cannot be written does not delay the others.
+    """
+    keys = list(Message.objects.filter(routed_at=None).order_by("id").values_list("pk", flat=True)[:AT_ONCE])
+    return take_portions(keys, lambda portion: _route(portion, now), what="messages")
+
+
+def _route(keys: Sequence[int], now: datetime) -> int:
     with transaction.atomic():
-        rows = Message.objects.select_for_update(of=("self",), skip_locked=True).filter(routed_at=None)
-        messages = list(rows.select_related("job").defer("job__spec", "job__estimate").order_by("id")[:AT_ONCE])
+        rows = Message.objects.select_for_update(of=("self",), skip_locked=True).filter(routed_at=None, pk__in=keys)
+        messages = list(rows.select_related("job").defer("job__spec", "job__estimate").order_by("id"))
         if not messages:
             return 0
         people = _people({message.team_id for message in messages})

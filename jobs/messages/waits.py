@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from django.db.models import Exists, F, OuterRef, Q
 
 from jobs import outbox
+from jobs.isolation import take_each
 from jobs.models import Job, Message
 from jobs.states import WAITING
 from jobs.strategies import flex_start
@@ -24,7 +25,8 @@ def watch_waits(now: datetime) -> int:
     long = by_strategy | (~Q(strategy=flex_start.STRATEGY.key) & Q(state_since__lte=now - LONG))
     unfinished = Job.objects.unfinished().filter(long, state__in=WAITING, started_at=None)
     jobs = unfinished.exclude(Exists(announced)).select_related("team").defer("spec", "estimate")
-    return sum(_announce(job, now) for job in jobs.order_by(F("state_since"), "pk")[:AT_ONCE])
+    rows = list(jobs.order_by(F("state_since"), "pk")[:AT_ONCE])
+    return take_each(rows, lambda job: _announce(job, now), what="jobs that wait long")
 
 
 def _announce(job: Job, now: datetime) -> bool:

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 
 from jobs import transitions
+from jobs.isolation import take_each
 from jobs.models import Approval, Job, JobEvent
 from jobs.outbox import APPROVAL_EXPIRED
 from jobs.requests.approver_groups import describe_missing, groups_of
@@ -19,9 +20,13 @@ AT_ONCE = 100
 def watch_approvals(now: datetime) -> int:
     """Send reminders of open requests and end those that have expired. Return how many events were written."""
     over = Approval.objects.filter(decision="", expires_at__lte=now).order_by("expires_at")
-    expired = sum(_expire(question, now) for question in list(over.select_related("job")[:AT_ONCE]))
-    due = Approval.objects.filter(decision="", remind_at__lte=now).order_by("remind_at")
-    return expired + sum(_remind(question, now) for question in list(due.select_related("job__team")[:AT_ONCE]))
+    due = Approval.objects.filter(decision="", remind_at__lte=now).exclude(expires_at__lte=now).order_by("remind_at")
+
+    def step(question: Approval) -> bool:
+        is_over = question.expires_at is not None and question.expires_at <= now
+        return (_expire if is_over else _remind)(question, now)
+
+    return take_each([*over[:AT_ONCE], *due[:AT_ONCE]], step, what="open approvals")
 
 
 def _expire(question: Approval, now: datetime) -> bool:

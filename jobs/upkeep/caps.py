@@ -11,6 +11,7 @@ from django.db import transaction
 
 from jobs import transitions
 from jobs.cost import format_usd
+from jobs.isolation import take_each
 from jobs.models import Job, JobEvent
 from jobs.upkeep.spending import cost_of, last_known, request_end
 
@@ -28,7 +29,8 @@ def watch_caps(now: datetime) -> int:
         cap_usd__isnull=False, cap_reported__lt=REACHED_PERCENT, started_at__isnull=False
     )
     rows = capped.select_related("last_seen").defer("spec", "estimate", "error", "log_sources")
-    return sum(_watch(job, now) for job in list(rows.order_by("started_at", "pk")[:AT_ONCE]))
+    jobs = list(rows.order_by("started_at", "pk")[:AT_ONCE])
+    return take_each(jobs, lambda job: _watch(job, now), what="jobs with a cap")
 
 
 def _watch(job: Job, now: datetime) -> int:

@@ -1,15 +1,13 @@
 """Make the next attempt after one has ended, and cancel attempts that wait too long so that the next can follow."""
 
-import logging
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from itertools import islice
 from uuid import UUID
 
-from django.db import DatabaseError
 from django.db.models import Exists, OuterRef
 
 from jobs.clock import Clock
+from jobs.isolation import take_each
 from jobs.models import Fallback, FallbackAttempt
 from jobs.requests.attempt_endings import WAIT_OVER
 from jobs.requests.fallbacks import can_follow, make_next_attempt
@@ -17,28 +15,22 @@ from jobs.states import WAITING
 from jobs.submission.adapters import DatabaseStore
 from jobs.submission.cancel import cancel_waiting
 
-logger = logging.getLogger(__name__)
-
 AT_ONCE = 200
 """Fallbacks handled by one sweep, oldest first. The next one finds the rest."""
 
 
 def watch_fallbacks(clock: Clock) -> int:
-    """Take one step of every fallback whose newest attempt has ended or waits too long. Return how many steps."""
+    """Take one step of every fallback whose newest attempt has ended or waits too long. Return how many steps.
+
+    An exception in one does not delay the others; see `isolation.take_each`.
+    """
     now = clock.now()
-    steps = sum(_guarded(pk, lambda pk: make_next_attempt(pk, now=now)) for pk in _ended())
-    return steps + sum(_guarded(pk, lambda pk: _end_wait(pk, clock)) for pk in _waiting(now))
+    waiting = set(_waiting(now))
 
+    def step(pk: UUID) -> bool:
+        return _end_wait(pk, clock) if pk in waiting else make_next_attempt(pk, now=now)
 
-def _guarded(pk: UUID, step: Callable[[UUID], bool]) -> bool:
-    """Take a step. An unexpected exception in one fallback is logged and does not delay the others."""
-    try:
-        return step(pk)
-    except DatabaseError:
-        raise
-    except Exception:
-        logger.exception("a step of a fallback failed: %s", pk)
-        return False
+    return take_each([*_ended(), *waiting], step, what="further attempts")
 
 
 def _ended() -> list[UUID]:

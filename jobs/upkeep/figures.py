@@ -12,13 +12,14 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from jobs import cost, spec, timeline
 from jobs.budgets import lock_teams, record_spend
 from jobs.catalog import count_accelerators
 from jobs.clock import database_now
 from jobs.cost.actual import for_time
+from jobs.isolation import take_each, take_portions
 from jobs.models import Job, JobEvent, JobFigures
 from jobs.models.figures import GROUPED, SUMMED, VERSION
 from jobs.prices import current_book
@@ -38,17 +39,29 @@ MAX_CENTS = 10**14
 
 
 def count_ended(now: datetime | None = None) -> int:
-    """Bring the figures of up to PORTION jobs up to date; return how many there were. Repeating it is harmless.
+    """Bring the figures of about PORTION jobs up to date; return how many there were. Repeating it is harmless.
 
-    `now` is the time of the step, by default the database's. What the jobs have cost is recorded with it.
+    `now` is the time of the step, by default the database's. What the jobs have cost is recorded with it. Each team has
+    a transaction and a share of its own, because it is locked: a team that is locked elsewhere, or whose jobs cannot be
+    counted, delays no other.
     """
+    ended = Q(ended_at__isnull=False) | Q(figures__isnull=False)
+    for rows in (Job.objects.filter(ended, is_counted=False), Job.objects.filter(figures__version__lt=VERSION)):
+        teams = list(rows.order_by("team_id").values_list("team_id", flat=True).distinct())
+        if teams:
+            share = max(PORTION // len(teams), 1)
+            return take_each(teams, lambda team: _count_of_team(rows, team, share, now), what="ended jobs of a team")  # noqa: B023
+    return 0
+
+
+def _count_of_team(rows: "QuerySet[Job]", team: int, share: int, now: datetime | None) -> int:
+    keys = list(rows.filter(team=team).order_by("pk").values_list("pk", flat=True)[:share])
+    return take_portions(keys, lambda portion: _count(portion, team, now), what="ended jobs")
+
+
+def _count(keys: Sequence[UUID], team: int, now: datetime | None) -> int:
     with transaction.atomic():
-        ended = Q(ended_at__isnull=False) | Q(figures__isnull=False)
-        keys = list(Job.objects.filter(ended, is_counted=False).order_by("pk").values_list("pk", flat=True)[:PORTION])
-        keys = keys or _of_version_before()
-        if not keys:
-            return 0
-        lock_teams(Job.objects.filter(pk__in=keys).values_list("team_id", flat=True))
+        lock_teams([team])
         rows = Job.objects.select_for_update(no_key=True).filter(pk__in=keys).order_by("pk")
         jobs = list(rows.defer("error", "log_sources"))
         before = JobFigures.objects.in_bulk(keys)
@@ -65,12 +78,6 @@ def count_ended(now: datetime | None = None) -> int:
         record_spend(jobs, now or database_now())
         Job.objects.filter(pk__in=keys).update(is_counted=True)
     return len(keys)
-
-
-def _of_version_before() -> list[UUID]:
-    """Return jobs whose figures lack what this version counts."""
-    rows = JobFigures.objects.filter(version__lt=VERSION).order_by("pk")
-    return list(rows.values_list("pk", flat=True)[:PORTION])
 
 
 def count_all() -> Iterator[int]:

@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import F
 
 from jobs.budgets import lock_teams
+from jobs.isolation import take_each
 from jobs.models import JobFigures, MonthFigures
 from jobs.models.figures import GROUPED, IN_COLUMNS, SUMMED, WAITS
 from jobs.timeline import NEVER_RAN
@@ -34,15 +35,19 @@ def add(before: Iterable[JobFigures], after: Iterable[JobFigures]) -> None:
 
 
 def fold() -> int:
-    """Move up to PORTION rows of the version before, of one team, into the rows of their groups.
+    """Move up to PORTION rows of the version before, of each team, into the rows of their groups.
 
     Return how many there were. Repeating it is harmless, and it may be cut short anywhere.
     """
+    teams = (
+        MonthFigures.objects.filter(wait_bucket__gt=IN_COLUMNS).order_by("team_id").values_list("team_id", flat=True)
+    )
+    return take_each(list(teams.distinct()), _fold_team, what="months of a team")
+
+
+def _fold_team(team: int) -> int:
     rows = MonthFigures.objects.filter(wait_bucket__gt=IN_COLUMNS)
     with transaction.atomic():
-        team = rows.order_by("team_id").values_list("team_id", flat=True).first()
-        if team is None:
-            return 0
         lock_teams([team])
         portion = list(rows.filter(team=team).order_by(*COLUMNS)[:PORTION])
         changes: Changes = {}

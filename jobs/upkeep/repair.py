@@ -2,11 +2,13 @@
 
 import logging
 from datetime import datetime
+from functools import partial
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from jobs import transitions
+from jobs.isolation import take_each
 from jobs.models import Discovery, Job, JobEvent, LogFeed, Scope
 from jobs.queue import claims
 from jobs.states import LOCAL, JobState
@@ -19,7 +21,8 @@ AT_ONCE = 500
 
 def repair(now: datetime) -> int:
     """Release expired claims, and schedule a step for rows that need one but have none. Return how many rows."""
-    return _dead_claims(now) + _without_step(now) + _unwatched_scopes(now) + _unread_feeds(now)
+    parts = (_dead_claims, _without_step, _unwatched_scopes, _unread_feeds)
+    return take_each(parts, lambda part: part(now), what="repairs")
 
 
 def _dead_claims(now: datetime) -> int:
@@ -27,12 +30,12 @@ def _dead_claims(now: datetime) -> int:
     dead = Q(claim__isnull=False, claimed_until__lte=now)
     jobs = list(Job.objects.filter(dead).order_by("claimed_until", "pk")[:AT_ONCE])
     words = "A worker claimed the job and did not finish in time. The next one continues from what is recorded."
-    repaired = sum(_release_and_record(job, words, now) for job in jobs)
+    repaired = 0
     for row in (Scope, LogFeed, Discovery):
         if count := row.objects.filter(dead).update(claim=None, claimed_until=None):
             logger.warning("released expired claims of workers: %d of %s", count, row.__name__)
             repaired += count
-    return repaired
+    return repaired + take_each(jobs, lambda job: _release_and_record(job, words, now), what="expired claims of jobs")
 
 
 def _release_and_record(job: Job, words: str, now: datetime) -> bool:
@@ -48,15 +51,21 @@ def _without_step(now: datetime) -> int:
     waiting = Q(state__in=[JobState.APPROVED, JobState.SUBMITTING])
     unsent = Q(cancel_requested_at__isnull=False) & ~Q(state__in=LOCAL) & ~Q(remote_name="")
     kept = Q(deletion_requested_at__isnull=False, deleted_at=None)
-    words = "The job had no next step, for example after a crash between two writes. The sweep scheduled one."
     repaired = 0
     for rows in (Job.objects.unfinished().filter(waiting | unsent), Job.objects.filter(kept)):
         lost = rows.filter(due_at=None, claim=None)
-        for job in list(lost.order_by("requested_at", "pk")[:AT_ONCE]):
-            with transaction.atomic():
-                if lost.filter(pk=job.pk).order_by().update(due_at=now):
-                    repaired += _record(job, "no_next_step", words, now)
+        jobs = list(lost.order_by("requested_at", "pk")[:AT_ONCE])
+        repaired += take_each(jobs, partial(_schedule, lost, now), what="jobs without a next step")
     return repaired
+
+
+def _schedule(lost: "QuerySet[Job]", now: datetime, job: Job) -> bool:
+    words = "The job had no next step, for example after a crash between two writes. The sweep scheduled one."
+    with transaction.atomic():
+        # The conditions again: somebody may have written the row meanwhile.
+        if not lost.filter(pk=job.pk).order_by().update(due_at=now):
+            return False
+        return _record(job, "no_next_step", words, now)
 
 
 def _record(job: Job, reason: str, words: str, now: datetime, detail: dict[str, str] | None = None) -> bool:

@@ -5,7 +5,6 @@ Each is recorded as an event once, and cancelled if policy requires it.
 
 from datetime import datetime, timedelta
 from decimal import Decimal
-from itertools import islice
 from typing import Any
 from uuid import UUID
 
@@ -15,6 +14,7 @@ from django.db.models import F, Q
 from jobs import timeline, transitions
 from jobs.cost import CENT, format_usd
 from jobs.cost.actual import for_time
+from jobs.isolation import take_each
 from jobs.models import Approval, Job, JobEvent, PolicyVersion
 from jobs.states import FINISHED, LOCAL
 
@@ -28,8 +28,16 @@ def watch_spending(now: datetime) -> int:
     """Record an event for every job whose cost now exceeds what was approved, once per job. Return how many."""
     jobs = Job.objects.filter(pk__in=_candidates(now)).defer("spec", "estimate", "error", "log_sources")
     rows = jobs.select_related("team__policy", "last_seen").order_by("started_at", "pk")
-    over = (job for job in rows.iterator() if _is_over(job, now))
-    return sum(_record_overrun(job, now) for job in list(islice(over, AT_ONCE)))
+    left = AT_ONCE
+
+    def step(job: Job) -> bool:
+        nonlocal left
+        if not left or not _is_over(job, now):
+            return False
+        left -= 1
+        return _record_overrun(job, now)
+
+    return take_each(rows.iterator(), step, what="jobs with an approved cost")
 
 
 def _candidates(now: datetime) -> list[UUID]:

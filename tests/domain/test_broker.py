@@ -3,9 +3,11 @@
 import time
 import uuid
 from collections.abc import Iterator
+from datetime import timedelta
 
 import pytest
 from celery.contrib.testing.worker import start_worker
+from django.conf import settings
 from django.db import transaction
 from kombu import pools
 from redis import Redis
@@ -101,6 +103,31 @@ def test_sweeps_hand_out_no_more_than_workers_take(broker: str, monkeypatch: pyt
 
     assert begun < tasks.HANDED_OUT
     assert tasks._waiting(tasks.advance) == tasks.HANDED_OUT
+
+
+@pytest.mark.django_db(transaction=True)
+def test_sweeps_that_waited_for_a_worker_are_drained_and_one_of_them_sweeps(
+    broker: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They were sent while no worker ran. None has an expiry, which would compare the clocks of beat and the worker."""
+    swept = []
+    monkeypatch.setattr(tasks.stages, "sweep", lambda _clock, _hand_outs: swept.append(1))
+    monkeypatch.setattr(settings, "SWEEP_INTERVAL", timedelta(hours=1))
+    beat = app.conf.beat_schedule["sweep"]
+    app.tasks[beat["task"]].apply_async(**beat.get("options", {}))
+    with Redis.from_url(broker.replace("redis+socket://", "unix://")) as server:
+        (sent,) = server.lrange("celery", 0, -1)
+        server.rpush("celery", *[sent] * 9_999)
+    assert tasks._waiting(tasks.sweep) == 10_000
+
+    with start_worker(app, pool="solo", perform_ping_check=False, shutdown_timeout=30):
+        waiting.until(lambda: not tasks._waiting(tasks.sweep), seconds=300, what="all sweeps were taken")
+
+    assert swept == [1]
+
+
+def test_nothing_that_beat_sends_expires_by_the_clock_of_a_machine() -> None:
+    assert not [name for name, entry in settings.CELERY_BEAT_SCHEDULE.items() if "expires" in entry.get("options", {})]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.utils.translation import override
 from redis import Redis
 
-from jobs import doctor
+from jobs import doctor, stages
 from jobs.doctor import Check, Status, run, site
 from jobs.doctor.permissions import PERMISSIONS, SERVICES
 from jobs.models import Job, Team, Upkeep
@@ -26,7 +26,7 @@ ACCOUNT = "trainer@vision-research.iam.gserviceaccount.com"
 
 @pytest.fixture(autouse=True)
 def _redis_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Redis, "ping", lambda self: True)
+    monkeypatch.setattr(Redis, "set", lambda self, *_args, **_options: True)
 
 
 @pytest.fixture
@@ -34,6 +34,7 @@ def processes(team: Team, clock: Clock) -> None:
     record_heartbeat("worker@a", "worker", queues=["celery", "sending", "messages"], now=clock.now)
     record_heartbeat("beat@a", "beat", now=clock.now)
     Upkeep.objects.create(name="quotas", answered_at=clock.now, due_at=clock.now)
+    stages.sweep(clock.clock, {})
 
 
 def run_as(job: Job, account: str) -> None:

@@ -72,7 +72,9 @@ def live(request_job: RequestJob, clock: Clock) -> Live:
 
 def deliver(clock: Clock) -> int:
     """Do what a sweep and its tasks do once; return how many messages were sent."""
-    messages.sweep(clock.now)
+    messages.watch_waits(clock.now)
+    messages.report_when_due(clock.now)
+    messages.route(clock.now)
     return sum(messages.deliver(each, clock=clock.clock) for each in messages.due_destinations(clock.now))
 
 
@@ -344,7 +346,7 @@ class TestClaims:
     ) -> None:
         made = channel("slack")
         live(*RUN)
-        messages.sweep(clock.now)
+        messages.route(clock.now)
         assert queue.claim_channel(made.pk, clock.now) is not None
         assert len(queue.claim_next(clock.now, made)) == 1  # and it dies here
         assert deliver(clock) == 0

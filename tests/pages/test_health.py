@@ -11,8 +11,9 @@ from pytest_django import Settings
 from redis import Redis
 
 from dashboard.queries import readiness
-from jobs.models import Heartbeat, Scope
+from jobs.models import Heartbeat, Scope, Upkeep
 from jobs.upkeep.heartbeats import record_heartbeat
+from tests.support import redis
 from tests.support.clock import Clock
 
 
@@ -54,13 +55,41 @@ class TestReadyz:
             "redis": "does not answer",
             "worker": "no worker for celery and sending and messages",
             "beat": "no beat has been heard of lately",
+            "sweep": "none has completed lately",
+            "stages": "none has run",
             "observation": "ok",
         }
 
     def test_reports_a_redis_that_answers(self, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(Redis, "ping", lambda self: True)
+        monkeypatch.setattr(Redis, "set", lambda self, *_args, **_options: True)
 
         assert client.get("/readyz").json()["redis"] == "ok"
+
+    def test_reports_a_redis_that_is_full_or_a_replica(self, client: Client, settings: Settings) -> None:
+        """Both answer a ping."""
+        with redis.running("embedded") as url:
+            settings.REDIS_URL = url.replace("redis+socket://", "unix://")
+            assert client.get("/readyz").json()["redis"] == "ok"
+            with Redis.from_url(settings.REDIS_URL) as server:
+                server.config_set("maxmemory", 1)
+                assert server.ping()
+                full = client.get("/readyz?for=redis")
+                assert "trainboard_redis_writable 0.0" in client.get("/metrics").content.decode()
+                server.config_set("maxmemory", 0)
+                server.replicaof("127.0.0.1", 1)
+                replica = client.get("/readyz?for=redis")
+
+            assert (full.status_code, full.json()["redis"]) == (503, "accepts no writes")
+            assert (replica.status_code, replica.json()["redis"]) == (503, "accepts no writes")
+
+    def test_says_that_sweeps_do_not_complete(self, client: Client, clock: Clock) -> None:
+        Upkeep.objects.create(name="sweep", answered_at=clock.now - timedelta(seconds=50))
+        assert client.get("/readyz?for=sweep").status_code == 200
+
+        clock.forward(seconds=11)
+
+        assert client.get("/readyz?for=sweep").json()["sweep"] == "none has completed lately"
+        assert client.get("/readyz?for=sweep").status_code == 503
 
     def test_every_queue_needs_a_worker_and_a_heartbeat_grows_old(
         self, client: Client, processes: Callable[[], None], clock: Clock

@@ -10,8 +10,9 @@ from django.conf import settings
 from django.core.management import get_commands
 from django.test import Client
 
-from jobs import counts
+from jobs import counts, stages
 from jobs.models import Scope
+from jobs.queue import installation
 from jobs.upkeep.heartbeats import record_heartbeat, store_counts
 from tests.support.clock import Clock
 from tests.support.environments import ROOT
@@ -37,6 +38,8 @@ def served(db: None, client: Client, clock: Clock) -> dict[str, set[str]]:
     store_counts()
     record_heartbeat("beat@a", "beat", now=clock.now)
     Scope.objects.create(project="p", region="r", kind="custom_job")
+    stages.sweep(clock.clock, {})
+    installation.mark_restored("a test", now=clock.now)
     text = client.get("/metrics").content.decode()
     found: dict[str, set[str]] = {}
     for line in text.splitlines():

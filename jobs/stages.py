@@ -1,0 +1,198 @@
+"""The stages of the sweep: what keeps the rows right, besides handing out what is due.
+
+To add one, write a function that handles every row that needs it (`isolation.take_each`) and name it in STAGES. Each
+stage has a row of `Upkeep` with its due time, when it last finished and its last error. The doctor, `/readyz` and
+`/metrics` read these rows. A stage that raises or hangs delays neither the hand-out nor another stage.
+"""
+
+import logging
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.conf import settings
+
+from jobs import budgets, messages, observation
+from jobs.clock import Clock
+from jobs.database import short_lock_waits
+from jobs.isolation import describe, is_outage
+from jobs.models import Upkeep
+from jobs.requests import imported_drafts
+from jobs.upkeep import (
+    count_ended,
+    fold_months,
+    repair,
+    watch_approvals,
+    watch_caps,
+    watch_fallbacks,
+    watch_schedules,
+    watch_spending,
+)
+
+logger = logging.getLogger(__name__)
+
+PREFIX = "sweep:"
+WHOLE = "sweep"
+"""Name of the row that records completed sweeps: everything was handed out, and every due stage was begun."""
+LEASE = timedelta(minutes=1)
+"""How long a stage may run before the next sweep runs it too. Every stage may run twice at once."""
+MIN_LATE = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage. `name` has at most 26 characters; `every` is the number of sweeps from one run to the next."""
+
+    name: str
+    run: Callable[[Clock], object]
+    every: int = 1
+
+    @property
+    def interval(self) -> timedelta:
+        """The time between two runs."""
+        return self.every * settings.SWEEP_INTERVAL
+
+
+@dataclass(frozen=True, slots=True)
+class StageState:
+    """What is known of a stage or of a hand-out."""
+
+    name: str
+    finished_at: datetime | None
+    """When it last finished without an error; None if it never has."""
+    failing_since: datetime | None
+    failures: int
+    """Failures in a row."""
+    last_error: str
+    is_late: bool
+    """Whether it has not finished for far longer than its interval."""
+
+
+def at_now(step: Callable[[datetime], object]) -> Callable[[Clock], object]:
+    """Return a stage's function for a step that only needs the database's time."""
+    return lambda clock: step(clock.now())
+
+
+STAGES = (
+    Stage("further attempts", watch_fallbacks),
+    Stage("schedules", at_now(watch_schedules)),
+    Stage("messages", at_now(messages.route)),
+    Stage("ended jobs", at_now(count_ended)),
+    Stage("caps", at_now(watch_caps), every=2),
+    Stage("spending", at_now(watch_spending), every=2),
+    Stage("budgets", at_now(budgets.watch_budgets), every=2),
+    Stage("approvals", at_now(watch_approvals), every=2),
+    Stage("repair", at_now(repair), every=3),
+    Stage("persistent resources", at_now(observation.watch_resources), every=6),
+    Stage("long waits", at_now(messages.watch_waits), every=6),
+    Stage("reports", at_now(messages.report_when_due), every=12),
+    Stage("months", lambda _clock: fold_months(), every=12),
+    Stage("drafts", at_now(imported_drafts.expire), every=12),
+)
+"""In the order in which they run if several are due at once."""
+
+
+def sweep(clock: Clock, hand_outs: Mapping[str, Callable[[datetime], object]]) -> None:
+    """Hand out what is due, then run the stages that are due, each in a guard of its own.
+
+    `hand_outs` are functions by the name under which a failure is reported. An exception in one is recorded and delays
+    nothing else. Raise an outage of the database.
+    """
+    now = clock.now()
+    rows = _load_rows(now)
+    with short_lock_waits():
+        failed = sum(not _hand_out(name, step, rows, now) for name, step in hand_outs.items())
+        for stage in STAGES:
+            _run_if_due(stage, rows[stage.name], clock, now)
+        if not failed:
+            Upkeep.objects.filter(pk=rows[WHOLE].pk).update(answered_at=now)
+
+
+def states(now: datetime) -> list[StageState]:
+    """Return the state of every stage and of every hand-out that fails, in the order of STAGES. One query."""
+    rows = {row.name.removeprefix(PREFIX): row for row in _rows()}
+    intervals = {stage.name: stage.interval for stage in STAGES}
+    names = [*intervals, *(name for name in rows if name not in intervals and name != WHOLE and rows[name].failures)]
+    return [_state(name, rows.get(name), intervals.get(name), now) for name in names]
+
+
+def last_completed(now: datetime) -> StageState:
+    """Return when a sweep last handed everything out and got through all stages. One query."""
+    return _state(WHOLE, Upkeep.objects.filter(name=WHOLE).first(), settings.SWEEP_INTERVAL, now)
+
+
+def _state(name: str, row: Upkeep | None, interval: timedelta | None, now: datetime) -> StageState:
+    if row is None:
+        return StageState(name, None, None, 0, "", is_late=True)
+    allowed = max(MIN_LATE, 4 * interval) if interval is not None else timedelta.max
+    # A time in the future means that the database's clock was set back: the next run corrects it.
+    is_late = row.answered_at is None or now - row.answered_at > allowed
+    return StageState(name, row.answered_at, row.failing_since, row.failures, row.last_error, is_late=is_late)
+
+
+def _rows() -> list[Upkeep]:
+    return list(Upkeep.objects.filter(name__startswith=WHOLE).order_by("pk"))
+
+
+def _load_rows(now: datetime) -> dict[str, Upkeep]:
+    """Return the row of every stage, of the whole sweep, and of the hand-outs that ever failed."""
+    rows = {row.name.removeprefix(PREFIX): row for row in _rows()}
+    missing = [name for name in (WHOLE, *(stage.name for stage in STAGES)) if name not in rows]
+    if missing:
+        new = [Upkeep(name=name if name == WHOLE else PREFIX + name, due_at=now) for name in missing]
+        Upkeep.objects.bulk_create(new, ignore_conflicts=True)
+        rows = {row.name.removeprefix(PREFIX): row for row in _rows()}
+    return rows
+
+
+def _hand_out(name: str, step: Callable[[datetime], object], rows: dict[str, Upkeep], now: datetime) -> bool:
+    """Hand out one kind of rows. Return False, and record why, if that failed. Success is written after a failure."""
+    row = rows.get(name)
+    try:
+        step(now)
+    except Exception as error:
+        if is_outage(error):
+            raise
+        logger.exception("the sweep could not hand out %s", name)
+        row = row or Upkeep.objects.get_or_create(name=PREFIX + name)[0]
+        Upkeep.objects.filter(pk=row.pk).update(**_failed(row, error, now))
+        return False
+    if row is not None and row.failures:
+        Upkeep.objects.filter(pk=row.pk).update(**_worked(now))
+    return True
+
+
+def _run_if_due(stage: Stage, row: Upkeep, clock: Clock, now: datetime) -> None:
+    """Run a stage if it is due and no other sweep runs it. An exception is recorded on its row."""
+    # A due time or claim beyond what is ever written is left over from before the database's clock was set back.
+    is_due = row.due_at is None or not now < row.due_at <= now + stage.interval
+    is_free = row.claimed_until is None or not now < row.claimed_until <= now + LEASE
+    if not (is_due and is_free):
+        return
+    token = uuid.uuid4()
+    as_read = Upkeep.objects.filter(pk=row.pk, due_at=row.due_at, claim=row.claim)
+    if not as_read.update(claim=token, claimed_until=now + LEASE):
+        return
+    try:
+        stage.run(clock)
+    except Exception as error:
+        if is_outage(error):
+            raise
+        # The rows that failed have their own tracebacks in the log, and a stage that goes on failing needs one only.
+        logger.warning("the stage %s of the sweep failed: %s", stage.name, describe(error), exc_info=not row.failures)
+        result = _failed(row, error, now)
+    else:
+        result = _worked(clock.now())
+    # Half a sweep early, so that a stage for every sweep is not skipped because a sweep came a moment early.
+    due_at = now + stage.interval - settings.SWEEP_INTERVAL / 2
+    Upkeep.objects.filter(pk=row.pk, claim=token).update(due_at=due_at, claim=None, claimed_until=None, **result)
+
+
+def _failed(row: Upkeep, error: Exception, now: datetime) -> dict[str, object]:
+    since = row.failing_since or now
+    return {"failing_since": since, "failures": row.failures + 1, "last_error": describe(error)}
+
+
+def _worked(now: datetime) -> dict[str, object]:
+    return {"answered_at": now, "failing_since": None, "failures": 0, "last_error": ""}

@@ -1,0 +1,311 @@
+"""Tests of the sweep in parts: a stage that raises, hangs or waits for a lock delays nothing else, and is visible."""
+
+import itertools
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import psycopg
+import pytest
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import DataError, IntegrityError, OperationalError, connection
+from django.test import Client
+
+from jobs import messages, stages, steps, tasks
+from jobs.doctor import Status, site
+from jobs.isolation import RowsFailed, take_each, take_portions
+from jobs.models import Committed, Installation, Job, Message, Scope, Upkeep
+from jobs.stages import PREFIX, STAGES, Stage
+from tests.domain.conftest import Cloud, RequestJob
+from tests.support.clock import Clock
+
+FAULTS = (RuntimeError("a bug"), IntegrityError("duplicate key"), DataError("value too long"))
+NAMES = [stage.name for stage in STAGES]
+Handed = dict[str, list[Any]]
+
+
+@pytest.fixture
+def handed(monkeypatch: pytest.MonkeyPatch) -> Handed:
+    """What sweeps have handed out, by the name of the task."""
+    found: Handed = {}
+
+    def send(task: Any, _now: Any, **kwargs: Any) -> None:
+        found.setdefault(task.name.rpartition(".")[2], []).extend(kwargs.values())
+
+    monkeypatch.setattr(tasks, "_send", send)
+    monkeypatch.setattr(tasks, "_waiting", lambda _task: 0)
+    return found
+
+
+@pytest.fixture
+def sweep(clock: Clock, handed: Handed, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Handed]:
+    """`sweep()` is a sweep one interval after the one before. It returns what it has handed out."""
+    monkeypatch.setattr("jobs.clock.read_database_clock", lambda: clock.now)
+
+    def run() -> Handed:
+        handed.clear()
+        clock.forward(seconds=settings.SWEEP_INTERVAL.total_seconds())
+        assert steps.begin_sweep(clock.now, interval=settings.SWEEP_INTERVAL)
+        stages.sweep(clock.clock, tasks.HAND_OUTS)
+        return dict(handed)
+
+    return run
+
+
+def broken(name: str, error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let one stage raise."""
+
+    def fail(_clock: Any) -> None:
+        raise error
+
+    parts = tuple(replace(stage, run=fail) if stage.name == name else stage for stage in STAGES)
+    monkeypatch.setattr(stages, "STAGES", parts)
+
+
+@pytest.fixture
+def work(request_job: RequestJob, cloud: Cloud, owner: User) -> dict[str, Any]:
+    """A job to send, one to poll and one to cancel."""
+    running, cancelled = request_job(), request_job()
+    for job in (running, cancelled):
+        steps.advance(job.pk, clock=cloud.clock)
+    cancelled.refresh_from_db()
+    steps.cancel(cancelled, by=owner, clock=cloud.clock)
+    cloud.forward(minutes=1)
+    return {"send": request_job(), "cancel": cancelled, "scope": Scope.objects.get(kind="custom_job")}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("name", "error"), zip(NAMES, itertools.cycle(FAULTS), strict=False))
+def test_a_stage_that_raises_stops_nothing_and_is_visible(
+    name: str,
+    error: Exception,
+    work: dict[str, Any],
+    sweep: Callable[[], Handed],
+    clock: Clock,
+    client: Client,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with monkeypatch.context() as patch:
+        broken(name, error, patch)
+        found = sweep()
+
+        assert set(found["advance"]) == {str(work["send"].pk), str(work["cancel"].pk)}
+        assert work["scope"].pk in found["observe"]
+        for row in Upkeep.objects.filter(name__startswith=PREFIX).exclude(name=PREFIX + name):
+            assert (row.answered_at, row.failures, row.claim) == (clock.now, 0, None), row.name
+        assert client.get("/readyz").json()["stages"] == f"failing: {name}"
+        assert client.get("/readyz?for=stages").status_code == 503
+        assert client.get("/readyz").json()["sweep"] == "ok"
+        assert f'trainboard_stage_failures{{stage="{name}"}} 1.0' in client.get("/metrics").content.decode()
+        (check,) = [each for each in site.check_sweep(clock.now) if each.status is not Status.PASS]
+        assert (check.status, check.name) == (Status.FAIL, f"sweep: {name}")
+        assert type(error).__name__ in check.detail
+
+    for _ in range(13):
+        sweep()
+
+    assert client.get("/readyz").json()["stages"] == "ok"
+    assert f'trainboard_stage_failures{{stage="{name}"}} 0.0' in client.get("/metrics").content.decode()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", tasks.HAND_OUTS)
+def test_a_hand_out_that_raises_stops_no_other(
+    name: str,
+    work: dict[str, Any],
+    sweep: Callable[[], Handed],
+    clock: Clock,
+    client: Client,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    usual = sweep()
+
+    def fail(_now: Any) -> None:
+        raise IntegrityError("odd")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tasks, "HAND_OUTS", tasks.HAND_OUTS | {name: fail})
+        clock.forward(minutes=2)
+        found = sweep()
+
+        tasks_of = {"due jobs": "advance", "due polls": "observe", "due logs": "read_feed"}
+        assert set(usual) - set(found) <= {tasks_of.get(name, "")}
+        assert client.get("/readyz").json()["stages"] == f"failing: {name}"
+        assert client.get("/readyz").json()["sweep"] != "ok", "it is not complete"
+        assert Upkeep.objects.get(name=PREFIX + name).last_error == "IntegrityError: odd"
+
+    sweep()
+    assert client.get("/readyz").json()["sweep"] == client.get("/readyz").json()["stages"] == "ok"
+
+
+@pytest.mark.django_db
+def test_an_outage_of_the_database_ends_the_sweep(
+    work: dict[str, Any], sweep: Callable[[], Handed], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken("schedules", OperationalError("server closed the connection"), monkeypatch)
+
+    with pytest.raises(OperationalError):
+        sweep()
+
+
+@pytest.mark.django_db
+def test_each_stage_has_its_own_interval(
+    sweep: Callable[[], Handed], team: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs: dict[int, int] = {1: 0, 3: 0}
+
+    def count(every: int) -> Callable[[Any], None]:
+        return lambda _clock: runs.update({every: runs[every] + 1})
+
+    monkeypatch.setattr(stages, "STAGES", tuple(Stage(f"every {n}", count(n), every=n) for n in runs))
+    for _ in range(6):
+        sweep()
+
+    assert runs == {1: 6, 3: 2}
+
+
+@pytest.mark.django_db
+def test_a_stage_that_hangs_is_left_alone_until_its_claim_expires(
+    sweep: Callable[[], Handed], clock: Clock, team: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = []
+    monkeypatch.setattr(stages, "STAGES", (Stage("one", lambda _clock: ran.append(1)),))
+    sweep()
+    Upkeep.objects.filter(name="sweep:one").update(
+        claim="6f1c1d52-3f51-4d29-8d1f-0a4c8a9f3f10", claimed_until=clock.now + stages.LEASE
+    )
+
+    sweep()
+    assert len(ran) == 1
+    clock.forward(minutes=1)
+    sweep()
+    assert len(ran) == 2
+
+
+@pytest.mark.django_db
+def test_a_stage_goes_on_after_the_clock_was_a_day_ahead(
+    sweep: Callable[[], Handed], clock: Clock, team: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = []
+    monkeypatch.setattr(stages, "STAGES", (Stage("one", lambda _clock: ran.append(1), every=12),))
+    clock.forward(days=1)
+    sweep()
+    clock.forward(days=-1)
+    sweep()
+
+    assert len(ran) == 2
+
+
+@pytest.mark.django_db
+def test_stages_have_names_that_fit(team: Any) -> None:
+    limit = Upkeep._meta.get_field("name").max_length
+
+    assert len(set(NAMES) | set(tasks.HAND_OUTS)) == len(NAMES) + len(tasks.HAND_OUTS)
+    assert all(len(PREFIX + name) <= (limit or 0) for name in [*NAMES, *tasks.HAND_OUTS])
+
+
+class TestRows:
+    def test_a_row_that_raises_delays_no_other_and_is_reported(self) -> None:
+        done = []
+
+        def step(row: int) -> int:
+            if row == 2:
+                raise IntegrityError("odd")
+            done.append(row)
+            return 1
+
+        with pytest.raises(RowsFailed, match="things failed, 1 in all; the first: IntegrityError: odd"):
+            take_each([1, 2, 3], step, what="things")
+        assert done == [1, 3]
+
+    def test_of_a_portion_only_the_row_at_fault_is_left_out(self) -> None:
+        done: list[int] = []
+
+        def step(rows: Any) -> int:
+            if {7, 21} & set(rows):
+                raise DataError("odd")
+            done.extend(rows)
+            return len(rows)
+
+        with pytest.raises(RowsFailed, match="things failed, 2 in all"):
+            take_portions(list(range(50)), step, what="things")
+        assert sorted(done) == sorted(set(range(50)) - {7, 21})
+
+    @pytest.mark.django_db
+    def test_a_message_that_cannot_be_routed_delays_no_other(
+        self, team: Any, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        kept = {
+            "kind": Message.Kind.SCHEDULE,
+            "team": team,
+            "occurred_at": clock.now,
+            "created_at": clock.now,
+            "detail": {"text": "t"},
+        }
+        rows = [Message.objects.create(once_key=f"k{n}", **kept) for n in range(5)]
+        routed = messages.route.__globals__["_deliveries"]
+
+        def deliveries(message: Message, *rest: Any) -> Any:
+            if message.pk == rows[2].pk:
+                raise DataError("odd")
+            return routed(message, *rest)
+
+        monkeypatch.setitem(messages.route.__globals__, "_deliveries", deliveries)
+        with pytest.raises(RowsFailed):
+            messages.route(clock.now)
+
+        assert list(Message.objects.filter(routed_at=None)) == [rows[2]]
+
+
+@contextmanager
+def held(team_id: int) -> Iterator[None]:
+    """Hold a team's commitments in a transaction of another process, as `manage.py audit` does."""
+    parameters = connection.get_connection_params()
+    names = {name: parameters[name] for name in ("dbname", "user", "password", "host", "port") if name in parameters}
+    with psycopg.connect(**names) as other:
+        other.execute("SELECT 1 FROM jobs_committed WHERE team_id = %s FOR UPDATE", [team_id])
+        yield
+        other.rollback()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif(settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"), reason="SQLite has no row locks")
+def test_a_team_that_is_locked_delays_no_other(
+    request_job: RequestJob, cloud: Cloud, sweep: Callable[[], Handed], other_team: Any, stranger: User
+) -> None:
+    ours, theirs = request_job(), request_job()
+    Job.objects.filter(pk=theirs.pk).update(team=other_team, owner=stranger)
+    sweep()
+    Job.objects.update(state="succeeded", ended_at=cloud.now, is_counted=False)
+    waiting = request_job()
+    assert Committed.objects.filter(team=ours.team).exists()
+    began = time.monotonic()
+
+    with held(ours.team_id):
+        found = sweep()
+
+        assert time.monotonic() - began < 10
+        assert str(waiting.pk) in found["advance"]
+        assert Job.objects.get(pk=theirs.pk).is_counted
+        assert not Job.objects.get(pk=ours.pk).is_counted
+        failing = Upkeep.objects.filter(name__startswith=PREFIX, failures__gt=0)
+        assert {row.name for row in failing} <= {"sweep:ended jobs", "sweep:budgets"}
+        assert failing.exists()
+
+    for _ in range(2):
+        sweep()
+    assert Job.objects.get(pk=ours.pk).is_counted
+    assert not failing.exists()
+
+
+@pytest.mark.django_db
+def test_a_sweep_that_is_not_wanted_asks_one_question(team: Any, clock: Clock, django_assert_num_queries: Any) -> None:
+    assert steps.begin_sweep(clock.now, interval=timedelta(seconds=5))
+
+    with django_assert_num_queries(1):
+        assert not steps.begin_sweep(clock.now + timedelta(seconds=1), interval=timedelta(seconds=5))
+    assert Installation.objects.get().swept_at == clock.now
