@@ -12,16 +12,19 @@ from django.db import transaction
 from django.utils.translation import gettext
 
 from jobs import cron, outbox
+from jobs.budgets import lock_teams
 from jobs.errors import NotAllowed, NotPermitted
 from jobs.fallback import plan_of
-from jobs.models import Job, Message, Schedule, ScheduleRun
+from jobs.models import Approval, Job, Message, Schedule, ScheduleRun
 from jobs.models.kept_message import message_columns
 from jobs.requests.context import RequestOptions
 from jobs.requests.request import request_jobs
 from jobs.requests.request_keys import find_requested, schedule_key
 from jobs.requests.schedules import NotUsable, check_may_change, next_of, pause, submission_of
+from jobs.states import JobState
 from jobs.texts import Text, joined
 from jobs.texts import translatable as _
+from jobs.transitions import transition
 from jobs.translations import translated
 
 MISSED_AFTER = timedelta(minutes=10)
@@ -96,14 +99,21 @@ def _record_missed(row: Schedule, missed: list[datetime], now: datetime) -> None
 
 
 def _run(row: Schedule, moment: datetime, now: datetime) -> None:
-    if not row.allows_overlap and (running := unfinished_run(row)) is not None:
-        _write(row, moment, Outcome.SKIPPED, _unfinished(running), now)
-        return
     options, key = _options(row, row.owner, now), schedule_key(row.pk, moment)
+    words, is_announced = "", False
     try:
-        with transaction.atomic():
+        with transaction.atomic():  # if the new job is refused, the one before goes on waiting
+            if not row.allows_overlap and (running := unfinished_run(row)) is not None:
+                if not _withdraw_unapproved(running, now):
+                    _write(row, moment, Outcome.SKIPPED, _unfinished(running), now)
+                    return
+                words = _(
+                    "%(job)s, the run before, still waited for an approval. It is withdrawn: this run asks instead.",
+                    job=running.job.display_name if running.job is not None else "",
+                )
+                is_announced = not running.message  # one message to the owner, not one for every run
             (job,) = request_jobs([submission_of(row, moment)], options, request_key=key)
-            _write(row, moment, Outcome.REQUESTED, "", now, job=job)
+            _write(row, moment, Outcome.REQUESTED, words, now, job=job, is_announced=is_announced)
     except NotAllowed as refusal:
         _write(row, moment, Outcome.REFUSED, refusal.errors, now, is_announced=True)
     except NotPermitted as refusal:
@@ -114,6 +124,21 @@ def _run(row: Schedule, moment: datetime, now: datetime) -> None:
         )
         pause(row, words, now)
         _write(row, moment, Outcome.NOT_PERMITTED, joined(words, str(refusal)), now, is_announced=True)
+
+
+def _withdraw_unapproved(run: ScheduleRun, now: datetime) -> bool:
+    """Withdraw the job of a run if it waits for an approval and was never sent. Return whether it was withdrawn.
+
+    Otherwise a schedule whose runs nobody approves would skip every later run for good.
+    """
+    assert run.job is not None
+    lock_teams([run.job.team_id])  # before the job, as everywhere
+    job = Job.objects.select_for_update(of=("self",)).select_related("team").get(pk=run.job.pk)
+    if job.state != JobState.AWAITING_APPROVAL or job.submit_attempts or job.attempted_at is not None:
+        return False
+    Approval.objects.filter(job=job, decision="").update(expires_at=None, remind_at=None)
+    message = "Nobody had decided when the next run of its schedule was due. That run asks instead."
+    return transition(job, JobState.WITHDRAWN, now=now, reason="replaced", message=message, due_at=None)
 
 
 def unfinished_run(row: Schedule) -> ScheduleRun | None:

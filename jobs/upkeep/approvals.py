@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.db.models import F, Value
 
 from jobs import transitions
 from jobs.isolation import take_each
@@ -27,6 +28,14 @@ def watch_approvals(now: datetime) -> int:
         return (_expire if is_over else _remind)(question, now)
 
     return take_each([*over[:AT_ONCE], *due[:AT_ONCE]], step, what="open approvals")
+
+
+def extend_open_approvals(since: datetime, now: datetime) -> int:
+    """Postpone the end of every open approval by the part of `since` to `now` in which it was open. Return how many."""
+    open_before = Approval.objects.filter(decision="", expires_at__isnull=False)
+    asked_before = open_before.filter(asked_at__lte=since).update(expires_at=F("expires_at") + (now - since))
+    asked_meanwhile = open_before.filter(asked_at__gt=since, asked_at__lt=now)
+    return asked_before + asked_meanwhile.update(expires_at=F("expires_at") + (Value(now) - F("asked_at")))
 
 
 def _expire(question: Approval, now: datetime) -> bool:

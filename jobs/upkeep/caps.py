@@ -4,9 +4,10 @@ At the cap the job is cancelled, unless the policy that assessed it forbids that
 approver.
 """
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 
+from django.conf import settings
 from django.db import transaction
 
 from jobs import transitions
@@ -16,6 +17,8 @@ from jobs.models import Job, JobEvent
 from jobs.upkeep.spending import cost_of, last_known, request_end
 
 NEAR_PERCENT, REACHED_PERCENT = 80, 100
+MAX_UNSEEN = timedelta(minutes=10)
+"""If polls have failed for longer, a job counts as running: a cap must hold while Vertex AI cannot be listed."""
 AT_ONCE = 500
 """Jobs handled by one sweep, those that started first. The rest wait until some of these have ended."""
 
@@ -34,22 +37,26 @@ def watch_caps(now: datetime) -> int:
 
 
 def _watch(job: Job, now: datetime) -> int:
-    usd = cost_of(job, last_known(job, now))
+    known_until = last_known(job, now)
+    is_unseen = now - known_until > max(MAX_UNSEEN, 4 * settings.POLL_INTERVAL)
+    usd = cost_of(job, now if is_unseen else known_until)
     if usd is None or job.cap_usd is None:
         return 0
+    doubt = f" Vertex AI was last observed at {known_until:%H:%M} UTC; this assumes that it still runs." * is_unseen
     if usd >= job.cap_usd:
-        return int(_record(job, JobEvent.Kind.CAP_REACHED, usd, REACHED_PERCENT, now))
+        return int(_record(job, JobEvent.Kind.CAP_REACHED, usd, REACHED_PERCENT, now, doubt))
     if job.cap_reported < NEAR_PERCENT and usd * 100 >= job.cap_usd * NEAR_PERCENT:
-        return int(_record(job, JobEvent.Kind.CAP_NEAR, usd, NEAR_PERCENT, now))
+        return int(_record(job, JobEvent.Kind.CAP_NEAR, usd, NEAR_PERCENT, now, doubt))
     return 0
 
 
-def _record(job: Job, kind: JobEvent.Kind, usd: Decimal, percent: int, now: datetime) -> bool:
+def _record(job: Job, kind: JobEvent.Kind, usd: Decimal, percent: int, now: datetime, doubt: str) -> bool:
     assert job.cap_usd is not None
     cap = format_usd(job.cap_usd)
-    message = f"The job has cost {format_usd(usd)}, {percent} % of its cap of {cap}."
+    has_cost = "may have cost" if doubt else "has cost"
+    message = f"The job {has_cost} {format_usd(usd)}, {percent} % of its cap of {cap}.{doubt}"
     if percent == REACHED_PERCENT:
-        message = f"The job has cost {format_usd(usd)} and has reached its cap of {cap}."
+        message = f"The job {has_cost} {format_usd(usd)} and has reached its cap of {cap}.{doubt}"
     with transaction.atomic():
         is_new = transitions.record_event(
             job,

@@ -15,6 +15,7 @@ from django.utils.translation import override
 from jobs import requests, transitions
 from jobs.errors import NotPermitted
 from jobs.fallback import Plan, Step
+from jobs.isolation import RowsFailed
 from jobs.messages.route import route
 from jobs.models import Delivery, Fallback, Job, Membership, Message, Policy, Schedule, ScheduleRun, Team
 from jobs.requests import schedule_runs, schedules
@@ -204,10 +205,11 @@ class TestRefusals:
         broken, _ = make(), make(Times("other", "0 6 * * *", "UTC"))
         Schedule.objects.filter(pk=broken.pk).update(spec=["nonsense"])
 
-        at(clock, "2026-03-03 06:00")
+        with pytest.raises(RowsFailed, match="schedules failed, 1 in all"):
+            at(clock, "2026-03-03 06:00")
 
         assert Job.objects.count() == 1
-        assert "could not be run" in caplog.text
+        assert f"schedules failed: {broken.pk}" in caplog.text
 
     def test_a_worker_that_is_killed_leaves_the_moment_due(
         self, make: MakeSchedule, clock: Clock, monkeypatch: pytest.MonkeyPatch

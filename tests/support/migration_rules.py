@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from django.apps import apps
 from django.db import connection, migrations, models
 from django.db.migrations.state import ProjectState
 
@@ -10,7 +11,26 @@ from jobs.database import AddIndexConcurrently, RemoveIndexConcurrently
 
 Field = Any
 """A model field. Django's class accepts type arguments only in its stubs."""
-LARGE = {"job", "jobevent", "logline"}
+
+
+def _large_models() -> set[str]:
+    """Return the models whose tables grow with the jobs: Job, and whatever refers to one, however far away."""
+    models_of_jobs = list(apps.get_app_config("jobs").get_models(include_auto_created=True))
+    found = {"job"}
+    while (
+        new := {
+            model._meta.model_name
+            for model in models_of_jobs
+            for field in model._meta.get_fields()
+            if isinstance(field, models.ForeignKey) and field.remote_field.model._meta.model_name in found
+        }
+        - found
+    ):
+        found |= new
+    return found
+
+
+LARGE = _large_models()
 """Models with growing tables. Creating an index on one of them must not block writes."""
 TAKES_AWAY = (
     migrations.RemoveField, migrations.RenameField, migrations.DeleteModel, migrations.RenameModel,
