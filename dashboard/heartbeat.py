@@ -27,6 +27,7 @@ class HeartbeatThread:
     ) -> None:
         """Create the thread. `runs` returns whether the process does its work."""
         self._process, self._part, self._queues, self._runs = process, part, queues, runs
+        self._steps: Any = None  # models need Django's apps
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
 
@@ -50,11 +51,14 @@ class HeartbeatThread:
         connections.close_all()
 
     def _write(self) -> None:
-        from jobs.clock import database_now  # noqa: PLC0415
-        from jobs.upkeep.heartbeats import record_heartbeat, store_counts  # noqa: PLC0415
+        from jobs.clock import StepWatch, database_now  # noqa: PLC0415
+        from jobs.upkeep.heartbeats import record_heartbeat, record_step, store_counts  # noqa: PLC0415
 
         try:
             close_old_connections()
+            self._steps = self._steps or StepWatch()
+            if step := self._steps.look():
+                record_step(step, process=self._process, now=database_now())
             if self._runs():
                 record_heartbeat(self._process, self._part, queues=self._queues, now=database_now())
             store_counts()

@@ -3,9 +3,10 @@
 from typing import Any
 
 from django.apps import AppConfig
+from django.db.backends.signals import connection_created
 from django.db.models.signals import post_migrate, pre_migrate
 
-from jobs import database
+from jobs import database, isolation
 
 
 class JobsConfig(AppConfig):
@@ -15,13 +16,19 @@ class JobsConfig(AppConfig):
     verbose_name = "Training jobs"
 
     def ready(self) -> None:
-        """Lift database timeouts during migrations, and connect what follows changes of settings and accounts."""
+        """Lift limits during migrations, leave standbys, and connect what follows changes of settings and accounts."""
         from jobs.people import audit, credentials  # noqa: PLC0415 - models can be imported only now
 
         audit.register()
         credentials.connect()
+        connection_created.connect(_watch_connection)
         pre_migrate.connect(_before_migrations, sender=self)
         post_migrate.connect(_after_migrations, sender=self)
+
+
+def _watch_connection(*, connection: Any, **_: Any) -> None:
+    if isolation.leave_standby not in connection.execute_wrappers:
+        connection.execute_wrappers.append(isolation.leave_standby)
 
 
 def _before_migrations(*, using: str, **_: Any) -> None:

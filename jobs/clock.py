@@ -4,12 +4,16 @@ The clocks of workers and web processes may be wrong by any amount. They only me
 a monotonic clock, which is not affected by corrections of the time of day.
 """
 
+import sys
 import time
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 from django.db import connection
 
+MIN_STEP = timedelta(seconds=2)
+"""A smaller difference between two looks may come from a clock that is slewed."""
 DISPLAY_SECONDS = 10.0
 _asked: tuple[datetime, float] | None = None
 """The database's time at the last query of `display_now`, and this process's monotonic seconds at that moment."""
@@ -67,6 +71,33 @@ def read_database_clock() -> datetime:
         cursor.execute("SELECT clock_timestamp()")
         row: tuple[datetime] = cursor.fetchone()
     return row[0].astimezone(UTC)
+
+
+@dataclass(slots=True)
+class StepWatch:
+    """Notices steps of the database's clock, by comparing it with this machine's time since boot.
+
+    That one is not corrected, and goes on while the machine is suspended (Linux).
+    """
+
+    _before: tuple[float, float] | None = None
+
+    def look(self) -> timedelta:
+        """Return by how much the database's clock has stepped since the last look, zero for less than MIN_STEP."""
+        began = _since_boot()
+        stamp = database_now().timestamp()
+        ended = _since_boot()
+        before, self._before = self._before, (stamp - ended, stamp - began)
+        if before is None:
+            return timedelta()
+        # The offset of the two clocks lies between these bounds, however long the query took.
+        forward, backward = self._before[0] - before[1], self._before[1] - before[0]
+        step = timedelta(seconds=max(forward, 0.0) + min(backward, 0.0))
+        return step if abs(step) >= MIN_STEP else timedelta()
+
+
+def _since_boot() -> float:
+    return time.clock_gettime(time.CLOCK_BOOTTIME) if sys.platform == "linux" else time.monotonic()
 
 
 def backoff(first: timedelta, failures: int, maximum: timedelta) -> timedelta:

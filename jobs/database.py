@@ -36,6 +36,16 @@ def unlimited() -> Iterator[None]:
         restore_limits()
 
 
+def accepts_writes() -> bool:
+    """Return whether the database server accepts writes; a standby does not."""
+    connection = connections[DEFAULT]
+    if connection.vendor != "postgresql":
+        return True
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_setting('transaction_read_only')")
+        return bool(cursor.fetchone()[0] == "off")
+
+
 @contextmanager
 def short_lock_waits() -> Iterator[None]:
     """Run a block in which no statement waits longer than LOCK_PATIENCE for a lock. PostgreSQL only.

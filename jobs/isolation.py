@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.db import Error, InterfaceError, InternalError, OperationalError
 
@@ -67,6 +67,20 @@ def take_portions(rows: Sequence[Row], step: Callable[[Sequence[Row]], int], *, 
             raise
     half = len(rows) // 2
     return take_each([rows[:half], rows[half:]], lambda part: take_portions(part, step, what=what), what=what)
+
+
+def leave_standby(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
+    """Run a statement; if the server was demoted to a standby, close the connection, so that the next one is new.
+
+    A standby answers every health check, so the connection would stay in use. An execute wrapper of Django.
+    """
+    try:
+        return execute(sql, params, many, context)
+    except InternalError as error:
+        if is_outage(error):
+            logger.error("the database server accepts no writes any more; connecting again")
+            context["connection"].close()
+        raise
 
 
 def describe(error: Exception) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.conf import settings
+from django.db import transaction
 
 from jobs import budgets, messages, observation
 from jobs.clock import Clock
@@ -21,6 +22,7 @@ from jobs.models import Upkeep
 from jobs.requests import imported_drafts
 from jobs.upkeep import (
     count_ended,
+    extend_open_approvals,
     fold_months,
     repair,
     watch_approvals,
@@ -38,6 +40,8 @@ WHOLE = "sweep"
 LEASE = timedelta(minutes=1)
 """How long a stage may run before the next sweep runs it too. Every stage may run twice at once."""
 MIN_LATE = timedelta(minutes=1)
+MIN_DOWNTIME = timedelta(minutes=10)
+"""Without a sweep for so long, the site counts as having been down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +106,7 @@ def sweep(clock: Clock, hand_outs: Mapping[str, Callable[[datetime], object]]) -
     now = clock.now()
     rows = _load_rows(now)
     with short_lock_waits():
+        _allow_for_downtime(rows, now)
         failed = sum(not _hand_out(name, step, rows, now) for name, step in hand_outs.items())
         for stage in STAGES:
             _run_if_due(stage, rows[stage.name], clock, now)
@@ -109,25 +114,24 @@ def sweep(clock: Clock, hand_outs: Mapping[str, Callable[[datetime], object]]) -
             Upkeep.objects.filter(pk=rows[WHOLE].pk).update(answered_at=now)
 
 
-def states(now: datetime) -> list[StageState]:
-    """Return the state of every stage and of every hand-out that fails, in the order of STAGES. One query."""
+def states(now: datetime) -> tuple[StageState, list[StageState]]:
+    """Return the state of the whole sweep, and that of every stage and of every hand-out that fails. One query.
+
+    The whole sweep finishes when everything is handed out and every due stage was begun.
+    """
     rows = {row.name.removeprefix(PREFIX): row for row in _rows()}
     intervals = {stage.name: stage.interval for stage in STAGES}
     names = [*intervals, *(name for name in rows if name not in intervals and name != WHOLE and rows[name].failures)]
-    return [_state(name, rows.get(name), intervals.get(name), now) for name in names]
-
-
-def last_completed(now: datetime) -> StageState:
-    """Return when a sweep last handed everything out and got through all stages. One query."""
-    return _state(WHOLE, Upkeep.objects.filter(name=WHOLE).first(), settings.SWEEP_INTERVAL, now)
+    whole = _state(WHOLE, rows.get(WHOLE), settings.SWEEP_INTERVAL, now)
+    return whole, [_state(name, rows.get(name), intervals.get(name), now) for name in names]
 
 
 def _state(name: str, row: Upkeep | None, interval: timedelta | None, now: datetime) -> StageState:
     if row is None:
         return StageState(name, None, None, 0, "", is_late=True)
     allowed = max(MIN_LATE, 4 * interval) if interval is not None else timedelta.max
-    # A time in the future means that the database's clock was set back: the next run corrects it.
-    is_late = row.answered_at is None or now - row.answered_at > allowed
+    # A time in the future is from before the database's clock was set back.
+    is_late = row.answered_at is None or abs(now - row.answered_at) > allowed
     return StageState(name, row.answered_at, row.failing_since, row.failures, row.last_error, is_late=is_late)
 
 
@@ -161,6 +165,25 @@ def _hand_out(name: str, step: Callable[[datetime], object], rows: dict[str, Upk
     if row is not None and row.failures:
         Upkeep.objects.filter(pk=row.pk).update(**_worked(now))
     return True
+
+
+def _allow_for_downtime(rows: Mapping[str, Upkeep], now: datetime) -> None:
+    """Postpone the end of open approvals by the time in which no sweep ran, because nobody may have seen them then.
+
+    The row of the whole sweep keeps up to when this was done, so that a sweep that is killed does not do it twice.
+    """
+    done_until = rows[WHOLE].due_at
+    ran = [at for row in rows.values() for at in (row.answered_at, done_until) if at is not None and at <= now]
+    if not ran or now - max(ran) < MIN_DOWNTIME:
+        return
+    try:
+        with transaction.atomic():
+            if Upkeep.objects.filter(pk=rows[WHOLE].pk, due_at=done_until).update(due_at=now):
+                extend_open_approvals(max(ran), now)
+    except Exception as error:
+        if is_outage(error):
+            raise
+        logger.exception("open approvals were not extended by the time in which no sweep ran")
 
 
 def _run_if_due(stage: Stage, row: Upkeep, clock: Clock, now: datetime) -> None:

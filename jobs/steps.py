@@ -14,6 +14,7 @@ from django.db.models import BooleanField, ExpressionWrapper, Q, Window
 from django.db.models.functions import RowNumber
 
 from jobs.clock import Clock
+from jobs.isolation import is_outage
 from jobs.models import Discovery, Installation, Job, JobEvent, LogFeed, ResourceChange, Scope
 from jobs.observation.observe import observe as observe_jobs
 from jobs.observation.persistent_resources import observe_resources
@@ -25,6 +26,7 @@ from jobs.submission.adapters import DatabaseStore, VertexRemote
 from jobs.submission.cancel import cancel as request_cancel
 from jobs.submission.cancel import send_cancel
 from jobs.submission.delete import send_delete
+from jobs.submission.doubts import Doubts
 from jobs.submission.ports import Change, Decide, Event, Ports
 from jobs.submission.resource_changes import send_change
 from jobs.submission.retries import next_step_at, pause_after
@@ -34,6 +36,7 @@ logger = logging.getLogger(__name__)
 
 Step = Callable[[Job, Ports], None]
 
+_doubts = Doubts()
 AT_ONCE = 500
 """Rows that one sweep hands out; the next sweep finds the rest."""
 
@@ -115,7 +118,7 @@ def take_step(job_id: uuid.UUID | str, ports: Ports) -> None:
     """Claim a due job and take its next step; do nothing if it is not due or another worker has claimed it.
 
     A fault in the step is recorded on the job, and the next try is delayed with backoff. If the database does not
-    answer, raise `OperationalError` or `InterfaceError`; the claim then expires.
+    answer or accepts no writes, raise `django.db.Error`; the claim then expires.
     """
     job = ports.store.claim(job_id)
     if job is None:
@@ -129,6 +132,8 @@ def take_step(job_id: uuid.UUID | str, ports: Ports) -> None:
     except (OperationalError, InterfaceError):
         raise
     except Exception as error:
+        if is_outage(error):  # a server that was demoted to a standby
+            raise
         logger.exception("a step of a job failed: %s", job.pk)
         ports.store.apply(job, step_failed(error))
 
@@ -175,4 +180,4 @@ def cancel(job: Job, *, by: User, clock: Clock) -> bool:
 
 def ports(clock: Clock) -> Ports:
     """Return the database and Vertex AI as configured in the settings."""
-    return Ports(DatabaseStore(clock), VertexRemote(clock), clock)
+    return Ports(DatabaseStore(clock), VertexRemote(clock), clock, _doubts)

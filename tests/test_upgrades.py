@@ -49,6 +49,7 @@ BAD: list[tuple[Any, str]] = [
     ),
     (migrations.AddIndex("job", models.Index(fields=["state"], name="x")), "blocks those who write"),
     (migrations.AddIndex("JobEvent", models.Index(fields=["kind"], name="x")), "blocks those who write"),
+    (migrations.AddIndex("delivery", models.Index(fields=["state"], name="x")), "blocks those who write"),
     (
         migrations.AddConstraint("logline", models.UniqueConstraint(fields=["job"], name="x")),
         "blocks those who write",

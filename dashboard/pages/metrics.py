@@ -108,6 +108,11 @@ def _plain(figures: Operations) -> list[tuple[str, str, float]]:
             "Further jobs at Vertex AI for one request that have not ended.",
             figures.duplicates,
         ),
+        (
+            "trainboard_clock_step_seconds",
+            "Last step of the database's clock within the last hour, 0 if there was none.",
+            figures.clock_step_seconds,
+        ),
         ("trainboard_redis_writable", "1 if Redis accepts writes, else 0.", _redis_writable()),
         ("trainboard_usd_per_hour", "Cost of running jobs in US dollars per hour.", float(figures.usd_per_hour)),
     ]

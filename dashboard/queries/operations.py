@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Count, Min, Sum
+from django.db.models import Count, Min, Q, Sum
 
 from dashboard.queries.readiness import observe_lag
 from jobs.models import (
@@ -24,9 +24,10 @@ from jobs.models import (
     Scope,
     UnmatchedJob,
 )
-from jobs.stages import StageState, last_completed
+from jobs.stages import StageState
 from jobs.stages import states as stage_states
 from jobs.states import LOCAL, RUNNING, JobState
+from jobs.upkeep.heartbeats import last_step
 
 LAST_HOUR = timedelta(hours=1)
 MAX_SUBMISSIONS = 1_000
@@ -75,12 +76,14 @@ class Operations:
     """Further jobs at Vertex AI for one request that have not ended."""
     restored_seconds: float | None
     """Time since the database was found or marked to be restored or replaced; None if it never was."""
+    clock_step_seconds: float
+    """The last step of the database's clock within the last hour, 0 if there was none."""
     counts: Mapping[str, Mapping[str, float]]
     """Counts of the processes, by metric and labels; see `jobs.counts`."""
 
 
 def get_operations(now: datetime) -> Operations:
-    """Return the figures of the whole site. 22 queries, none of which reads what ended before the last hour."""
+    """Return the figures of the whole site. 21 queries, none of which reads what ended before the last hour."""
     unfinished = Job.objects.filter(ended_at=None)
     due = Job.objects.filter(due_at__lte=now).aggregate(number=Count("pk"), oldest=Min("due_at"))
     seen = LastSeen.objects.filter(job__in=unfinished.exclude(state__in=LOCAL)).aggregate(oldest=Min("at"))
@@ -109,14 +112,14 @@ def get_operations(now: datetime) -> Operations:
 
 
 def _of_sweeps(now: datetime) -> dict[str, Any]:
-    completed_at = last_completed(now).finished_at
-    open_jobs = UnmatchedJob.objects.filter(ended_at=None)
+    whole, states = stage_states(now)
+    unmatched, duplicate = Count("pk", filter=Q(job=None)), Count("pk", filter=Q(job__isnull=False))
     restored = Installation.objects.exclude(restored_reason="").values_list("trusted_since", flat=True).first()
     return {
-        "sweep_seconds": None if completed_at is None else _age(completed_at, now),
-        "stages": stage_states(now),
-        "unmatched": open_jobs.filter(job=None).count(),
-        "duplicates": open_jobs.filter(job__isnull=False).count(),
+        "sweep_seconds": None if whole.finished_at is None else _age(whole.finished_at, now),
+        "stages": states,
+        **UnmatchedJob.objects.filter(ended_at=None).aggregate(unmatched=unmatched, duplicates=duplicate),
+        "clock_step_seconds": last_step(now, LAST_HOUR).total_seconds(),
         "restored_seconds": None if restored is None else _age(restored, now),
     }
 

@@ -8,14 +8,16 @@ from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 
 from jobs.clock import database_now
+from jobs.database import accepts_writes
 from jobs.models import Heartbeat, Job, Scope
 from jobs.queue.redis_state import check_redis
-from jobs.stages import StageState, last_completed
+from jobs.stages import StageState
 from jobs.stages import states as stage_states
 from jobs.states import NOT_SENT
 
 OK = "ok"
 NO_ANSWER = "does not answer"
+NO_WRITES = "accepts no writes"
 REDIS_PATIENCE_SECONDS = 0.5
 MAX_HEARTBEAT_AGE = timedelta(seconds=45)
 """A process writes a heartbeat every ten seconds and may miss three."""
@@ -32,15 +34,20 @@ def get_readiness() -> dict[str, str]:
     parts = dict.fromkeys(PARTS, "unknown") | {"redis": str(check_redis(REDIS_PATIENCE_SECONDS)[0])}
     try:
         now = database_now()
+        if not accepts_writes():
+            connection.close()  # the next probe may reach the server that has taken over
+            return parts | {"database": NO_WRITES}
         parts["database"] = OK
         executor = MigrationExecutor(connection)
         # The checks below need the tables.
         if missing := executor.migration_plan(executor.loader.graph.leaf_nodes()):
             return parts | {"migrations": f"{len(missing)} migrations are not applied"}
         rows = list(Heartbeat.objects.values_list("part", "queues", "at"))
-        fresh = [(part, queues) for part, queues, at in rows if now - at <= MAX_HEARTBEAT_AGE]
+        fresh = [
+            (part, queues) for part, queues, at in rows if abs(now - at) <= MAX_HEARTBEAT_AGE
+        ]  # one from before the clock was set back counts for nothing
         late = observe_lag(now)
-        whole, states = last_completed(now), stage_states(now)
+        whole, states = stage_states(now)
     except DatabaseError:
         return parts | {"database": NO_ANSWER}
     served = queues_served(fresh)

@@ -22,6 +22,7 @@ from jobs.queue.redis_state import check_redis as check
 from jobs.texts import joined
 from jobs.texts import translatable as _
 from jobs.upkeep import quota_reading
+from jobs.upkeep.heartbeats import last_step
 
 GROUP = _("This site")
 MIN_POSTGRES = 130_000
@@ -31,6 +32,7 @@ MAX_HEARTBEAT_AGE = timedelta(seconds=45)
 MAX_IMPORT_AGE = timedelta(days=2)
 """Prices are imported once a day."""
 MAX_QUOTA_AGE = timedelta(days=1)
+SHOWN_STEP = timedelta(days=1)
 MAX_NAMED = 10
 WARN_BYTES, FAIL_BYTES = 2**30, 2**27
 
@@ -99,7 +101,9 @@ def check_redis(_now: datetime) -> Iterator[Check]:
 
 def check_processes(now: datetime) -> Iterator[Check]:
     """Check that beat and a worker for each queue have sent a heartbeat recently."""
-    rows = Heartbeat.objects.filter(at__gt=now - MAX_HEARTBEAT_AGE).values_list("part", "queues")
+    rows = Heartbeat.objects.filter(at__range=(now - MAX_HEARTBEAT_AGE, now + MAX_HEARTBEAT_AGE)).values_list(
+        "part", "queues"
+    )
     fresh = {(part, queue) for part, queues in rows for queue in queues.split(",")}
     parts = [
         (_("worker for %(queue)s", queue=each.name), ("worker", each.name)) for each in settings.CELERY_TASK_QUEUES
@@ -117,14 +121,14 @@ def check_processes(now: datetime) -> Iterator[Check]:
 
 def check_sweep(now: datetime) -> Iterator[Check]:
     """Check that sweeps complete, and name the stages that fail or are late."""
-    whole = stages.last_completed(now)
+    whole, states = stages.states(now)
     if whole.finished_at is None:
         yield failed(GROUP, _("sweep"), _("None has completed yet."))
     else:
         seconds = f"{max((now - whole.finished_at).total_seconds(), 0):.0f}"
         words = _("The last one completed %(seconds)s s ago.", seconds=seconds)
         yield (failed if whole.is_late else passed)(GROUP, _("sweep"), words)
-    for each in stages.states(now):
+    for each in states:
         name = _("sweep: %(stage)s", stage=each.name)
         if each.failing_since is not None:
             since = f"{each.failing_since:%Y-%m-%d %H:%M} UTC"
@@ -151,6 +155,13 @@ def check_clock(now: datetime, machine_now: Callable[[], datetime]) -> Iterator[
         if apart <= MAX_CLOCK_ERROR
         else warned(GROUP, _("clock"), words, "sudo chronyc makestep")
     )
+    if step := last_step(now, SHOWN_STEP):
+        words = _(
+            "The database's clock stepped by %(seconds)s s within the last day, or its machine stood still. "
+            "Let its clock be corrected gradually.",
+            seconds=f"{step.total_seconds():+.0f}",
+        )
+        yield warned(GROUP, _("database clock"), words, "timedatectl timesync-status")
 
 
 def check_prices(now: datetime) -> Iterator[Check]:

@@ -16,6 +16,7 @@ from jobs.clock import Clock
 from jobs.models import Job, UnmatchedJob
 from jobs.queue.installation import Trust
 from jobs.requests.questions import Question
+from jobs.submission.doubts import Doubts
 from jobs.vertex import RemoteJob
 
 
@@ -127,3 +128,5 @@ class Ports:
     store: Store
     remote: Remote
     clock: Clock
+    doubts: Doubts = field(default_factory=Doubts)
+    """What the process remembers of its creates without an answer. All steps of a process share one."""

@@ -15,13 +15,16 @@ The API has no request id, so a repeat could create a second job. One step of th
    nothing is tried again later. After any other, `attempted_at` stays and the next step begins with a look-up.
 
 So a create leaves at most `MAX_CALL` after `attempted_at`, and a list begun `CONSISTENCY_WINDOW` after that shows what
-it created. A job that arrives even later is a duplicate: see `duplicates`.
+it created. Both must have passed by the database's clock and by the monotonic clock of the process (`doubts`), because
+the database's clock may step. A job that arrives even later is a duplicate: see `duplicates`.
 """
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from jobs import states, vertex
 from jobs.clients import MAX_CALL
+from jobs.clock import backoff
 from jobs.models import Job, JobEvent
 from jobs.observation.record import number
 from jobs.queue.claims import JOB_LEASE
@@ -30,7 +33,7 @@ from jobs.queue.rate_limit import OverRateLimit
 from jobs.states import JobState
 from jobs.submission import duplicates
 from jobs.submission.ports import Change, Decide, Event, Ports, Written
-from jobs.submission.retries import CHECK_AFTER, next_step_at, pause_after
+from jobs.submission.retries import CHECK_AFTER, FIRST_PAUSE, next_step_at, pause_after
 
 CONSISTENCY_WINDOW = timedelta(seconds=30)
 """How long a created job may be missing from a list. Google does not document it (vertex-facts 11.4)."""
@@ -38,6 +41,9 @@ LOOK_UP_INTERVAL = timedelta(seconds=10)
 """Time between two look-ups of a create that had no answer. Most lists lag far less than the window."""
 MAX_START_SECONDS = 10.0
 """A create is not sent if recording it took longer, because too little time would be left for the call."""
+DENIED = "Vertex AI does not let this account create the job"
+MAX_DENIED, MAX_DENIED_PAUSE = 19, timedelta(minutes=1)
+"""Tries after a 403 in a row: pauses of 2, 4, 8, 16 and 32 s, then of a minute, a quarter of an hour in all."""
 UNSENT = frozenset({JobState.APPROVED, JobState.SUBMITTING})
 WITHOUT_RESULT = frozenset({JobState.CANCELLED, JobState.CANCELLING, JobState.FAILED, JobState.EXPIRED})
 
@@ -66,6 +72,8 @@ def submit(job: Job, ports: Ports) -> None:
 
 def _is_absent(job: Job, trust: Trust, ports: Ports) -> bool:
     """Look the job up by its label. Return False if the step ends here: it was found, or may still appear."""
+    began_at = ports.clock.monotonic()
+    known_seconds = began_at - ports.doubts.note(job, began_at)
     try:
         found = ports.remote.find(job)
     except vertex.VertexError as error:  # the list is unknown, so the doubt stays
@@ -77,11 +85,12 @@ def _is_absent(job: Job, trust: Trust, ports: Ports) -> bool:
     # The database's time of the claim. The list was requested later, so it shows at least the jobs of that time.
     assert job.claimed_until is not None
     asked_at = job.claimed_until - JOB_LEASE
-    written = ports.store.apply(job, absent(asked_at, trust.restored_at))
+    written = ports.store.apply(job, absent(asked_at, trust.restored_at, known_seconds))
     return written is not None and written.job.claim is not None  # released if it must be looked up again
 
 
 def _create(begun: Written, ports: Ports) -> None:
+    ports.doubts.note(begun.job, begun.read_at)
     spent = ports.clock.monotonic() - begun.read_at
     if spent > MAX_START_SECONDS:
         ports.store.apply(begun.job, not_sent(begun.job, spent), needs_claim=False)
@@ -152,23 +161,32 @@ def not_sent(begun: Job, spent: float) -> Decide:
     return decide
 
 
-def absent(asked_at: datetime, restored_at: datetime | None) -> Decide:
+def absent(asked_at: datetime, restored_at: datetime | None, known_seconds: float) -> Decide:
     """Decide about a job missing from a list that was requested at `asked_at` or later: wait, or go on to create it.
 
-    A create that the database has forgotten was sent before `restored_at`.
+    A create that the database has forgotten was sent before `restored_at`. `known_seconds` is how long this process had
+    known of the recorded attempt by then. The database's clock may have stepped forward since the attempt, so the
+    window must have passed on both clocks.
     """
 
     def decide(job: Job, now: datetime) -> Change:
         if not is_unsent(job):
             return Change(releases=True)
-        sent_until = job.attempted_at or restored_at
-        certain_at = sent_until + MAX_CALL + CONSISTENCY_WINDOW if sent_until else asked_at
-        if asked_at < certain_at:  # that time may have passed by now, but only a list requested after it counts
+        window = MAX_CALL + CONSISTENCY_WINDOW
+        # An attempt in the future was recorded before the clock was set back. It was made before now.
+        attempted_at = min(job.attempted_at, now) if job.attempted_at else None
+        sent_until = attempted_at or restored_at
+        certain_at = sent_until + window if sent_until else asked_at
+        unknown = max(window - timedelta(seconds=known_seconds), timedelta()) if attempted_at else timedelta()
+        # The window may have passed by now, but only a list requested after it counts.
+        if asked_at < certain_at or unknown:
             message = "An earlier try had no answer. Trainboard looks for its job before it tries again."
-            if job.attempted_at is None:
+            if attempted_at is None:
                 message = "The database was restored or restarted. Trainboard looks for the job before it sends it."
-            due_at = max(min(certain_at, now + LOOK_UP_INTERVAL), now + timedelta(seconds=1))
-            return Change(columns={"due_at": due_at, "last_error": message, "failures": 0}, releases=True)
+            wanted_at = max(certain_at, now + unknown)
+            due_at = max(min(wanted_at, now + LOOK_UP_INTERVAL), now + timedelta(seconds=1))
+            waits = {"due_at": due_at, "attempted_at": attempted_at, "last_error": message, "failures": 0}
+            return Change(columns=waits, releases=True)
         columns = {"attempted_at": None, "claimed_until": now + JOB_LEASE}
         if not job.submit_attempts:
             columns["duplicates_checked_at"] = asked_at  # the next step, after a pause, needs no look-up
@@ -214,6 +232,8 @@ def create_failed(error: vertex.VertexError) -> Decide:
     def decide(job: Job, now: datetime) -> Change:
         if not is_unsent(job):
             return Change(releases=True)
+        if isinstance(error, vertex.PermissionDenied) and (change := _denied(job, now, error)) is not None:
+            return change
         # 400, 403 and 404: nothing was created, and another try would not help (vertex-facts 11.3).
         if isinstance(error, vertex.Refused | vertex.NotFound | vertex.PermissionDenied):
             event = Event(
@@ -230,6 +250,23 @@ def create_failed(error: vertex.VertexError) -> Decide:
         return _try_again(job, now, str(error), reason=type(error).__name__.lower(), in_doubt=in_doubt, error=error)
 
     return decide
+
+
+def _denied(job: Job, now: datetime, error: vertex.PermissionDenied) -> Change | None:
+    """Return another try after a 403, or None after MAX_DENIED in a row.
+
+    A permission or a billing account that was just repaired takes minutes to apply: "typically within 2 minutes",
+    "potentially 7 minutes or longer" (docs: IAM, "Access change propagation", read 2026-11-26).
+    """
+    tries = job.failures + 1 if job.last_error.startswith(DENIED) else 1
+    if tries > MAX_DENIED:
+        return None
+    message = (
+        f"{DENIED}: {error} Trainboard tries again for a quarter of an hour, as permissions take minutes to apply."
+    )
+    change = _try_again(job, now, message, reason="permissiondenied", in_doubt=False)
+    due_at = now + backoff(FIRST_PAUSE, tries - 1, MAX_DENIED_PAUSE)
+    return replace(change, columns={**change.columns, "failures": tries, "due_at": due_at})
 
 
 def failed(error: vertex.VertexError) -> Decide:

@@ -1,6 +1,6 @@
 """Tasks that keep the rows right: repair, retention, spending limits, open approvals, sums of ended jobs, and audit."""
 
-from jobs.upkeep.approvals import watch_approvals
+from jobs.upkeep.approvals import extend_open_approvals, watch_approvals
 from jobs.upkeep.caps import watch_caps
 from jobs.upkeep.fallbacks import watch_fallbacks
 from jobs.upkeep.figures import count_all, count_ended, standard_price
@@ -12,6 +12,7 @@ from jobs.upkeep.spending import watch_spending
 __all__ = [
     "count_all",
     "count_ended",
+    "extend_open_approvals",
     "fold_months",
     "repair",
     "standard_price",

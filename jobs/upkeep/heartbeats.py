@@ -1,5 +1,6 @@
 """Record which processes run, and add their counters to the totals in the database."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
@@ -7,9 +8,13 @@ from django.db import DatabaseError, transaction
 from django.db.models import F
 
 from jobs import counts
-from jobs.models import Heartbeat, MetricCount
+from jobs.models import Heartbeat, MetricCount, Upkeep
+
+logger = logging.getLogger(__name__)
 
 INTERVAL_SECONDS = 10.0
+CLOCK = "clock"
+"""Name of the row with the last step of the database's clock."""
 KEPT = timedelta(days=1)
 """Names of processes change with each container. Rows of processes that are gone are removed after this time."""
 
@@ -21,6 +26,21 @@ def record_heartbeat(process: str, part: str, *, queues: Sequence[str] = (), now
         [row], update_conflicts=True, unique_fields=["process"], update_fields=["part", "queues", "at"]
     )
     Heartbeat.objects.filter(at__lt=now - KEPT).delete()
+
+
+def record_step(step: timedelta, *, process: str, now: datetime) -> None:
+    """Record that the database's clock has stepped: in the log, and on a row for metrics and the doctor."""
+    if not step:
+        return
+    logger.error("the database's clock has stepped by %+.0f s, as seen by %s", step.total_seconds(), process)
+    columns = {"answered_at": now, "result": {"seconds": step.total_seconds(), "process": process}}
+    Upkeep.objects.update_or_create(name=CLOCK, defaults=columns)
+
+
+def last_step(now: datetime, within: timedelta) -> timedelta:
+    """Return the last step of the database's clock, zero if there was none within that time."""
+    row = Upkeep.objects.filter(name=CLOCK, answered_at__gte=now - within).first()
+    return timedelta(seconds=row.result["seconds"]) if row is not None else timedelta()
 
 
 def store_counts() -> None:

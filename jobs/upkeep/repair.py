@@ -1,28 +1,82 @@
 """Repair what a crash between two writes may have left behind. Each repair of a job is recorded as an event."""
 
 import logging
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from jobs import transitions
 from jobs.isolation import take_each
-from jobs.models import Discovery, Job, JobEvent, LogFeed, Scope
+from jobs.models import (
+    Discovery,
+    ImageReading,
+    Job,
+    JobEvent,
+    LogFeed,
+    ResourceChange,
+    Scope,
+    Upkeep,
+)
 from jobs.queue import claims
 from jobs.states import LOCAL, JobState
+from jobs.vertex.answers import MAX_WAIT
 
 logger = logging.getLogger(__name__)
 
+MAX_PAUSE = timedelta(minutes=10)
+"""The longest pause of a row whose last step did not fail: between two cancellations. A failed one may wait longer, if
+Google asks for it (`MAX_WAIT`)."""
+SLACK = timedelta(seconds=30)
 AT_ONCE = 500
 """Jobs repaired by one sweep. The next sweep finds the rest."""
 
 
 def repair(now: datetime) -> int:
-    """Release expired claims, and schedule a step for rows that need one but have none. Return how many rows."""
-    parts = (_dead_claims, _without_step, _unwatched_scopes, _unread_feeds)
+    """Repair rows that no worker would take up again, and return how many.
+
+    These are expired claims, rows that need a step and have none, and times that were written while the database's
+    clock was ahead.
+    """
+    parts = (_ahead, _dead_claims, _without_step, _unwatched_scopes, _unread_feeds)
     return take_each(parts, lambda part: part(now), what="repairs")
+
+
+def _ahead(now: datetime) -> int:
+    """Make rows due now whose due time or claim lies further ahead than any that is written.
+
+    A claim is only shortened: its worker may still be in the call that it was taken for.
+    """
+    limit = max(MAX_PAUSE, 4 * settings.POLL_INTERVAL)
+    late = Q(due_at__gt=now + limit, failures=0, last_error="") | Q(due_at__gt=now + MAX_WAIT + limit)
+    polled = late | Q(answered_at__gt=now + MAX_PAUSE)
+    count = 0
+    for row in (Scope, LogFeed, Discovery):
+        count += row.objects.filter(polled).update(due_at=now)
+        row.objects.filter(answered_at__gt=now + MAX_PAUSE).update(answered_at=now)
+    count += ResourceChange.objects.filter(late, ended_at=None).update(due_at=now)
+    count += ImageReading.objects.filter(due_at__gt=now + SLACK).update(due_at=now)
+    # Upkeep tasks have intervals of up to a day: the time of the last run shows that it was written ahead.
+    count += Upkeep.objects.filter(answered_at__gt=now + MAX_PAUSE).update(due_at=now, answered_at=now)
+    leases = {Job: claims.JOB_LEASE, ResourceChange: claims.JOB_LEASE, Upkeep: MAX_PAUSE}
+    for model in (Job, ResourceChange, Upkeep, Scope, LogFeed, Discovery):
+        lease = leases.get(model, claims.LEASE)
+        held = model._default_manager.filter(claim__isnull=False, claimed_until__gt=now + lease + SLACK)
+        count += held.update(claimed_until=now + lease)
+    if count:
+        logger.error("%d due times or claims lay too far ahead; was the database's clock set back?", count)
+    jobs = list(Job.objects.filter(late).order_by("due_at", "pk")[:AT_ONCE])
+    return count + take_each(jobs, lambda job: _make_due(job, now), what="due times of jobs")
+
+
+def _make_due(job: Job, now: datetime) -> bool:
+    words = "The next step was planned too far ahead, for example while the database's clock was wrong. It is due now."
+    with transaction.atomic():
+        if not Job.objects.filter(pk=job.pk, due_at=job.due_at).order_by().update(due_at=now):
+            return False
+        return _record(job, "due_too_late", words, now)
 
 
 def _dead_claims(now: datetime) -> int:

@@ -19,7 +19,7 @@ import urllib3.exceptions
 from jobs.spec.paths import json_path
 from jobs.vertex import deadline, errors, wire
 
-MAX_WAIT = timedelta(days=1)
+MAX_WAIT = timedelta(hours=1)
 """A longer Retry-After is reduced to this."""
 MAX_MESSAGE = 8_000
 """Characters of a message that are read. The patterns below are fast on any text of that length."""

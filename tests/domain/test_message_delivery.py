@@ -72,9 +72,8 @@ def live(request_job: RequestJob, clock: Clock) -> Live:
 
 def deliver(clock: Clock) -> int:
     """Do what a sweep and its tasks do once; return how many messages were sent."""
-    messages.watch_waits(clock.now)
-    messages.report_when_due(clock.now)
-    messages.route(clock.now)
+    for stage in (messages.watch_waits, messages.report_when_due, messages.route):
+        stage(clock.now)
     return sum(messages.deliver(each, clock=clock.clock) for each in messages.due_destinations(clock.now))
 
 

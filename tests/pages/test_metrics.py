@@ -125,7 +125,7 @@ def test_ask_as_often_for_forty_jobs_as_for_one(
     for _ in range(10):
         make_job("running")
 
-    with django_assert_max_num_queries(18):  # the clock, and seventeen
+    with django_assert_max_num_queries(22):  # the clock, and twenty-one
         figures(client)
 
 

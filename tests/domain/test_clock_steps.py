@@ -1,0 +1,217 @@
+"""Tests of a clock of the database that steps: nothing is sent twice or held up, and people see it."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import pairwise
+from uuid import uuid4
+
+import pytest
+from django.db import InternalError, connection
+from django.test import Client
+
+from jobs import clock as clocks
+from jobs import steps
+from jobs.clock import StepWatch
+from jobs.doctor import Status, site
+from jobs.models import Job, ResourceChange, Scope, Upkeep
+from jobs.queue import claims
+from jobs.submission.doubts import Doubts
+from jobs.submission.ports import Ports
+from jobs.upkeep import repair
+from jobs.upkeep.heartbeats import record_step
+from tests.domain.conftest import Cloud, RequestJob
+from tests.support.clock import Clock
+
+
+@dataclass
+class Worker:
+    """A process with a monotonic clock of its own, which the database's clock does not move."""
+
+    cloud: Cloud
+    seconds: float = 0.0
+
+    def now(self) -> datetime:
+        """Return the database's time."""
+        return self.cloud.now
+
+    def monotonic(self) -> float:
+        """Return this process's seconds."""
+        return self.seconds
+
+    def forward(self, seconds: float) -> None:
+        """Let time pass, here and for the database."""
+        self.seconds += seconds
+        self.cloud.forward(seconds=seconds)
+
+
+@pytest.fixture
+def worker(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Worker:
+    """A worker that has just started. Lists lag by a minute."""
+    monkeypatch.setattr(steps, "_doubts", Doubts())
+    return Worker(cloud)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("is_same_process", [True, False])
+def test_a_step_forward_during_a_lost_create_doubles_nothing(
+    request_job: RequestJob,
+    cloud: Cloud,
+    worker: Worker,
+    monkeypatch: pytest.MonkeyPatch,
+    is_same_process: bool,
+) -> None:
+    """The create has arrived, but no list shows it yet, as may be in the first half minute."""
+    job = request_job()
+    cloud.fail("customJobs.create", "lost")
+    steps.advance(job.pk, clock=worker)
+    assert len(cloud.jobs()) == 1
+    looked_up: list[float] = []
+    find = steps.VertexRemote.find
+
+    def lagging(self: steps.VertexRemote, row: Job) -> list[object]:
+        looked_up.append(worker.seconds)
+        return list(find(self, row)) if worker.seconds >= 30 else []
+
+    monkeypatch.setattr(steps.VertexRemote, "find", lagging)
+    cloud.forward(minutes=2)  # the database's clock alone
+    if not is_same_process:
+        monkeypatch.setattr(steps, "_doubts", Doubts())
+
+    for _ in range(60):
+        steps.advance(job.pk, clock=worker)
+        worker.forward(2)
+
+    job.refresh_from_db()
+    assert len(cloud.jobs()) == 1
+    assert job.remote_name == cloud.jobs()[0]["name"]
+    assert all(later - earlier <= 12 for earlier, later in pairwise(looked_up))
+
+
+@pytest.mark.django_db
+def test_an_attempt_in_the_future_does_not_hold_the_job_back(
+    request_job: RequestJob, cloud: Cloud, worker: Worker
+) -> None:
+    job = request_job()
+    cloud.fail("customJobs.create", "503")
+    steps.advance(job.pk, clock=worker)
+    Job.objects.update(attempted_at=cloud.now + timedelta(days=1), state="submitting", due_at=cloud.now)
+
+    for _ in range(60):
+        steps.advance(job.pk, clock=worker)
+        worker.forward(2)
+
+    job.refresh_from_db()
+    assert job.remote_name
+
+
+@pytest.mark.django_db
+def test_after_a_day_ahead_polls_and_steps_go_on(request_job: RequestJob, cloud: Cloud, clock: Clock) -> None:
+    job = request_job()
+    steps.advance(job.pk, clock=cloud.clock)
+    clock.forward(days=1)  # the database's clock alone
+    for scope_id in steps.due_scopes(clock.now):
+        steps.observe(scope_id, clock=clock.clock)
+    Job.objects.update(due_at=clock.now + timedelta(minutes=5), claim=uuid4(), claimed_until=clock.now)
+    Upkeep.objects.create(name="prune", due_at=clock.now + timedelta(days=1), answered_at=clock.now)
+    clock.forward(days=-1, minutes=1)
+    assert steps.due_scopes(clock.now) == [], "as it was left"
+
+    assert repair(clock.now) == 4
+
+    assert steps.due_scopes(clock.now) == [Scope.objects.get(kind="custom_job").pk]
+    job.refresh_from_db()
+    assert job.due_at == clock.now
+    assert job.claim is not None, "its worker may still be in its call"
+    assert job.claimed_until == clock.now + claims.JOB_LEASE
+    assert job.events.get(reason="due_too_late").kind == "repaired"
+    assert Upkeep.objects.get(name="prune").due_at == clock.now
+    assert repair(clock.now) == 0
+
+
+@pytest.mark.django_db
+def test_pauses_that_are_planned_are_left_alone(request_job: RequestJob, cloud: Cloud) -> None:
+    job = request_job()
+    steps.advance(job.pk, clock=cloud.clock)
+    later = cloud.now + timedelta(minutes=10)
+    Job.objects.update(due_at=later)
+    Scope.objects.update(due_at=cloud.now + timedelta(hours=1), failures=1, last_error="Google asks to wait.")
+    ResourceChange.objects.update(due_at=later)
+
+    assert repair(cloud.now) == 0
+    assert Job.objects.get().due_at == later
+
+
+class TestAlarm:
+    @pytest.fixture
+    def boot(self, monkeypatch: pytest.MonkeyPatch, clock: Clock) -> list[float]:
+        """Seconds since the machine started; the database's time is `clock.now`."""
+        seconds = [1_000.0]
+        monkeypatch.setattr(clocks, "_since_boot", lambda: seconds[0])
+        monkeypatch.setattr(clocks, "read_database_clock", lambda: clock.now)
+        return seconds
+
+    @pytest.mark.parametrize(("step", "is_noticed"), [(120, True), (-86_400, True), (1, False), (0, False)])
+    def test_notices_steps_in_both_directions(
+        self,
+        boot: list[float],
+        clock: Clock,
+        step: int,
+        is_noticed: bool,
+    ) -> None:
+        watch = StepWatch()
+        assert not watch.look()
+        boot[0] += 10
+        clock.forward(seconds=10)
+        assert not watch.look()
+        boot[0] += 10
+        clock.forward(seconds=10 + step)
+
+        assert watch.look() == (timedelta(seconds=step) if is_noticed else timedelta())
+        assert not watch.look(), "once"
+
+    def test_a_slow_query_is_no_step(self, boot: list[float], clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+        def slow() -> datetime:
+            boot[0] += 20
+            return clock.forward(seconds=20)
+
+        watch = StepWatch()
+        watch.look()
+        monkeypatch.setattr(clocks, "read_database_clock", slow)
+        assert not watch.look()
+        assert not watch.look()
+
+    @pytest.mark.django_db
+    def test_shows_in_metrics_and_doctor(self, boot: list[float], clock: Clock, client: Client) -> None:
+        def shown() -> tuple[bool, list[Status]]:
+            page = client.get("/metrics").content.decode()
+            checks = site.check_clock(clock.now, lambda: clock.now)
+            return "trainboard_clock_step_seconds 120.0" in page, [each.status for each in checks]
+
+        assert shown() == (False, [Status.PASS])
+        record_step(timedelta(seconds=120), process="worker@a", now=clock.now)
+        assert shown() == (True, [Status.PASS, Status.WARN])
+        clock.forward(hours=2)
+        assert shown() == (False, [Status.PASS, Status.WARN])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_server_that_became_a_standby_is_an_outage_and_left(request_job: RequestJob, cloud: Cloud) -> None:
+    """Its health checks pass, so the connection would be used for ever."""
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite has no standby")
+    job = request_job()
+    before = job.events.count()
+    with connection.cursor() as cursor:
+        cursor.execute("SET default_transaction_read_only = on")
+    assert Client().get("/readyz").json()["database"] == "accepts no writes"
+    with connection.cursor() as cursor:
+        cursor.execute("SET default_transaction_read_only = on")
+
+    with pytest.raises(InternalError):
+        steps.advance(job.pk, clock=cloud.clock)
+    assert job.events.count() == before
+
+    steps.advance(job.pk, clock=cloud.clock)
+    job.refresh_from_db()
+    assert job.remote_name
+    assert isinstance(steps.ports(cloud.clock), Ports)
