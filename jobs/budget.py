@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 from enum import StrEnum
 
-from jobs.cost import format_usd, round_up
+from jobs.cost import Estimate, format_usd, round_up
 from jobs.spec import Finding, Severity
 from jobs.texts import month_of
 from jobs.texts import translatable as _
@@ -86,27 +86,70 @@ def is_usable_cap(cap_usd: Decimal) -> bool:
     return cap_usd.is_finite() and 0 < cap_usd < MAX_CAP_USD
 
 
-def check_cap(
-    cap_usd: Decimal | None, low_usd: Decimal | None, expected_usd: Decimal | None, *, cancels: bool
-) -> tuple[Finding, ...]:
-    """Return the findings about a cap, compared with the low and expected cost of the job."""
+def stops_at_cap(cap_usd: Decimal, cost: Estimate) -> bool:
+    """Return whether Google itself stops the job before its cost passes the cap."""
+    most = cost.google_stops_at_usd
+    return most is not None and most <= cap_usd
+
+
+def timeout_for_cap(cap_usd: Decimal, cost: Estimate) -> timedelta | None:
+    """Return the longest timeout, in whole minutes, at which Google keeps a job within its cap.
+
+    None if the job keeps its timeout: it is short enough already, no price is known, or the job would be stopped before
+    it has run for the expected time.
+    """
+    most = cost.google_stops_at_usd
+    if most is None or not is_usable_cap(cap_usd) or most <= cap_usd:
+        return None
+    minutes = int(cap_usd / most * Decimal(cost.timeout_hours) * 60)
+    return timedelta(minutes=minutes) if minutes and minutes >= cost.hours * 60 else None
+
+
+def check_cap(cap_usd: Decimal | None, cost: Estimate, *, cancels: bool, is_approvers: bool) -> tuple[Finding, ...]:
+    """Return the findings about a cap: who enforces it, and whether it is below what the job is expected to cost.
+
+    A cap below the low estimate needs an approval: the job will most likely be cancelled, or the cap was written to
+    pass a limit.
+    """
     if cap_usd is None:
         return ()
     if not is_usable_cap(cap_usd):
         message, remedy = _("A cap is an amount above $0.00."), _("Write another one.")
         return (Finding("cap_not_usable", Severity.ERROR, "", message, remedy),)
-    if low_usd is None or expected_usd is None:
+    if cost.low_usd is None or cost.expected_usd is None:
         message = _("The price of this job is not known, so its cap cannot be enforced.")
         return (Finding("cap_without_price", Severity.NOTE, "", message),)
-    least = low_usd if cap_usd < low_usd else expected_usd
-    if cap_usd >= least:
-        return ()
-    words = {"least": format_usd(least), "cap": format_usd(cap_usd)}
-    message = _("It is expected to cost at least %(least)s, more than its cap of %(cap)s.", **words)
-    remedy = _("At its cost cap, its team is notified and the job continues, as the team's policy says.")
-    if cancels:
-        remedy = _("At its cost cap, the job is cancelled.")
-    return (Finding("cap_below_estimate", Severity.NOTE, "", message, remedy),)
+    found = [] if is_approvers or not cancels else _who_enforces(cap_usd, cost)
+    least = cost.low_usd if cap_usd < cost.low_usd else cost.expected_usd
+    if cap_usd < least:
+        words = {"least": format_usd(least), "cap": format_usd(cap_usd)}
+        message = _("It is expected to cost at least %(least)s, more than its cap of %(cap)s.", **words)
+        remedy = _("At its cost cap, its team is notified and the job continues, as the team's policy says.")
+        if cancels:
+            remedy = _("At its cost cap, the job is cancelled.")
+        asks = cap_usd < cost.low_usd and cancels and not is_approvers
+        severity = Severity.APPROVAL if asks else Severity.NOTE
+        found.append(Finding("cap_below_estimate", severity, "", message, remedy))
+    return tuple(found)
+
+
+def _who_enforces(cap_usd: Decimal, cost: Estimate) -> list[Finding]:
+    """Return a note on what stops the job at its cap: Google's timeout, or only Trainboard."""
+    cap, most = format_usd(cap_usd), cost.google_stops_at_usd
+    if most is not None and most <= cap_usd:
+        message = _(
+            "With its timeout of %(hours)s h, Google itself stops it before it costs more than its cap of %(cap)s, "
+            "also while Trainboard is down; Google may run it up to %(attempts)s times.",
+            hours=f"{cost.timeout_hours:.2f}", cap=cap, attempts=cost.attempts,
+        )  # fmt: skip
+        remedy = _("The timeout cannot be changed after submission. For a longer one, raise the cap.")
+        return [Finding("cap_enforced_by_timeout", Severity.NOTE, "", message, remedy)] if most else []
+    message = _(
+        "Only Trainboard stops it at its cap of %(cap)s: a timeout that makes Google stop it there would be shorter "
+        "than its expected run. Policy and budgets therefore count what it may cost without the cap.",
+        cap=cap,
+    )
+    return [Finding("cap_not_enforced", Severity.NOTE, "", message, _("Raise the cap, or expect a shorter run."))]
 
 
 def _name(budget: BudgetLeft) -> str:

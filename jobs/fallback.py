@@ -138,12 +138,16 @@ def attempts_of(submission: Submission, plan: Plan) -> list[Submission]:
 def worst_case(most: Sequence[Decimal | None], plan: Plan) -> Decimal | None:
     """Return the most that all attempts may cost, from the most of each; None if that is not known.
 
-    Every attempt may run almost to its end before it is preempted, so the worst case is the sum.
+    Every attempt may run almost to its end before it is preempted. One begins only while less than `max_usd` is spent,
+    but nothing stops it there if Trainboard is down.
     """
-    if any(usd is None for usd in most):
-        return plan.max_usd
-    total = sum((usd for usd in most if usd is not None), Decimal(0))
-    return total if plan.max_usd is None else min(total, plan.max_usd)
+    spent = worst = Decimal(0)
+    for usd in most:
+        if usd is None:
+            return None
+        before = spent if plan.max_usd is None else min(spent, plan.max_usd)
+        worst, spent = max(worst, before + usd), spent + usd
+    return worst
 
 
 def path_words(strategy: str, region: str, plan: Plan) -> str:

@@ -120,7 +120,7 @@ def _request(request: Request, assessed: AssessedForm) -> HttpResponse:
     origin = jobs_of(request.user).filter(pk=cloned_from).first() if cloned_from else None
     plan = form.fallback.plan
     asked = requests.RequestOptions(
-        assessed.team, request.user, form.expected, database_now(), origin, form.cap_usd, plan
+        assessed.team, request.user, form.expected, database_now(), origin, form.cap_usd, plan=plan
     )
     try:
         jobs = requests.request_jobs(vary(assessed.submission, form.sweep.arguments), asked, request_key=key)

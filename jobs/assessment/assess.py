@@ -124,7 +124,7 @@ def assess(
     job under every strategy, if a run time is known and every worker pool names its machine.
     """
     given = filled(submission, context, expected)
-    submission = given.submission
+    submission = _within_cap(given.submission, context, expected)
     alternatives = _alternatives(submission, context, expected) if compares and has_machines(submission) else ()
     chosen = strategy_of(submission)
     if strategy is not None and strategy is not chosen:
@@ -141,7 +141,7 @@ def assess(
     decision = decide(submission, matched)
     uses = allowed_resources.check(submission, context.allowed) if context.allowed is not None else ()
     passed = budget.check(cost.times(context.budget_jobs or context.sweep_size).most_usd, context.budgets)
-    capped = budget.check_cap(context.cap_usd, cost.low_usd, cost.expected_usd, cancels=context.cap_cancels)
+    capped = budget.check_cap(context.cap_usd, cost, cancels=context.cap_cancels, is_approvers=context.is_approvers_cap)
     twice = _identical(context.identical)
     known = (*rules, *uses, *given.findings, *decision.findings, *passed, *capped, *twice)
     return Assessment(
@@ -162,6 +162,21 @@ def filled(submission: Submission, context: Context, expected: timedelta | None)
     cost = context.estimate(submission, strategy_of(submission), expected)
     matched = context.match_policy(submission, cost)
     return fill(submission, matched)
+
+
+def _within_cap(submission: Submission, context: Context, expected: timedelta | None) -> Submission:
+    """Return the submission with the timeout at which Google keeps it within the requester's cap, if there is one.
+
+    Like values of policy, it is set only in a job that is being requested.
+    """
+    cap = context.timeout_cap_usd
+    if expected is None or cap is None or not context.fills or not context.cap_cancels:
+        return submission
+    timeout = budget.timeout_for_cap(cap, context.estimate(submission, strategy_of(submission), expected))
+    if timeout is None:
+        return submission
+    spec = submission.job_spec
+    return submission.with_job_spec(spec.but(scheduling=spec.scheduling.but(timeout=timeout)))
 
 
 def _identical(jobs: Sequence[IdenticalJob]) -> tuple[Finding, ...]:

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from jobs.allowed_resources import Allowed
-from jobs.budget import BudgetLeft, is_usable_cap
+from jobs.budget import BudgetLeft, is_usable_cap, stops_at_cap
 from jobs.cost import Estimate, PriceBook, QuotaState, estimate
 from jobs.cost.learned import NOT_LEARNED, Learned
 from jobs.policy_rules import Matched, PolicyRules, match_rules
@@ -55,6 +55,11 @@ class Context:
     """Answers of Artifact Registry about the images, by name."""
     cap_usd: Decimal | None = None
     """Cap on the cost of each job."""
+    timeout_cap_usd: Decimal | None = None
+    """The requester's cap from which the timeout is set; None: the timeout stays. For a further attempt it is the cap
+    of the first one."""
+    is_approvers_cap: bool = False
+    """Whether an approver has set the cap."""
     fills: bool = True
     """Whether policy sets values that the submission lacks."""
     cap_cancels: bool = True
@@ -66,8 +71,13 @@ class Context:
         return estimate(submission, strategy=strategy, expected=expected, book=self.book, learned=learned)
 
     def up_to_cap(self, cost: Estimate) -> Estimate:
-        """Return an estimate limited by the cap, if jobs are cancelled at their cap."""
-        if self.cap_usd is None or not self.cap_cancels or not is_usable_cap(self.cap_usd):
+        """Return an estimate limited by the cap, if Google stops the job there, or an approver has agreed to the cap.
+
+        A requester's cap that only Trainboard enforces limits nothing: Trainboard may be down.
+        """
+        if self.cap_usd is None or not is_usable_cap(self.cap_usd) or not self.cap_cancels:
+            return cost
+        if not (self.is_approvers_cap or stops_at_cap(self.cap_usd, cost)):
             return cost
         return replace(cost, cap_usd=self.cap_usd)
 

@@ -43,6 +43,8 @@ class Estimate:
     prices_as_of: date | None
     """The oldest date among the prices; None if none has a date."""
     trials: int = 1
+    attempts: int = 1
+    """How often Google may run the job, or each trial: the first run and the restarts that it allows."""
     rounds: int = 1
     """Number of runs in sequence: a tuning job runs a few trials at a time."""
     elapsed_hours: float = 0.0
@@ -62,7 +64,7 @@ class Estimate:
     basis: tuple[str, ...] = ()
     """Sentences on what the range is based on, and how often earlier ranges held."""
     cap_usd: Decimal | None = None
-    """The cost at which the job is cancelled; None: it is not cancelled."""
+    """The cap on the cost, where Google or an approver enforces it; None: no cap."""
 
     @property
     def most_usd(self) -> Decimal | None:
@@ -75,6 +77,14 @@ class Estimate:
             return None if self.usd_per_hour is None else self.cap_usd
         most = max(self.high_usd, self.documented_high_usd, self.until_timeout_usd or Decimal(0))
         return most if self.cap_usd is None else min(most, self.cap_usd)
+
+    @property
+    def google_stops_at_usd(self) -> Decimal | None:
+        """The cost at which Google has stopped the job even if nobody watches it; None if no price is known.
+
+        Whether a timeout covers all restarts of a job together is not documented, so each may last until the timeout.
+        """
+        return None if self.until_timeout_usd is None else self.until_timeout_usd * self.attempts
 
     def has_stale_prices(self, today: date) -> bool:
         """Return whether a price is older than 90 days."""
@@ -143,6 +153,7 @@ def estimate(
     usd = partial(amount_of, rate.usd_per_hour, submission.trials)
     return Estimate(
         strategy=strategy.key, hours=hours, trials=submission.trials, rounds=count,
+        attempts=1 + strategy.restart_allowance,
         elapsed_hours=found.expected * count,
         usd_per_hour=amount_of(rate.usd_per_hour, submission.parallel_trials),
         expected_usd=usd(found.expected), low_usd=usd(found.low), high_usd=usd(found.high),

@@ -36,6 +36,8 @@ class RequestOptions:
     cloned_from: Job | None = None
     cap_usd: Decimal | None = None
     """The most that each job may cost."""
+    timeout_cap_usd: Decimal | None = None
+    """For a further attempt, the cap of the first one, from which its timeout is set as approvers have seen it."""
     plan: Plan | None = None
     """The further attempts of a job that gets no capacity."""
     left_usd: Decimal | None = None
@@ -72,6 +74,7 @@ def load_context(
     has_identical: bool = True,
     expected: timedelta | None = None,
     cap_usd: Decimal | None = None,
+    timeout_cap_usd: Decimal | None = None,
     is_approvers_cap: bool = False,
 ) -> Context:
     """Return the context of an assessment: the team's policy, severities, persistent resources, budgets and prices.
@@ -79,7 +82,8 @@ def load_context(
     `resources` are the resources that the caller has loaded; if None, those that the submission names are loaded. With
     `now`, the context includes identical jobs and figures learned from ended jobs. `by` requests `sweep_size` jobs,
     which are assessed together. With `expected`, the run time, the budgets are those of the submission with the labels
-    that policy sets. `cap_usd` is the most that each job may cost; an approver's cap always cancels the job.
+    that policy sets. `cap_usd` is the most that each job may cost; an approver's cap always cancels the job. The
+    timeout is set from `timeout_cap_usd`, by default `cap_usd`.
 
     `is_preview` means that the assessment is only shown, as of `now`. Severities, prices, allowed resources and learned
     figures may then be ten seconds old. Requests, approvals and submissions use current values. `has_identical=False`
@@ -94,6 +98,8 @@ def load_context(
         budgets=budgets.left_for_submission(team, by, submission, now),
         submitter=by.get_username() if by is not None else "",
         cap_usd=cap_usd,
+        timeout_cap_usd=timeout_cap_usd if is_approvers_cap else timeout_cap_usd or cap_usd,
+        is_approvers_cap=is_approvers_cap,
         cap_cancels=cap_usd is None or is_approvers_cap or policy.cancels_at_cap,
         **(_recent if is_preview else _current)(team, submission, now),
     )

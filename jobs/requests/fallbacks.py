@@ -28,7 +28,7 @@ from jobs.requests.attempt_endings import AttemptEnding, find_ending
 from jobs.requests.context import RequestOptions, load_context, submission_of
 from jobs.requests.fallback_attempts import list_attempts, sum_costs
 from jobs.requests.request import request_jobs
-from jobs.requests.request_keys import attempt_key
+from jobs.requests.request_keys import attempt_key, requested_cap
 from jobs.strategies import STRATEGIES
 from jobs.texts import translatable as _
 
@@ -126,6 +126,7 @@ def _options(first: Job, plan: Plan, spent: Decimal | None, now: datetime, last:
         now,
         last,
         plan.cap(first.cap_usd, spent),
+        timeout_cap_usd=requested_cap(first),
         left_usd=None if plan.max_usd is None else plan.max_usd - spent,
     )
 
@@ -152,7 +153,10 @@ def can_follow(pk: UUID, *, now: datetime) -> bool:
     except NotPermitted:
         return False
     submission = fallback.apply(submission_of(first), plan.steps[number - 2])
-    context = load_context(first.team, submission, now=now, by=first.owner, cap_usd=plan.cap(first.cap_usd))
+    cap = plan.cap(first.cap_usd)
+    context = load_context(
+        first.team, submission, now=now, by=first.owner, cap_usd=cap, timeout_cap_usd=requested_cap(first)
+    )
     return not assess(submission, context, expected=timedelta(seconds=first.expected_seconds)).errors
 
 

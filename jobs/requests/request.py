@@ -53,7 +53,7 @@ def request_job(
     `cap_usd` is the most the job may cost. `plan` describes the further attempts if it gets no capacity. Raise
     NotAllowed and write nothing if policy refuses the job. Raise NotPermitted as `request_jobs`.
     """
-    options = RequestOptions(team, by, expected, now, cloned_from, cap_usd, plan)
+    options = RequestOptions(team, by, expected, now, cloned_from, cap_usd, plan=plan)
     return request_jobs([submission], options, request_key=request_key)[0]
 
 
@@ -112,7 +112,7 @@ def _assess(submissions: Sequence[spec.Submission], options: RequestOptions) -> 
     expected = options.expected
     context = load_context(
         options.team, submissions[0], now=options.now, sweep_size=len(submissions), by=options.by, expected=expected,
-        cap_usd=options.cap_usd, is_approvers_cap=options.has_approvers_cap,
+        cap_usd=options.cap_usd, timeout_cap_usd=options.timeout_cap_usd, is_approvers_cap=options.has_approvers_cap,
     )  # fmt: skip
     assessments = [assess(submission, context, expected=expected) for submission in submissions]
     for assessment in assessments:

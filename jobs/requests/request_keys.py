@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any
 from uuid import UUID, uuid4, uuid5
 
 from django.conf import settings
@@ -110,11 +111,23 @@ def list_requested(by: User, keys: Sequence[str]) -> list[Job]:
 
 def is_request_of(job: Job, submission: spec.Submission, cap_usd: Decimal | None, plan: Plan | None) -> bool:
     """Return whether a job was requested with this submission and cap. Later changes and its name are ignored."""
-    event = job.events.filter(once_key=FIRST_KEY).first()
-    found = event.detail.get("requested") if event is not None else None
-    # Events of older releases do not store what was requested.
+    found = _requested(job)
     before = {"digest": job.spec_digest, "cap_usd": None if job.cap_usd is None else str(job.cap_usd)}
     return bool((found or before) == identity_of(submission, cap_usd if plan is None else plan.cap(cap_usd)))
+
+
+def requested_cap(job: Job) -> Decimal | None:
+    """Return the cap that the requester wrote. An approver may have lowered that of the job since."""
+    found = _requested(job)
+    if found is None:
+        return job.cap_usd
+    return None if found["cap_usd"] is None else Decimal(found["cap_usd"])
+
+
+def _requested(job: Job) -> dict[str, Any] | None:
+    """Return what was requested, or None: events of older releases do not store it."""
+    event = job.events.filter(once_key=FIRST_KEY).first()
+    return event.detail.get("requested") if event is not None else None
 
 
 def identity_of(submission: spec.Submission, cap_usd: Decimal | None) -> dict[str, str | None]:

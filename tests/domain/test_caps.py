@@ -53,13 +53,55 @@ def watch_after(clock: Clock, hours: float, *jobs: Job) -> int:
 
 
 class TestBefore:
-    def test_is_the_most_that_is_assessed_approved_and_committed(
+    def test_becomes_a_timeout_with_which_google_enforces_it(
         self, request_job: RequestJob, team: Team, owner: User, clock: Clock
     ) -> None:
         job = capped(team, owner, clock, "20")
 
-        assert (job.state, job.max_usd, job.cap_usd) == ("approved", Decimal(20), Decimal(20))
-        assert Committed.objects.get(dimension="").cents == 2_000
+        assert (job.state, job.cap_usd) == ("approved", Decimal(20))
+        timeout = requests.submission_of(job).job_spec.scheduling.timeout
+        assert timeout is not None
+        assert job.hourly_usd is not None
+        runs = 7  # of a Spot job: six restarts
+        at_most = job.hourly_usd * runs * Decimal(timeout.total_seconds()) / 3600
+        assert Decimal(19) < at_most <= 20
+        assert job.max_usd is not None
+        assert job.max_usd <= 20
+        assert Committed.objects.get(dimension="").cents == job.max_usd * 100
+        assert reassess(Job.objects.get(), clock.now) is None
+
+    @pytest.mark.parametrize("hours", [3, 24, 100])
+    def test_lowers_nothing_where_only_trainboard_could_enforce_it(
+        self, request_job: RequestJob, team: Team, owner: User, clock: Clock, hours: int
+    ) -> None:
+        Policy.objects.update(ask_over_usd=50)
+
+        job = capped(team, owner, clock, "20", hours=hours)
+
+        assert job.state == "awaiting_approval"
+        assert requests.submission_of(job).job_spec.scheduling.timeout == timedelta(hours=100)
+        assert job.max_usd is not None
+        assert job.max_usd > 50
+
+    def test_below_what_the_job_costs_at_least_asks(
+        self, request_job: RequestJob, team: Team, owner: User, clock: Clock
+    ) -> None:
+        Policy.objects.update(ask_over_usd=100_000)
+
+        job = capped(team, owner, clock, "0.99")
+
+        assert job.state == "awaiting_approval"
+        assert [finding["code"] for finding in job.approval.findings] == ["cap_below_estimate"]
+
+    def test_of_an_approver_lowers_what_the_approver_agreed_to(
+        self, request_job: RequestJob, team: Team, owner: User, approver: User, clock: Clock
+    ) -> None:
+        Policy.objects.update(ask_over_usd=50)
+        job = capped(team, owner, clock, "20", hours=24)
+
+        requests.approve(job, by=approver, comment="", now=clock.now, cap_usd=Decimal(15))
+
+        assert Job.objects.get().max_usd == Decimal(15)
         assert reassess(Job.objects.get(), clock.now) is None
 
     def test_counts_for_nothing_where_policy_only_tells(
@@ -73,7 +115,7 @@ class TestBefore:
         assert job.max_usd is not None
         assert job.max_usd > 20
 
-    def test_a_policy_that_stops_cancelling_asks_again_before_the_job_is_sent(
+    def test_a_policy_that_stops_cancelling_changes_nothing_where_google_enforces_it(
         self, request_job: RequestJob, team: Team, owner: User, clock: Clock
     ) -> None:
         job = capped(team, owner, clock, "20")
@@ -81,8 +123,7 @@ class TestBefore:
 
         change = reassess(Job.objects.get(pk=job.pk), clock.now)
 
-        assert change is not None
-        assert change.events[0].to_state == "awaiting_approval"
+        assert change is None
 
     @pytest.mark.parametrize("cap", ["0", "-1", "NaN", "1e12"])
     def test_an_absurd_one_is_refused(
@@ -147,9 +188,9 @@ class TestRunning:
         self, request_job: RequestJob, team: Team, owner: User, clock: Clock
     ) -> None:
         Policy.objects.update(cancel_at_cap=False, ask_over_usd=100_000)
-        told = capped(team, owner, clock, "1")
+        told = capped(team, owner, clock, "1", hours=0.1)
         Policy.objects.update(cancel_at_cap=True)
-        stopped = capped(team, owner, clock, "1.5")
+        stopped = capped(team, owner, clock, "1.5", hours=0.1)
         Policy.objects.update(cancel_at_cap=False)
         for job in (told, stopped):
             start(job, clock, name=f"{NAME}{job.cap_usd}")

@@ -257,14 +257,14 @@ class TestCost:
         assert second.max_usd <= Decimal("9.00")
 
     def test_no_attempt_follows_when_nothing_is_left(self, begin: Begin, cloud: Cloud) -> None:
-        begin("always-preempted", Plan((Step("standard"),), max_usd=Decimal("5.00")))
+        begin("always-preempted", Plan((Step("standard"),), max_usd=Decimal("50.00")))
         sweep_while(cloud, lambda: not Job.objects.get().is_finished)
-        Job.objects.update(hourly_usd=1000)
+        Job.objects.update(hourly_usd=100_000)
 
         (only,) = go_on(cloud)
 
         assert only.fallback.outcome == "too_expensive"
-        assert "All attempts together may cost $5.00" in only.fallback.message
+        assert "All attempts together may cost $50.00" in only.fallback.message
 
     def test_a_policy_that_cancels_nothing_at_its_cap_refuses_what_may_cost_more(
         self, begin: Begin, team: Team, cloud: Cloud

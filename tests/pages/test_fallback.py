@@ -50,11 +50,19 @@ class TestPlan:
             assert step.strategy != "standard" or asked not in ("SPOT", "FLEX_START")
 
     @given(PLANS, st.lists(st.none() | st.decimals("0", "1000", places=2), min_size=1, max_size=5))
-    def test_the_worst_case_is_all_attempts_up_to_the_limit(self, plan: Plan, most: list[Decimal | None]) -> None:
+    def test_the_worst_case_is_the_last_attempt_begun_just_below_the_limit(
+        self, plan: Plan, most: list[Decimal | None]
+    ) -> None:
         worst = fallback.worst_case(most, plan)
 
-        assert worst is None or plan.max_usd is None or worst <= plan.max_usd
-        assert None in most or worst is not None
+        if None in most:
+            assert worst is None
+            return
+        known = [usd for usd in most if usd is not None]
+        assert worst is not None
+        assert max(known) <= worst <= sum(known)
+        if plan.max_usd is not None:
+            assert worst <= plan.max_usd + max(known), "an attempt begins only while less than the limit is spent"
 
     @pytest.mark.parametrize(
         "plan",

@@ -81,3 +81,46 @@ def test_an_assessment_holds_the_jobs_of_a_sweep_together_against_the_budget() -
     many = assess(job, replace(context, sweep_size=size), expected=timedelta(hours=1))
     assert many.outcome is Outcome.REFUSED
     assert "over_budget" in {each.code for each in many.errors}
+
+
+@given(
+    machine=some.sampled_from(["n1-standard-4", "a3-highgpu-8g", "a2-highgpu-1g"]),
+    strategy=some.sampled_from(["STANDARD", "SPOT", "FLEX_START"]),
+    timeout=some.sampled_from([None, "60s", "3600s", "604800s"]),
+    hours=some.floats(0.01, 200),
+    cap=some.decimals("0.01", "100000", places=2),
+    jobs=some.integers(1, 5),
+)
+def test_a_cap_lowers_what_counts_only_as_far_as_google_enforces_it(
+    machine: str, strategy: str, timeout: str | None, hours: float, cap: Decimal, jobs: int
+) -> None:
+    scheduling = {"strategy": strategy, "timeout": timeout}
+    job = submission(machine, scheduling={key: value for key, value in scheduling.items() if value})
+    policy = PolicyRules(rules_of_limits(Decimal(0)))
+    expected = timedelta(hours=hours)
+    uncapped = assess(job, Context(policy=policy, sweep_size=jobs), expected=expected)
+    capped = assess(job, Context(policy=policy, cap_usd=cap, timeout_cap_usd=cap, sweep_size=jobs), expected=expected)
+    assert uncapped.estimate is not None
+    assert capped.estimate is not None
+    if capped.estimate.until_timeout_usd is None:  # no price is known
+        assert (capped.max_usd, capped.submission) == (None, job)
+        return
+    stops_at = capped.estimate.until_timeout_usd * {"STANDARD": 4, "SPOT": 7, "FLEX_START": 4}[strategy]
+    if capped.max_usd != uncapped.max_usd:
+        assert stops_at <= cap
+    before, after = job.job_spec.scheduling.timeout, capped.submission.job_spec.scheduling.timeout
+    if before != after:
+        assert after is not None
+        assert expected <= after <= (before or timedelta(days=7))
+        assert stops_at <= cap
+    assert capped.submission == job.with_job_spec(
+        job.job_spec.but(scheduling=job.job_spec.scheduling.but(timeout=after))
+    ), "nothing else changes"
+
+
+def test_a_requested_job_keeps_its_timeout_whatever_its_cap_is_later() -> None:
+    context = Context(policy=PolicyRules(rules_of_limits(Decimal(0))), cap_usd=Decimal(500), fills=False)
+
+    found = assess(submission(), replace(context, timeout_cap_usd=Decimal(500)), expected=timedelta(hours=1))
+
+    assert found.submission == submission()
