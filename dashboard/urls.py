@@ -80,6 +80,7 @@ urlpatterns = [
     path("budgets/<int:pk>/close/", budgets.close, name="budget-close"),
     path("persistent-resources/", persistent_resources.persistent_resources, name="persistent-resources"),
     path("persistent-resources/new/", resource_changes.create, name="resource-create"),
+    path("persistent-resources/changes/<int:pk>/", resource_changes.decide, name="resource-change-decide"),
     path("persistent-resources/<int:pk>/<slug:action>/", resource_changes.change, name="resource-change"),
     path("pools/", RedirectView.as_view(pattern_name="persistent-resources", permanent=True, query_string=True)),
     path("compare/", compare.compare, name="compare"),

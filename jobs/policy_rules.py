@@ -187,6 +187,12 @@ def match_rules(
     return Matched(matching, facts, total, jobs, limit, policy.version)
 
 
+def deciding_rule(policy: PolicyRules, facts: Facts) -> tuple[int, Rule | None]:
+    """Return the first rule that allows, asks or refuses by these facts, with its number; (0, None) if none does."""
+    deciding = (each for each in enumerate(policy.rules, 1) if each[1].outcome in ("allow", "ask", "refuse"))
+    return next(((number, rule) for number, rule in deciding if _matches(rule, facts)), (0, None))
+
+
 def _facts(submission: Submission, total: Estimate, jobs: int, submitter: str, budgets: Sequence[BudgetLeft]) -> Facts:
     types, gpus, most = set(), 0, total.most_usd
     left = min((budget.left_usd - most for budget in budgets), default=None) if most is not None else None

@@ -22,6 +22,7 @@ from jobs.models import Upkeep
 from jobs.requests import imported_drafts
 from jobs.upkeep import (
     count_ended,
+    end_lifetimes,
     extend_open_approvals,
     fold_months,
     repair,
@@ -89,6 +90,7 @@ STAGES = (
     Stage("approvals", at_now(watch_approvals), every=2),
     Stage("repair", at_now(repair), every=3),
     Stage("persistent resources", at_now(observation.watch_resources), every=6),
+    Stage("lifetimes of resources", at_now(end_lifetimes), every=6),
     Stage("long waits", at_now(messages.watch_waits), every=6),
     Stage("reports", at_now(messages.report_when_due), every=12),
     Stage("months", lambda _clock: fold_months(), every=12),

@@ -8,6 +8,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from jobs.catalog import ACCELERATORS, REGIONS, TRAINABLE, default_disk, machine
+from jobs.requests.resource_requests import MAX_LIFETIME
 from jobs.spec import ResourcePool
 
 ID = re.compile(r"[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?")
@@ -33,6 +34,13 @@ class ResourceForm(forms.Form):
         label=_("Accelerators per machine"), required=False, min_value=1, max_value=MAX_COUNT
     )
     replicas = forms.IntegerField(label=_("Replicas"), min_value=1, max_value=MAX_REPLICAS, initial=1)
+    lifetime_days = forms.IntegerField(
+        label=_("Lifetime, days"),
+        min_value=1,
+        max_value=MAX_LIFETIME.days,
+        initial=7,
+        help_text=_("Then Trainboard deletes it, with the jobs on it. Vertex AI never does. It can be extended."),
+    )
     disk_gb = forms.IntegerField(label=_("Boot disk, GB"), min_value=100, max_value=64_000, initial=100)
 
     def __init__(self, *given: Any, projects: Iterable[str], **named: Any) -> None:
@@ -84,6 +92,14 @@ class ResourceForm(forms.Form):
         disk = {"bootDiskType": default_disk(found["machine_type"]), "bootDiskSizeGb": found["disk_gb"]}
         pool = {"machineSpec": spec, "replicaCount": str(found["replicas"]), "diskSpec": disk}
         return {"resourcePools": [pool]}
+
+
+class ExtendForm(forms.Form):
+    """How much longer a resource is kept."""
+
+    lifetime_days = forms.IntegerField(
+        label=_("Keep it for this many days longer"), min_value=1, max_value=MAX_LIFETIME.days, initial=7
+    )
 
 
 class ResizeForm(forms.Form):

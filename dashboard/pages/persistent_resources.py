@@ -1,7 +1,7 @@
 """Persistent resources of the user's projects: their pools, the jobs that use them, and their cost."""
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -17,6 +17,7 @@ from dashboard.queries.persistent_resources import (
     Counted,
     get_holdings,
     list_changes,
+    list_lifetimes,
     list_resource_scopes,
     list_resources,
 )
@@ -81,6 +82,8 @@ class Card:
     """Cost of the period for the sizes that the resource had, divided among jobs; None if a price is not known."""
     shares: tuple[tuple[Job, Decimal], ...]
     """The largest shares among jobs that the user may see."""
+    ends: datetime | None = None
+    """When Trainboard deletes the resource; None if it has no lifetime."""
 
     @property
     def is_drawn(self) -> bool:
@@ -132,7 +135,8 @@ def resources_context(request: Request, scopes: list[Scope], now: datetime) -> d
     held, counted = get_holdings(request.user, listed.rows, now - PERIOD, now)
     book = recent_book(now)
     may = May(teams_by_project(request.user, "request"), teams_by_own_project(request.user, "approve"))
-    cards = [_card(may, holding, book, counted[key], now) for key, holding in held.items()]
+    ends = list_lifetimes(listed.rows)
+    cards = [replace(_card(may, holding, book, counted[key], now), ends=ends.get(key)) for key, holding in held.items()]
     return {
         "now": now,
         "page": listed.page,

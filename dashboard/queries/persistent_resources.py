@@ -134,8 +134,33 @@ def list_changes(user: User, now: datetime) -> list[ResourceChange]:
     """Return open and recently ended changes of persistent resources in the person's projects. One query."""
     projects = teams_by_project(user)
     recent = Q(ended_at=None) | Q(ended_at__gte=now - CHANGES_SHOWN)
-    changes = ResourceChange.objects.filter(recent, project__in=list(projects), asked_at__gte=now - 2 * CHANGES_SHOWN)
+    changes = ResourceChange.objects.filter(recent, project__in=list(projects))
+    changes = changes.filter(Q(asked_at__gte=now - 2 * CHANGES_SHOWN) | Q(ended_at=None))
     return list(changes.select_related("asked_by").order_by("-asked_at", "pk")[:MAX_CHANGES])
+
+
+def list_lifetimes(resources: Sequence[PersistentResource]) -> dict[tuple[str, str, str], datetime]:
+    """Return when each of these resources is to be deleted, by project, region and id. One query."""
+    changes = ResourceChange.objects.filter(
+        project__in={row.project for row in resources}, resource_id__in={row.resource_id for row in resources},
+        outcome=ResourceChange.Outcome.ACCEPTED,
+    ).exclude(action__in=["resize", "reboot"]).order_by("asked_at", "pk")  # fmt: skip
+    found: dict[tuple[str, str, str], datetime] = {}
+    for change in changes if resources else ():
+        key = (change.project, change.region, change.resource_id)
+        if change.action == ResourceChange.Action.DELETE:
+            continue
+        if change.action == ResourceChange.Action.CREATE:
+            found.pop(key, None)
+        if change.deletes_at is not None:
+            found[key] = max(change.deletes_at, found.get(key, change.deletes_at))
+    return found
+
+
+def find_change(user: User, pk: int) -> ResourceChange | None:
+    """Return a change in the person's projects, None for any other."""
+    changes = ResourceChange.objects.filter(pk=pk, project__in=list(teams_by_project(user)))
+    return changes.select_related("team", "asked_by").first()
 
 
 def _list_jobs_on(user: User, scopes: set[tuple[str, str]]) -> list[Job]:

@@ -1,24 +1,29 @@
 """Budgets: stored sums of spending, what is left of a budget, reservations, and changes of budgets."""
 
 from jobs.budgets.drift import find_drift, mend_drift
-from jobs.budgets.groups import month_of
-from jobs.budgets.left import left_for_job, left_for_submission, left_of, with_sums
+from jobs.budgets.groups import groups_of_resource, month_of
+from jobs.budgets.left import left_for, left_for_job, left_for_submission, left_of, with_sums
 from jobs.budgets.record import cents_by_month, lock_teams, record_spend
 from jobs.budgets.reserve import check_and_reserve
 from jobs.budgets.resource_cost import ResourceCost, cost_of_resource
+from jobs.budgets.resources import OUTAGE, commit_resource
 from jobs.budgets.settings import BudgetValues, change_budget, close_budget, create_budget
 from jobs.budgets.watch import record_all, watch_budgets
 
 __all__ = [
+    "OUTAGE",
     "BudgetValues",
     "ResourceCost",
     "cents_by_month",
     "change_budget",
     "check_and_reserve",
     "close_budget",
+    "commit_resource",
     "cost_of_resource",
     "create_budget",
     "find_drift",
+    "groups_of_resource",
+    "left_for",
     "left_for_job",
     "left_for_submission",
     "left_of",

@@ -31,6 +31,11 @@ def groups_of_job(job: Job) -> list[Group]:
     return groups_of(owner_id=job.owner_id, strategy=job.strategy, machines=job.machines, labels=labels)
 
 
+def groups_of_resource(owner_id: int) -> list[Group]:
+    """Return the groups of a persistent resource that a person requests."""
+    return [ALL, (str(Dimension.PERSON), str(owner_id)), (str(Dimension.STRATEGY), "persistent")]
+
+
 def month_of(moment: datetime | date) -> date:
     """Return the first day of the calendar month, UTC."""
     day = moment.astimezone(UTC).date() if isinstance(moment, datetime) else moment

@@ -4,7 +4,7 @@
 minutes, because the end of a job may be observed late. Earlier days stay as recorded.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
@@ -28,6 +28,8 @@ AGAIN_DAYS = 1
 MAX_DAYS = 400
 """Costs of a resource from more days ago are not computed."""
 PORTION = 20
+OUTAGE = timedelta(days=7)
+"""The longest time for which Trainboard may be unable to delete a resource: Vertex AI never deletes one by itself."""
 Key = tuple[int, bool]
 """A team, and whether it pays for idle time."""
 
@@ -68,14 +70,58 @@ def record_resource(resource: PersistentResource, now: datetime) -> bool:
             ResourceSpend(**place, team_id=key[0], is_idle=key[1], **_merged(before.get(key), counted.get(key), since))
             for key in sorted(before.keys() | counted.keys())
         ]
-        for model, sums in sums_of(before.values(), after).items():
-            add_sums(model, sums)
-        key = ["team", "project", "region", "resource_id", "is_idle"]
-        ResourceSpend.objects.bulk_create(
-            after, update_conflicts=True, unique_fields=key, update_fields=["days", "of_groups"]
-        )
+        for row in after:
+            row.committed_cents = _committed_cents(place, row.team_id, now) if row.is_idle else 0
+        _store(before.values(), after)
         held.update(billed_until=now)
     return True
+
+
+def commit_resource(change: ResourceChange, now: datetime) -> None:
+    """Commit what an approved resource may still cost until its lifetime ends, in the transaction that allows it.
+
+    `record_resource` lowers it as time passes. The caller has locked the team.
+    """
+    place = {"project": change.project, "region": change.region, "resource_id": change.resource_id}
+    paid = ResourceSpend.objects.filter(**place, is_idle=True, team=change.team_id)
+    before = list(paid)
+    row = ResourceSpend(**place, team_id=change.team_id, is_idle=True, **_merged(next(iter(before), None), None, now))
+    row.committed_cents = _committed_cents(place, change.team_id, now)
+    _store(before, [row])
+
+
+def _store(before: Iterable[ResourceSpend], after: Sequence[ResourceSpend]) -> None:
+    """Write rows, and add the differences to the sums."""
+    for model, sums in sums_of(before, after).items():
+        add_sums(model, sums)
+    key = ["team", "project", "region", "resource_id", "is_idle"]
+    ResourceSpend.objects.bulk_create(
+        after, update_conflicts=True, unique_fields=key, update_fields=["days", "of_groups", "committed_cents"]
+    )
+
+
+def _committed_cents(place: Mapping[str, str], team_id: int, now: datetime) -> int:
+    """Return what a resource may still cost until its lifetime ends, and for OUTAGE longer, in US cents."""
+    changes = ResourceChange.objects.filter(**place, team=team_id, allowed_at__isnull=False)
+    allowed = list(changes.exclude(outcome=ResourceChange.Outcome.REFUSED).order_by("asked_at", "pk"))
+    created = [number for number, change in enumerate(allowed) if change.action == ResourceChange.Action.CREATE]
+    since = allowed[created[-1] :] if created else []
+    gone = PersistentResource.objects.filter(**place, gone_at__isnull=False)
+    if not since or gone.filter(gone_at__gte=since[0].asked_at).exists():
+        return 0
+    hourly = next((change.usd_per_hour for change in reversed(since) if change.usd_per_hour is not None), None)
+    ends = [_lifetime_end(change) for change in since if change.lifetime_hours is not None]
+    if hourly is None or not ends:
+        return 0
+    left = max(max(ends) + OUTAGE - now, timedelta())
+    return int(hourly * 100 * (left // timedelta(seconds=1)) / 3600)
+
+
+def _lifetime_end(change: ResourceChange) -> datetime:
+    if change.deletes_at is not None:
+        return change.deletes_at
+    assert change.allowed_at is not None
+    return change.allowed_at + timedelta(hours=change.lifetime_hours or 0)
 
 
 def _creators(resource: PersistentResource, sizes: Sequence[ResourceSize]) -> dict[int, int]:

@@ -1,12 +1,13 @@
 """Persistent resources as last seen, the changes that people requested, and what they cost."""
 
+from datetime import datetime
 from typing import ClassVar, Self
 
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser
 from django.db import models
-from django.db.models import Q
+from django.db.models import Q, Value
 from django.utils.translation import gettext_lazy as _
 
 from jobs.models.immutable import AppendOnly, AppendOnlyQuerySet
@@ -68,7 +69,10 @@ class PersistentResource(models.Model):
 
 
 class ResourceChange(PollTarget):
-    """One call to Vertex AI about a persistent resource. While it is open, there is no other for the same resource."""
+    """One call to Vertex AI about a persistent resource. While it is open, there is no other for the same resource.
+
+    A change that adds cost waits with no `due_at` until everybody in `needs` has approved it.
+    """
 
     class Action(models.TextChoices):
         """The calls that change a persistent resource."""
@@ -77,6 +81,7 @@ class ResourceChange(PollTarget):
         RESIZE = "resize", _("resize")
         REBOOT = "reboot", _("reboot")
         DELETE = "delete", _("delete")
+        EXTEND = "extend", _("extend")
 
     class Outcome(models.TextChoices):
         """The outcome of a change. Empty while it is open."""
@@ -100,6 +105,22 @@ class ResourceChange(PollTarget):
     ended_at = models.DateTimeField(null=True, blank=True)
     message = models.TextField(blank=True, help_text="The result, for people.")
 
+    lifetime_hours = models.PositiveIntegerField(null=True, blank=True, help_text="For create and extend.")
+    usd_per_hour = models.DecimalField(
+        max_digits=16, decimal_places=6, null=True, blank=True, help_text="All machines; empty: not known."
+    )
+    most_usd = models.DecimalField(
+        max_digits=14, decimal_places=2, null=True, blank=True,
+        help_text="The most that it may add if Trainboard fails just then; empty: not known.",
+    )  # fmt: skip
+    needs = models.JSONField(default=list, db_default=Value([], models.JSONField()), help_text="Groups of approvers.")
+    findings = models.JSONField(default=list, db_default=Value([], models.JSONField()), help_text="Why it is asked.")
+    approved_by = models.JSONField(
+        default=list, db_default=Value([], models.JSONField()), help_text="Keys of the people who approved it."
+    )
+    allowed_at = models.DateTimeField(null=True, blank=True, help_text="When it was allowed to be sent.")
+    deletes_at = models.DateTimeField(null=True, blank=True, help_text="When the resource is to be deleted.")
+
     class Meta:
         constraints = [
             models.UniqueConstraint(
@@ -115,6 +136,22 @@ class ResourceChange(PollTarget):
 
     def __str__(self) -> str:
         return f"{self.action} {self.resource_id} in {self.project}/{self.region}"
+
+    @classmethod
+    def lifetime_ends(cls, project: str, region: str, resource_id: str) -> datetime | None:
+        """Return when a resource is to be deleted, None if it has no lifetime. Makes two queries."""
+        place = {"project": project, "region": region, "resource_id": resource_id}
+        made = cls.objects.filter(**place, outcome=cls.Outcome.ACCEPTED)
+        created = made.filter(action=cls.Action.CREATE).order_by("-asked_at", "-pk").values_list("asked_at", flat=True)
+        if (since := created.first()) is None:
+            return None
+        ends: datetime | None = made.filter(asked_at__gte=since).aggregate(end=models.Max("deletes_at"))["end"]
+        return ends
+
+    @property
+    def awaits_approval(self) -> bool:
+        """Whether it waits for somebody to approve it."""
+        return bool(self.needs) and self.allowed_at is None and self.ended_at is None
 
 
 MAX_ID_LENGTH = 63
@@ -160,7 +197,9 @@ class ResourceSpend(models.Model):
         null=True, help_text="{Dimension: {value: {day: US cents}}} of persons and labels; null: was not counted."
     )
 
-    committed_cents: ClassVar[int] = 0
+    committed_cents = models.BigIntegerField(
+        default=0, db_default=0, help_text="What an approved lifetime may still cost; on the row of idle time."
+    )
     jobs: ClassVar[int] = 0
 
     class Meta:

@@ -31,6 +31,7 @@ from jobs.models import (
     PolicyVersion,
     Price,
     Profile,
+    ResourceChange,
     RetentionSetting,
     RuleSetting,
     Schedule,
@@ -49,6 +50,10 @@ NOT_LOGGED: dict[type[Model], set[str]] = {
         *("claimed_until", "held_until", "failures", "last_error", "last_sent_at"),
     },
     Invitation: {"digest"},
+    ResourceChange: {
+        *("due_at", "claimed_until", "claim", "answered_at", "failing_since", "failures", "last_error"),
+        *("attempted_at", "message", "findings", "needs"),
+    },
     Schedule: {"spec", "next_at", "paused_parts"},
     User: {"last_login", "date_joined"},
 }
@@ -60,7 +65,7 @@ def register() -> None:
     for model in (
         *(Team, Membership, Policy, AllowedResource, RuleSetting, Price, RetentionSetting),
         *(Identity, Invitation, Profile, SignInRule),
-        *(ApiToken, BudgetChange, Channel, Deputy, PolicyVersion, Schedule),
+        *(ApiToken, BudgetChange, Channel, Deputy, PolicyVersion, ResourceChange, Schedule),
     ):
         auditlog.register(model, include_fields=_logged(model))
     auditlog.register(

@@ -7,7 +7,6 @@ database, `remote` is Vertex AI, and `jobs.clock` is the time.
 from jobs.submission.cancel import is_unsent
 from jobs.submission.delete import delete as delete_job
 from jobs.submission.delete import may_delete
-from jobs.submission.resource_changes import ask as ask_for_change
 from jobs.submission.resource_changes import resize_body
 
-__all__ = ["ask_for_change", "delete_job", "is_unsent", "may_delete", "resize_body"]
+__all__ = ["delete_job", "is_unsent", "may_delete", "resize_body"]

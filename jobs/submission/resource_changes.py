@@ -1,4 +1,4 @@
-"""Create, resize, reboot and delete persistent resources: people request changes, workers send them.
+"""Send the changes of persistent resources that people have requested, and that were allowed.
 
 A change is recorded before it is sent, and so is the time of the call. If no answer came, the next step reads the
 resource before it sends anything again:
@@ -11,16 +11,12 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.contrib.auth.models import User
-from django.db import IntegrityError, transaction
-from django.utils.translation import gettext as _
+from django.db import transaction
 
-from jobs import vertex
+from jobs import budgets, vertex
 from jobs.clients import account_of, client
-from jobs.errors import NotPermitted
-from jobs.models import PersistentResource, ResourceChange, Role, Scope, Team
+from jobs.models import PersistentResource, ResourceChange, Scope
 from jobs.observation.failures import record_failure
-from jobs.permissions import role_of
 from jobs.queue import claims, rate_limit
 from jobs.vertex import wire
 
@@ -36,42 +32,10 @@ ACCEPTED = {
 }
 
 
-def may_change(by: User, team: Team) -> bool:
-    """Return whether `by` may change the persistent resources of a team's projects, as its approvers and leads may."""
-    return role_of(by, team_id=team.pk) in {Role.APPROVER, Role.LEAD}
-
-
-def ask(
-    action: str,
-    *,
-    team: Team,
-    project: str,
-    region: str,
-    resource_id: str,
-    by: User,
-    now: datetime,
-    body: Mapping[str, Any] | None = None,
-) -> ResourceChange | None:
-    """Record a change of a persistent resource in a project of the team. Return None if one is already open.
-
-    Raise NotPermitted for everybody but the team's approvers and leads, and for projects of other teams.
-    """
-    if team.pk not in Team.objects.owning(project, "pk"):
-        raise NotPermitted(_("%(project)s is not a project of %(team)s.") % {"project": project, "team": team})
-    if not may_change(by, team):
-        raise NotPermitted(_("Only approvers and leads of %(team)s change persistent resources.") % {"team": team})
-    try:
-        with transaction.atomic():
-            return ResourceChange.objects.create(
-                team=team, project=project, region=region, resource_id=resource_id, action=action,
-                body=dict(body or {}), asked_by=by, asked_at=now, due_at=now,
-            )  # fmt: skip
-    except IntegrityError:
-        return None
-
-
 def send_change(change_id: int, *, now: datetime) -> None:
     """Take one step of a change. Do nothing if it is not due, has ended or is claimed by another worker."""
+    if ResourceChange.objects.filter(pk=change_id, allowed_at=None).exclude(needs=[]).exists():
+        return  # nobody has approved it, whatever made it due
     change = claims.claim_poll(ResourceChange, change_id, now)
     if change is None:
         return
@@ -88,6 +52,8 @@ def send_change(change_id: int, *, now: datetime) -> None:
 
 def _send(change: ResourceChange, now: datetime) -> tuple[str, str]:
     """Make the call and return its outcome and a message for people. Raise VertexError if it is to be repeated."""
+    if change.action == Action.EXTEND:  # a lifetime is Trainboard's own: Vertex AI knows none
+        return Outcome.ACCEPTED, "Trainboard deletes it later."
     if change.attempted_at is not None and (settled := _look(change, now)) is not None:
         return settled
     rate_limit.spend(rate_limit.creates(change.project, change.region), now=now)
@@ -161,13 +127,26 @@ def _has_size(resource: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
 
 def _end(change: ResourceChange, outcome: str, message: str, *, now: datetime) -> None:
     """Record the outcome of a change if it is still claimed, and have its scope polled soon."""
+    deletes_at = None
+    if outcome == Outcome.ACCEPTED and change.lifetime_hours is not None:
+        started = now
+        if change.action == Action.EXTEND:
+            ends = ResourceChange.lifetime_ends(change.project, change.region, change.resource_id)
+            started = max(now, ends or now)
+        deletes_at = started + timedelta(hours=change.lifetime_hours)
     ended = ResourceChange.objects.filter(pk=change.pk, claim=change.claim).update(
+        deletes_at=deletes_at,
         outcome=outcome, message=message, ended_at=now, attempted_at=None, due_at=None, claim=None, claimed_until=None,
         last_error="", failures=0, failing_since=None, answered_at=now,
     )  # fmt: skip
-    if ended:
-        kind = Scope.Kind.PERSISTENT_RESOURCE
-        claims.wake_scope(project=change.project, region=change.region, kind=kind, due_at=now)
+    if not ended:
+        return
+    if outcome == Outcome.REFUSED and change.most_usd is not None:  # what was committed for it is free again
+        with transaction.atomic():
+            budgets.lock_teams([change.team_id])
+            budgets.commit_resource(change, now)
+    kind = Scope.Kind.PERSISTENT_RESOURCE
+    claims.wake_scope(project=change.project, region=change.region, kind=kind, due_at=now)
 
 
 def resize_body(resource: PersistentResource, sizes: Mapping[int, int]) -> dict[str, Any]:

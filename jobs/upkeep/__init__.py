@@ -6,12 +6,14 @@ from jobs.upkeep.fallbacks import watch_fallbacks
 from jobs.upkeep.figures import count_all, count_ended, standard_price
 from jobs.upkeep.month_figures import fold as fold_months
 from jobs.upkeep.repair import repair
+from jobs.upkeep.resource_lifetimes import end_lifetimes
 from jobs.upkeep.schedules import watch_schedules
 from jobs.upkeep.spending import watch_spending
 
 __all__ = [
     "count_all",
     "count_ended",
+    "end_lifetimes",
     "extend_open_approvals",
     "fold_months",
     "repair",

@@ -1,6 +1,7 @@
 """Tests of several projects per team outside jobs: quotas, persistent resources, external jobs, accounts and bills."""
 
 import io
+from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
@@ -12,7 +13,7 @@ from jobs.doctor import examine
 from jobs.errors import NotPermitted
 from jobs.models import AllowedResource, BilledAmount, PersistentResource, QuotaReading, Scope, Team
 from jobs.observation.resource_sizes import _creators
-from jobs.submission import ask_for_change
+from jobs.requests.resource_requests import ask_for_change
 from jobs.upkeep import quota_reading
 from tests.conftest import person
 from tests.domain.conftest import Cloud
@@ -77,7 +78,7 @@ class TestMadeElsewhere:
         self, team: Team, other_team: Team, approver: User, clock: Clock
     ) -> None:
         change = {"team": team, "project": SECOND, "region": "us-central1", "by": approver, "now": clock.now}
-        asked = ask_for_change("create", **change, resource_id="night-shift", body={})
+        asked = ask_for_change("create", **change, resource_id="night-shift", body={}, lifetime=timedelta(days=1))
         assert asked is not None
         assert (asked.project, asked.team) == (SECOND, team)
         scope = Scope(project=SECOND, region="europe-west4")

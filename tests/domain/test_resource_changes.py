@@ -1,5 +1,6 @@
 """Tests of changes of persistent resources by a worker: once, recorded, and only by those who may."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -8,10 +9,12 @@ from django.contrib.auth.models import User
 from jobs import steps, tasks, vertex
 from jobs.clients import client
 from jobs.errors import NotPermitted
-from jobs.models import PersistentResource, ResourceChange, Scope, Team
+from jobs.models import PersistentResource, ResourceChange, Role, Scope, Team
 from jobs.queue import installation
-from jobs.submission import ask_for_change, resize_body
+from jobs.requests.resource_requests import approve_change, ask_for_change
+from jobs.submission import resize_body
 from jobs.vertex import VertexClient
+from tests.conftest import person
 from tests.domain.conftest import Cloud
 from tests.support import samples
 from tests.support.clock import watch_from
@@ -27,7 +30,13 @@ def resources(cloud: Cloud, team: Team) -> Resources:
     return Resources(cloud._emulator, cloud.forward)
 
 
+def second(team: Team) -> User:
+    return User.objects.filter(username="second").first() or person("second", team, Role.LEAD)
+
+
 def ask(action: str, cloud: Cloud, team: Team, by: User, body: dict[str, Any] | None = None) -> ResourceChange:
+    """Ask for a change, and have it approved where it adds cost."""
+    row = PersistentResource.objects.first()
     change = ask_for_change(
         action,
         team=team,
@@ -37,8 +46,13 @@ def ask(action: str, cloud: Cloud, team: Team, by: User, body: dict[str, Any] | 
         by=by,
         now=cloud.now,
         body=body,
+        lifetime=timedelta(days=7) if action in ("create", "extend") else None,
+        before=row.body if row is not None else None,
     )
     assert change is not None
+    if change.awaits_approval:
+        assert approve_change(change, by=second(team), now=cloud.now)
+        change.refresh_from_db()
     return change
 
 

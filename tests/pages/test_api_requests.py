@@ -1,6 +1,7 @@
 """Tests of requesting jobs through the API: assessed as on the pages, once for each key, findings at their lines."""
 
 import json
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -55,14 +56,17 @@ class TestRequest:
         assert [finding["code"] for finding in answer.json()["findings"]] == ["region_assumed"]
 
     def test_may_have_a_cap_on_its_cost(self, team: Team, api: Caller) -> None:
-        body = {"spec": samples.body(**samples.limited(100, {})), "expected_seconds": 360_000}
+        body = {"spec": samples.body(**samples.limited(100, {})), "expected_seconds": 360}
 
-        assessed = api.post("/assessments", body | {"cap_usd": "0.50"}).json()
-        answer = api.post("/jobs", body | {"cap_usd": "0.50"}, key="capped")
+        assessed = api.post("/assessments", body | {"cap_usd": "3.00"}).json()
+        answer = api.post("/jobs", body | {"cap_usd": "3.00"}, key="capped")
 
-        assert (assessed["outcome"], assessed["max_usd"]) == ("allow", "0.50")
-        assert (answer.json()["job"]["state"], answer.json()["job"]["cap_usd"]) == ("approved", "0.50")
-        assert api.post("/jobs", body | {"cap_usd": "0.5"}, key="capped").json()["is_repeated"]
+        assert assessed["outcome"] == "allow"
+        assert Decimal(assessed["max_usd"]) <= 3, "its timeout is set from the cap"
+        assert (answer.json()["job"]["state"], answer.json()["job"]["cap_usd"]) == ("approved", "3.00")
+        assert api.post("/jobs", body | {"cap_usd": "3.0"}, key="capped").json()["is_repeated"]
+        long = api.post("/assessments", body | {"cap_usd": "0.50", "expected_seconds": 360_000}).json()
+        assert long["outcome"] == "ask", "no timeout enforces a cap below what the job is expected to cost"
         assert api.post("/jobs", body, key="capped").status_code == 422, "another cap is another request"
         for absurd in ("0", "-1", "NaN", "1e20", "0.001"):
             assert api.post("/jobs", body | {"cap_usd": absurd}).status_code == 422

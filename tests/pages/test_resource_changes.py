@@ -16,6 +16,7 @@ NEW = {
     "machine_type": "a2-highgpu-1g",
     "replicas": "2",
     "disk_gb": "100",
+    "lifetime_days": "7",
 }
 
 
@@ -42,7 +43,9 @@ class TestCreate:
             "machineType": "a2-highgpu-1g", "acceleratorType": "NVIDIA_TESLA_A100", "acceleratorCount": 1,
         }  # fmt: skip
         assert pool["replicaCount"] == "2"
-        assert "Vertex AI will be asked to create night-shift." in text_of(page)
+        assert "Your request about night-shift waits for an approval." in text_of(page)
+        assert "waits for an approval of up to $" in text_of(page)
+        assert change.due_at is None
         assert "create night-shift us-central1 · approver" in text_of(page)
 
     @pytest.mark.parametrize(

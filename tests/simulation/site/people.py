@@ -18,9 +18,10 @@ from jobs import observation, requests, steps, submission, tasks
 from jobs.clock import DatabaseClock, database_now
 from jobs.errors import NotAllowed, NotPermitted
 from jobs.fallback import Plan, Step
-from jobs.models import ExternalJob, Job, ResourceChange, Schedule, Team
+from jobs.models import ExternalJob, Job, PersistentResource, ResourceChange, Schedule, Team
 from jobs.observation.adopt import adopt
 from jobs.requests import schedules
+from jobs.requests.resource_requests import approve_change, ask_for_change
 from jobs.requests.schedules import Times
 from tests.simulation.kernel import Killed
 from tests.simulation.site.process import Process, SiteKernel
@@ -150,10 +151,16 @@ class People:
 
         def send() -> None:
             body = {"create": {"resourcePools": POOLS}, "resize": {"resourcePools": [POOLS[0] | {"replicaCount": "2"}]}}
-            change = submission.ask_for_change(
+            before = PersistentResource.objects.existing().filter(resource_id="night-shift").first()
+            change = ask_for_change(
                 action, team=Team.objects.get(name="vision"), resource_id="night-shift", by=_user("lead"),
                 now=database_now(), body=body.get(action), **PLACE,
+                lifetime=timedelta(days=7) if action == "create" else None, before=before.body if before else None,
             )  # fmt: skip
+            if change is None:  # another one is open: it may still need its approval
+                change = ResourceChange.objects.filter(ended_at=None, allowed_at=None, due_at=None).first()
+            if change is not None and change.awaits_approval:
+                approve_change(change, by=_user("approver"), now=database_now())
             if change is not None:
                 tasks.enqueue_resource_change(change.pk)
 

@@ -1,0 +1,248 @@
+"""Request, approve and reject changes of persistent resources.
+
+Vertex AI never ends a persistent resource by itself, so each has a lifetime after which Trainboard deletes it. If
+Trainboard is down just then, the machines run for up to OUTAGE longer: policy, approvers and budgets see the cost of
+both. Whoever asks for machines does not approve them.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
+
+from jobs import budget, budgets, cost, spec
+from jobs.assessment import storable_usd
+from jobs.budgets import OUTAGE, groups_of_resource, left_for
+from jobs.errors import NotAllowed, NotPermitted
+from jobs.models import ResourceChange, Role, Team
+from jobs.permissions import role_of
+from jobs.policy_rules import Approvers, Facts, deciding_rule
+from jobs.prices import current_book
+from jobs.requests.approver_groups import Roster
+from jobs.requests.policy_versions import load_policy
+from jobs.spec import Finding, Severity
+from jobs.texts import translatable
+
+Action = ResourceChange.Action
+MAX_LIFETIME = timedelta(days=90)
+ONE_APPROVER = Approvers()
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceCost:
+    """What a change may cost. None where a price is not known."""
+
+    usd_per_hour: Decimal | None
+    """Of all machines, with autoscaled pools at their largest."""
+    most_usd: Decimal | None
+    """Until the end of the lifetime, and for OUTAGE longer."""
+
+
+def cost_of(body: Mapping[str, Any], region: str, lifetime: timedelta) -> ResourceCost:
+    """Return what a persistent resource with this REST body may cost in its lifetime."""
+    hourly = _hourly(body, region)
+    return ResourceCost(hourly, None if hourly is None else hourly * hours_of(lifetime + OUTAGE))
+
+
+def hours_of(time: timedelta) -> Decimal:
+    """Return a time in hours."""
+    return Decimal(time // timedelta(seconds=1)) / 3600
+
+
+def may_change(by: User, team: Team) -> bool:
+    """Return whether `by` may change the persistent resources of a team's projects, as its approvers and leads may."""
+    return role_of(by, team_id=team.pk) in {Role.APPROVER, Role.LEAD}
+
+
+def ask_for_change(
+    action: str,
+    *,
+    team: Team,
+    project: str,
+    region: str,
+    resource_id: str,
+    by: User,
+    now: datetime,
+    body: Mapping[str, Any] | None = None,
+    lifetime: timedelta | None = None,
+    before: Mapping[str, Any] | None = None,
+) -> ResourceChange | None:
+    """Record a change of a persistent resource in a project of the team. Return None if one is already open.
+
+    `create` and `extend` need a `lifetime`. `body` is the REST body to send. `before` is that of the existing resource;
+    for `extend` it is what stays. What adds cost waits for an approval.
+
+    Raise NotPermitted for everybody but the team's approvers and leads, and for projects of other teams. Raise
+    NotAllowed and write nothing if policy refuses the machines or the region, or if a budget that stops jobs has too
+    little left.
+    """
+    _check_may_change(by, team, project)
+    wanted, waits = dict(body or {}), False
+    columns: dict[str, Any] = {}
+    try:
+        with transaction.atomic():
+            budgets.lock_teams([team.pk])
+            if action in (Action.CREATE, Action.EXTEND):
+                if lifetime is None or not timedelta(hours=1) <= lifetime <= MAX_LIFETIME:
+                    raise NotAllowed([_lifetime_finding()])
+                columns = _assess(wanted or dict(before or {}), region, lifetime, team, by, now)
+                columns["lifetime_hours"], waits = int(hours_of(lifetime)), True
+            elif action == Action.RESIZE:
+                left = _lifetime_left(project, region, resource_id, now)
+                columns = _assess(wanted, region, left, team, by, now)
+                old = _hourly(before or {}, region)
+                new = columns["usd_per_hour"]
+                waits = old is None or new is None or new > old
+                columns |= {} if waits else {"needs": [], "findings": []}
+            return ResourceChange.objects.create(
+                team=team, project=project, region=region, resource_id=resource_id, action=action, body=wanted,
+                asked_by=by, asked_at=now, due_at=None if waits else now, allowed_at=None if waits else now, **columns,
+            )  # fmt: skip
+    except IntegrityError:
+        return None
+
+
+def approve_change(change: ResourceChange, *, by: User, now: datetime) -> bool:
+    """Approve a change that waits, and let it be sent once everybody needed has approved.
+
+    Return False if it was decided or withdrawn before, or `by` has approved already. Raise NotPermitted for whoever
+    asked for it and for people who may not decide. Raise NotAllowed if a budget that stops jobs has too little left.
+    """
+    with transaction.atomic():
+        budgets.lock_teams([change.team_id])
+        row = _lock(change)
+        if row is None or by.pk in row.approved_by:
+            return False
+        groups, roster = _groups(row), Roster.load(row.team_id)
+        if by.pk == row.asked_by_id:
+            raise NotPermitted(_("You asked for it: somebody else has to approve it."))
+        if not any(roster.is_in(group, by.pk, row.team_id) for group in groups):
+            raise NotPermitted(_("You may not approve this change."))
+        row.approved_by = [*row.approved_by, by.pk]
+        given = [sum(roster.is_in(group, person, row.team_id) for person in row.approved_by) for group in groups]
+        if all(count >= group.approvals for count, group in zip(given, groups, strict=True)):
+            stops = [each for each in _budget_findings(row.most_usd, row.team, row.asked_by, now) if _stops(each)]
+            if stops:
+                raise NotAllowed(stops)
+            row.allowed_at = row.due_at = now
+        row.save(update_fields=["approved_by", "allowed_at", "due_at"])
+        if row.allowed_at is not None:
+            budgets.commit_resource(row, now)
+    return True
+
+
+def reject_change(change: ResourceChange, *, by: User, now: datetime) -> bool:
+    """End a change that waits for an approval, as an approver or as whoever asked for it.
+
+    Return False if it does not wait. Raise NotPermitted for everybody else.
+    """
+    if not (by.pk == change.asked_by_id or may_change(by, change.team)):
+        raise NotPermitted(_("You may not decide about this change."))
+    with transaction.atomic():
+        row = _lock(change)
+        if row is None:
+            return False
+        verb = "withdrew" if by.pk == row.asked_by_id else "rejected"
+        row.outcome, row.message = ResourceChange.Outcome.REFUSED, f"{by.get_username()} {verb} it."
+        row.ended_at, row.due_at = now, None
+        row.save(update_fields=["outcome", "message", "ended_at", "due_at"])
+    return True
+
+
+def _check_may_change(by: User, team: Team, project: str) -> None:
+    if team.pk not in Team.objects.owning(project, "pk"):
+        raise NotPermitted(_("%(project)s is not a project of %(team)s.") % {"project": project, "team": team})
+    if not may_change(by, team):
+        raise NotPermitted(_("Only approvers and leads of %(team)s change persistent resources.") % {"team": team})
+
+
+def _lock(change: ResourceChange) -> ResourceChange | None:
+    """Return the locked row of a change that waits for an approval, None if it does not."""
+    rows = ResourceChange.objects.select_for_update(of=("self",)).select_related("team", "asked_by")
+    return rows.filter(pk=change.pk, ended_at=None, allowed_at=None, due_at=None).first()
+
+
+def _groups(change: ResourceChange) -> tuple[Approvers, ...]:
+    return tuple(Approvers.model_validate(each) for each in change.needs) or (ONE_APPROVER,)
+
+
+def _assess(
+    body: Mapping[str, Any], region: str, lifetime: timedelta, team: Team, by: User, now: datetime
+) -> dict[str, Any]:
+    """Return the columns of a change that adds cost: its amounts, who has to approve it, and why.
+
+    Raise NotAllowed if policy or a budget refuses it.
+    """
+    amount = cost_of(body, region, lifetime)
+    most = amount.most_usd
+    left = left_for(team.pk, groups_of_resource(by.pk), now)
+    least_left = None if most is None else min((each.left_usd - most for each in left), default=None)
+    gpus, types = _gpus(body)
+    facts = Facts(
+        most, most, most, most, gpus, types, "persistent", "persistent_resource", region,
+        float(hours_of(lifetime)), {}, by.get_username(), least_left, bool(left),
+    )  # fmt: skip
+    number, rule = deciding_rule(load_policy(team), facts)
+    if rule is not None and rule.outcome == "refuse":
+        message = translatable("The policy of the team refuses these machines (rule %(number)s).", number=number)
+        raise NotAllowed([Finding("policy_refuses_resource", Severity.ERROR, "", message, rule.words)])
+    found = _budget_findings(most, team, by, now)
+    if any(map(_stops, found)):
+        raise NotAllowed(found)
+    groups: Sequence[Approvers] = rule.groups if rule is not None and rule.outcome == "ask" else (ONE_APPROVER,)
+    needs = [{"approvals": each.approvals, "role": each.role, "approvers": list(each.approvers)} for each in groups]
+    return {
+        "usd_per_hour": storable_usd(amount.usd_per_hour),
+        "most_usd": storable_usd(most),
+        "needs": needs,
+        "findings": [finding.as_kept() for finding in found],
+    }
+
+
+def _budget_findings(most: Decimal | None, team: Team, by: User, now: datetime) -> list[Finding]:
+    return list(budget.check(most, left_for(team.pk, groups_of_resource(by.pk), now)))
+
+
+def _stops(finding: Finding) -> bool:
+    return finding.severity is Severity.ERROR
+
+
+def _lifetime_finding() -> Finding:
+    days = MAX_LIFETIME.days
+    message = translatable("A persistent resource has a lifetime of an hour to %(days)s days.", days=days)
+    return Finding("lifetime_missing", Severity.ERROR, "", message)
+
+
+def _lifetime_left(project: str, region: str, resource_id: str, now: datetime) -> timedelta:
+    """Return the rest of a resource's lifetime; MAX_LIFETIME for one that was made without."""
+    ends = ResourceChange.lifetime_ends(project, region, resource_id)
+    return MAX_LIFETIME if ends is None else max(ends - now, timedelta())
+
+
+def _hourly(body: Mapping[str, Any], region: str) -> Decimal | None:
+    """Return the price per hour of all machines at their largest number, None if one is not known."""
+    known, _findings = spec.read("persistent_resource", dict(body))
+    if known is None:
+        return None
+    total, book = Decimal(0), current_book()
+    for pool in known.resource_pools:
+        shape = cost.shape_of(pool.machine_spec, pool.disk_spec)
+        rate = cost.hourly(book, shape, region=region, price_key="standard").usd_per_hour
+        if rate is None:
+            return None
+        total += rate * pool.most_replicas
+    return total
+
+
+def _gpus(body: Mapping[str, Any]) -> tuple[int, frozenset[str]]:
+    """Return the number of accelerators of all machines at their largest number, and their types."""
+    known, _findings = spec.read("persistent_resource", dict(body))
+    pools = known.resource_pools if known is not None else ()
+    used = [(pool.machine_spec, pool.most_replicas) for pool in pools if pool.machine_spec.accelerator]
+    types = frozenset(machine.accelerator for machine, _replicas in used)
+    return sum(machine.accelerator_count * replicas for machine, replicas in used), types
