@@ -10,6 +10,7 @@ decides the recipients later, outside the job's transaction.
 from datetime import datetime
 from typing import Any
 
+from jobs import timeline
 from jobs.models import Job, JobEvent, Message, Team
 from jobs.states import JobState
 from jobs.texts import as_json
@@ -94,6 +95,9 @@ def kind_of(event: JobEvent, job: Job) -> Message.Kind | None:
 
     A job that was allowed without approval, or adopted, makes no message.
     """
+    is_start = event.to_state == JobState.RUNNING and event.detail.get(timeline.HAS_MACHINES, True)
+    if event.kind == JobEvent.Kind.CUSTOM_JOB_STATE:
+        return Kind.STARTED if is_start and job.started_at is None else None
     if event.kind != JobEvent.Kind.STATE:
         of_one_replica = event.kind == JobEvent.Kind.RESTARTED and event.detail.get("replica")
         is_settled = event.kind == JobEvent.Kind.CHANGED and not event.detail.get("asks_requester")
@@ -107,7 +111,7 @@ def kind_of(event: JobEvent, job: Job) -> Message.Kind | None:
     if event.reason == APPROVAL_EXPIRED:
         return Kind.APPROVAL_EXPIRED
     if event.to_state == JobState.RUNNING:
-        return Kind.STARTED if job.started_at is None else None
+        return Kind.STARTED if is_start and job.started_at is None else None
     return ENDS.get(JobState(event.to_state)) if event.to_state in set(JobState) else None
 
 

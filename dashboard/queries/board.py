@@ -168,7 +168,7 @@ def list_board_events(jobs: Iterable[Job], since: datetime) -> dict[UUID, list[J
     found = JobEvent.objects.filter(job__in=list(events), kind__in=DRAWN, occurred_at__gte=since)
     for event in reversed(found.order_by("-occurred_at", "-pk").only(*EVENT_COLUMNS)[:MAX_EVENTS] if events else ()):
         events[event.job_id].append(event)
-    return events
+    return {pk: timeline.holding(rows) for pk, rows in events.items()}
 
 
 @dataclass(frozen=True, slots=True)

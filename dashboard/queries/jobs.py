@@ -46,11 +46,11 @@ class EntryPage:
 def list_events(job: Job, newest: EventPage | None = None) -> list[JobEvent]:
     """Return the events for the job's timeline, oldest first, with secrets hidden that the viewer may not see.
 
-    Failures that were retried or repaired are omitted, and the middle of more than MAX_EVENTS. One query, none if
-    `newest` contains all events of the job.
+    Failures that were retried or repaired are omitted, events that a correction revokes, and the middle of more than
+    MAX_EVENTS. One query, none if `newest` contains all events of the job.
     """
     if newest is not None and not newest.older and len(newest.events) <= MAX_EVENTS:
-        return [event for event in newest.events if event.kind not in JobEvent.PASSING]
+        return timeline.holding(event for event in newest.events if event.kind not in JobEvent.PASSING)
     needed = job.events.without_passing()
     last = needed.order_by("-occurred_at", "-pk").values("pk")[:MAX_EVENTS]
     first = needed.order_by("occurred_at", "pk").values("pk")[:FIRST_EVENTS]
@@ -59,7 +59,7 @@ def list_events(job: Job, newest: EventPage | None = None) -> list[JobEvent]:
     if len(events) > MAX_EVENTS:
         events = events[:FIRST_EVENTS] + events[FIRST_EVENTS - MAX_EVENTS :]
     hide_in(events, ["message", "detail"], job)
-    return events
+    return timeline.holding(events)
 
 
 def list_newest_events(job: Job, before: str = "") -> EventPage:

@@ -41,7 +41,10 @@ from jobs.vertex import wire
 FIELDS = ("name", "state", "createTime", "startTime", "endTime", "updateTime", "error", "labels")
 """The fields of a submitted job that `record` reads, and the labels, which show which instance made it."""
 MORE_FIELDS = {"custom_job": ("webAccessUris",), "training_pipeline": ("trainingTaskMetadata",)}
-JOB_ENDED = ("JOB_STATE_SUCCEEDED", "JOB_STATE_FAILED", "JOB_STATE_CANCELLED", "JOB_STATE_EXPIRED")
+JOB_ENDED = (
+    "JOB_STATE_SUCCEEDED", "JOB_STATE_FAILED", "JOB_STATE_CANCELLED", "JOB_STATE_EXPIRED",
+    "JOB_STATE_PARTIALLY_SUCCEEDED",
+)  # fmt: skip
 PIPELINE_ENDED = ("PIPELINE_STATE_SUCCEEDED", "PIPELINE_STATE_FAILED", "PIPELINE_STATE_CANCELLED")
 PAGE_TRIES = 3
 SEEN_TOGETHER = 2_000

@@ -13,7 +13,7 @@ from typing import Any
 from django.db import connection, transaction
 
 from jobs import states, storable, timeline, transitions, vertex
-from jobs.bounds import past_moment
+from jobs.bounds import digest_of, past_moment
 from jobs.diagnosis import diagnose
 from jobs.models import Job, JobEvent, LastSeen
 from jobs.observation.log_sources import source_columns, web_access
@@ -34,15 +34,21 @@ SENTENCES = {
     JobState.RUNNING: "All replicas are running.",
     JobState.CANCELLING: "Vertex AI is cancelling the job.",
     JobState.SUCCEEDED: "The job succeeded: its primary replica exited with code 0.",
+    JobState.PARTIALLY_SUCCEEDED: "The job partially succeeded: some of its results are missing.",
     JobState.CANCELLED: "The job was cancelled at Vertex AI.",
     JobState.EXPIRED: "The job expired at Vertex AI.",
 }
-STARTED = {False: "All replicas were running", True: "The first trial was running"}
+OF_PIPELINE = SENTENCES | {
+    JobState.PENDING: "Vertex AI is preparing the pipeline.",
+    JobState.RUNNING: "Vertex AI is running the pipeline.",
+    JobState.SUCCEEDED: "The pipeline succeeded.",
+}
 OF_TUNING = SENTENCES | {
     JobState.PENDING: "Vertex AI is preparing the first trials.",
     JobState.RUNNING: "The first trial is running.",
     JobState.SUCCEEDED: "The tuning job succeeded.",
 }
+OF_KIND: dict[str, dict[JobState, str]] = {Job.Kind.TUNING_JOB: OF_TUNING, Job.Kind.PIPELINE: OF_PIPELINE}
 
 
 def record(job: Job, remote: vertex.RemoteJob, *, now: datetime, **columns: Any) -> None:
@@ -148,15 +154,28 @@ def _backfill_start(job: Job, at: datetime, now: datetime, columns: dict[str, An
         now=now,
         occurred_at=at,
         reason="backfilled",
-        message=f"{STARTED[timeline.study_spec(job) is not None]} (recorded later, from its start time).",
+        message=f"{_backfilled_words(job)} (recorded later, from its start time).",
+        detail=_machines_of(job),
         **columns,
     )
+
+
+def _backfilled_words(job: Job) -> str:
+    if job.kind == Job.Kind.PIPELINE:
+        return "The pipeline was running"
+    return "The first trial was running" if job.kind == Job.Kind.TUNING_JOB else "All replicas were running"
+
+
+def _machines_of(job: Job) -> dict[str, bool]:
+    """Return what the event of RUNNING shows about machines: of a pipeline nothing, because it is RUNNING at once."""
+    return {timeline.HAS_MACHINES: False} if job.kind == Job.Kind.PIPELINE else {}
 
 
 def _record_state(job: Job, remote: vertex.RemoteJob, after: str, now: datetime, columns: dict[str, Any]) -> None:
     columns = columns | {"remote_updated_at": past_moment(remote.update_time, now) or job.remote_updated_at}
     occurred_at = _moment(job, remote, after, now) or now
     message = _message(job, after, remote) if after != job.state else ""
+    machines = _machines_of(job) if after in timeline.BILLABLE else {}
     transitions.transition(
         job,
         after,
@@ -164,15 +183,28 @@ def _record_state(job: Job, remote: vertex.RemoteJob, after: str, now: datetime,
         occurred_at=occurred_at,
         reason="observed",
         message=message,
-        detail={"remote_name": remote.name, "remote_state": remote.state},
-        error=remote.error or job.error,
+        detail={"remote_name": remote.name, "remote_state": remote.state} | machines,
+        error=(remote.error if after in FINISHED else None) or job.error,
         **columns,
     )
 
 
 def _record_error(job: Job, remote: vertex.RemoteJob, now: datetime) -> None:
-    """Record the error of a failed job, which may come in a later answer than the state."""
+    """Record the error of a failed job, which may come in a later answer than the state.
+
+    The error of a job that has not ended is no end of it: "Resources are insufficient in region" was reported for more
+    than an hour of a Spot job that waited in PENDING and later ran (recorded in October 2026).
+    """
     if not remote.error or job.error == remote.error:
+        return
+    if job.state not in FINISHED:
+        words = _first_line(remote)
+        key = f"reported:{digest_of(words)[:40]}"
+        message = f"Vertex AI reported while the job was not running: {words}"
+        if job.state in timeline.BILLABLE:
+            message = f"Vertex AI reported while the job was running: {words}"
+        kind, detail = JobEvent.Kind.ERROR_LEARNED, {"error": remote.error}
+        transitions.record_event(job, kind, now=now, reason="reported", message=message, once_key=key, detail=detail)
         return
     transitions.record_event(
         job,
@@ -197,7 +229,9 @@ def _moment(job: Job, remote: vertex.RemoteJob, after: str, now: datetime) -> da
 
 def _message(job: Job, after: str, remote: vertex.RemoteJob) -> str:
     study = timeline.study(job, job.trials.all()) if after in FINISHED else None
-    known = {str(state): text for state, text in (OF_TUNING if timeline.study_spec(job) else SENTENCES).items()}
+    known = {str(state): text for state, text in OF_KIND.get(job.kind, SENTENCES).items()}
+    if timeline.study_spec(job) is not None:  # also a pipeline that tunes
+        known[JobState.SUCCEEDED] = OF_TUNING[JobState.SUCCEEDED]
     if after == JobState.FAILED:
         reason = _first_line(remote)
         words = f"The job failed: {reason}" if reason else "The job failed. Vertex AI has not given a reason yet."

@@ -36,7 +36,10 @@ def cause_of(job: Job, lines: Sequence[LogLine], *, has_run: bool, is_logged: bo
     `has_run` means that Vertex AI reported the attempt as running. `is_logged` means that the log of the attempt is
     complete, up to the first line of the next one. Before that, a line about a lost machine may not be the last.
     """
-    has_run = has_run or any(line.message == ATTEMPT_RUNS for line in lines)
+    ran_from = max((place for place, line in enumerate(lines) if line.message == ATTEMPT_RUNS), default=None)
+    has_run = has_run or ran_from is not None
+    # What is logged while the attempt waits, such as a stockout for more than an hour, is no end of it.
+    lines = lines if ran_from is None else lines[ran_from:]
     for line in reversed(lines):
         if line.message.startswith(TAKEN_AWAY):
             if not is_logged:

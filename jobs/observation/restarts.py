@@ -22,7 +22,7 @@ from jobs.models import Job, JobEvent, LogLine
 from jobs.observation.last_loss import last_restart_words, record_last_loss
 from jobs.observation.restart_causes import cause_of, is_spot
 from jobs.states import WAITING_AT_VERTEX
-from jobs.timeline import state_spans
+from jobs.timeline import holding, state_spans
 from jobs.timeline.attempts import ATTEMPT_BEGINS, match_in_order, restart_evidence, running_since
 from jobs.vertex.logs import SERVICE, TAKEN_AWAY
 
@@ -69,7 +69,7 @@ def record_restarts(job: Job, *, now: datetime) -> None:
     """
     with transaction.atomic():
         locked = Job.objects.select_for_update().get(pk=job.pk)
-        events = list(locked.events.without_passing().order_by("id"))
+        events = holding(locked.events.without_passing().order_by("id"))
         is_of_service = Q(replica=SERVICE) | Q(message__startswith=TAKEN_AWAY)
         lines = list(LogLine.objects.filter(is_of_service, job=locked).order_by("timestamp", "pk"))
         whole = _whole_restarts(locked, events, lines)
@@ -82,7 +82,7 @@ def record_restarts(job: Job, *, now: datetime) -> None:
             elif same is not None:
                 _explain(locked, same, restart, now)
         last = max((restart.begins_at or restart.at for restart in whole), default=None)
-        record_last_loss(locked, list(locked.events.without_passing().order_by("id")), lines, now, after=last)
+        record_last_loss(locked, holding(locked.events.without_passing().order_by("id")), lines, now, after=last)
 
 
 def _with_recorded(
@@ -216,7 +216,7 @@ def _record(job: Job, restart: Restart, now: datetime) -> None:
     last = (
         ""
         if restart.replica
-        else last_restart_words(job, list(job.events.without_passing().order_by("id")), restart.reason)
+        else last_restart_words(job, holding(job.events.without_passing().order_by("id")), restart.reason)
     )
     transitions.record_event(
         job,

@@ -13,7 +13,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
-from jobs import states, storable, timeline, vertex
+from jobs import states, storable, timeline, transitions, vertex
 from jobs.bounds import past_moment
 from jobs.models import Job, Scope, Trial
 from jobs.observation import cadence
@@ -142,6 +142,7 @@ def with_answer(changes: list[tuple[str, datetime]], remote: RemoteJob, now: dat
 def count_trials(job: Job, *, now: datetime) -> None:
     """Write the trial columns of a tuning job that lists show: machine time until `now`, and a summary.
 
+    Also record when the first machines of a pipeline that tunes worked, which its own state does not show.
     The caller has written the trials and holds the lock on the job's row.
     """
     found = timeline.study(job, job.trials.all())
@@ -158,3 +159,7 @@ def count_trials(job: Job, *, now: datetime) -> None:
         "is_counted": False,
     }
     storable.update_row(job, storable.fit_columns(Job, columns))
+    starts = [span.start for trial in found.trials for span in timeline.machine_spans(trial)]
+    if job.kind == Job.Kind.PIPELINE and not job.custom_job_state and starts:
+        words = "The first trial is running."
+        transitions.record_custom_job_state(job, "", JobState.RUNNING, now=now, occurred_at=min(starts), message=words)

@@ -101,7 +101,7 @@ def _phases(spans: Sequence[Span], now: datetime) -> list[Phase]:
     """Return the waits before the first run, summed for each state."""
     phases: dict[str, Phase] = {}
     for span in spans:
-        if span.state in BILLABLE or span.state in FINISHED:
+        if (span.state in BILLABLE and span.has_machines) or span.state in FINISHED:
             break
         name = str(PHASES.get(span.state, span.state))
         before = phases[name].length if name in phases else timedelta()

@@ -7,13 +7,16 @@ lengths. Vertex AI's clock and ours may differ, so a span never begins before th
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import NamedTuple
 
 from jobs.models import Job, JobEvent
-from jobs.states import FINISHED, WAITING_AT_VERTEX, JobState
+from jobs.states import FINISHED, SUCCESSFUL, WAITING_AT_VERTEX, JobState
 
 BILLABLE = frozenset({JobState.RUNNING, JobState.UPDATING})
 """States in which the job has machines that are working. CANCELLING also counts right after one of them."""
+HAS_MACHINES = "has_machines"
+"""Detail of the event with which a pipeline became RUNNING: false, because only its custom jobs have machines."""
 SPAN_KINDS = (JobEvent.Kind.STATE, JobEvent.Kind.CUSTOM_JOB_STATE, JobEvent.Kind.CORRECTED)
 """Kinds of events that spans are made of."""
 
@@ -28,7 +31,7 @@ class Span:
     seen: bool = True
     attempt: int = 0
     has_machines: bool = True
-    """False if a pipeline continues after its custom job has ended, for example while it uploads a model."""
+    """False while a pipeline is RUNNING before its custom job has begun, and after it has ended."""
 
     def length(self, now: datetime) -> timedelta:
         """Return how long the span lasted, or has lasted by `now`."""
@@ -107,7 +110,10 @@ def state_spans(events: Sequence[JobEvent], before: Before | None = None) -> lis
         known = before.custom_job_state if first is None else first.from_state
         own = [(before.state, before.at), *own]
         custom = [*([(known, before.at)] if known else []), *custom]
-    return _numbered(piece for span in _chain(own) for piece in _by_custom_job(span, _chain(custom)))
+    shown = (event for event in events if event.kind in (JobEvent.Kind.STATE, JobEvent.Kind.CORRECTED))
+    of_machines = all(event.detail.get(HAS_MACHINES, True) for event in shown)
+    pieces = (_by_custom_job(span, _chain(custom), has_machines=of_machines) for span in _chain(own))
+    return _numbered(chain.from_iterable(pieces))
 
 
 def _changes(events: Iterable[JobEvent], kind: str) -> list[tuple[str, datetime]]:
@@ -136,10 +142,14 @@ def _chain(changes: Iterable[tuple[str, datetime]]) -> list[Span]:
     return spans
 
 
-def _by_custom_job(span: Span, custom: Sequence[Span]) -> list[Span]:
-    """Divide a span of a running pipeline by the states of its custom job. Before the first of them it is unchanged."""
+def _by_custom_job(span: Span, custom: Sequence[Span], *, has_machines: bool) -> list[Span]:
+    """Divide a span of a running pipeline by the states of its custom job.
+
+    Before the first of them it is unchanged, and `has_machines` is whether the job's own RUNNING means machines.
+    """
     if span.state not in BILLABLE:
         return [span]
+    span = replace(span, has_machines=has_machines)
     pieces: list[Span] = []
     for each in custom:
         start, ends = max(each.start, span.start), [end for end in (each.end, span.end) if end is not None]
@@ -194,6 +204,11 @@ def running(job: Job, now: datetime) -> timedelta:
     if job.running_since is not None:
         total += max(now - job.running_since, timedelta())
     return total
+
+
+def has_unknown_run(job: Job) -> bool:
+    """Return whether a job has a result, so it ran, although neither polls nor its log showed when."""
+    return job.state in SUCCESSFUL and job.started_at is None
 
 
 def waited(job: Job, now: datetime) -> timedelta:

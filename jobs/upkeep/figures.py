@@ -30,7 +30,9 @@ from jobs.upkeep.restart_losses import NO_LOSS, Lost, restart_losses, trial_loss
 
 PORTION = 200
 """Jobs of one transaction: a fraction of a second, so that no worker waits for long."""
-LOSSES = (JobEvent.Kind.RESTARTED, JobEvent.Kind.EXPLAINED, JobEvent.Kind.MACHINES_LOST)
+LOSSES = (
+    JobEvent.Kind.RESTARTED, JobEvent.Kind.EXPLAINED, JobEvent.Kind.MACHINES_LOST, JobEvent.Kind.CORRECTED,
+)  # fmt: skip
 PREEMPTED, STANDARD = "preempted", "standard"
 COMPARED = frozenset(key for key, each in STRATEGIES.items() if each.price_key not in (STANDARD, "reservation"))
 """Strategies with prices of their own for each job."""
@@ -96,6 +98,7 @@ def _figures(jobs: Sequence[Job], before: Mapping[UUID, JobFigures]) -> Iterator
     losses: dict[UUID, list[JobEvent]] = {job.pk: [] for job in jobs}
     for event in JobEvent.objects.filter(job__in=losses, kind__in=LOSSES).order_by("job", "id"):
         losses[event.job_id].append(event)
+    losses = {pk: timeline.holding(events) for pk, events in losses.items()}
     lost = restart_losses(jobs)
     of_trials = trial_losses({job.pk: losses[job.pk] for job in jobs if job.trial_seconds is not None})
     for job in jobs:

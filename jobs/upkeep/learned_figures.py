@@ -39,7 +39,14 @@ def is_inside(job: Job, usd: Decimal | None) -> bool | None:
     Return None for a job that did not succeed, has no price, costs nothing by itself, or had no range of percentiles.
     """
     low, high = (job.estimate.get(name) for name in ("low_usd", "high_usd"))
-    is_known = job.state in SUCCESSFUL and not job.is_adopted and "basis" in job.estimate and low and high
+    is_known = (
+        job.state in SUCCESSFUL
+        and job.started_at is not None
+        and not job.is_adopted
+        and "basis" in job.estimate
+        and low
+        and high
+    )
     if not is_known or usd is None or not job.hourly_usd:
         return None
     return Decimal(low) <= usd <= Decimal(high)

@@ -41,7 +41,7 @@ def restart_losses(jobs: Sequence[Job]) -> dict[UUID, Lost]:
     for event in JobEvent.objects.without_passing().filter(job__in=restarted).defer("message").order_by("job", "id"):
         events[event.job_id].append(event)
     metrics = JobMetrics.objects.only("record", "checkpoints").in_bulk(restarted)
-    return {pk: _lost(job, events[pk], metrics.get(pk)) for pk, job in restarted.items()}
+    return {pk: _lost(job, timeline.holding(events[pk]), metrics.get(pk)) for pk, job in restarted.items()}
 
 
 def trial_losses(events: Mapping[UUID, Sequence[JobEvent]]) -> dict[UUID, tuple[int, Lost]]:

@@ -5,6 +5,7 @@ path. They hold times, states and errors. Names, labels and specs are those of t
 """
 
 import json
+import urllib.parse
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,7 +21,9 @@ RECORDED = Path(__file__).parent / "recorded" / "jobs.jsonl"
 TIMES = ("createTime", "startTime", "endTime", "updateTime")
 ENDED = frozenset({"SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED", "PARTIALLY_SUCCEEDED"})
 COLLECTIONS = {"CustomJob": "customJobs", "HyperparameterTuningJob": "hyperparameterTuningJobs"}
-NUMBER = "4611686018427387904"
+EVERY = (*COLLECTIONS.values(), "trainingPipelines", "persistentResources")
+OTHERS = {name: tuple(f"/{other}" for other in EVERY if other != name) for name in EVERY}
+FIRST_NUMBER = 4611686018427387904
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,10 @@ class Replayed:
     log: list[dict[str, Any]] = field(default_factory=list)
     body: dict[str, Any] = field(default_factory=dict)
     url: str = ""
+    number: int = FIRST_NUMBER - 1
+    cancelled: bool = False
+    filters: list[str] = field(default_factory=list)
+    """The filters of the list calls, in order."""
 
     @property
     def now_says(self) -> Answer:
@@ -115,7 +122,7 @@ class Replayed:
 
     def service_line(self, at: datetime, message: str, severity: str = "INFO") -> None:
         """Add a line of the service, in the shape of a recorded entry."""
-        labels = {"project_id": "vision-research", "job_id": NUMBER, "task_name": "service"}
+        labels = {"project_id": "vision-research", "job_id": str(self.number), "task_name": "service"}
         self.log.append(
             {
                 "insertId": f"line{len(self.log)}",
@@ -126,22 +133,28 @@ class Replayed:
             }
         )
 
-    def handle(self, verb: str, path: str, body: Any) -> tuple[int, Any]:
+    def handle(self, verb: str, target: str, body: Any) -> tuple[int, Any]:
         """Return the status and the JSON of the answer to a request."""
+        path, _, query = target.partition("?")
         collection = COLLECTIONS[self.kind]
         if path.endswith("entries:list"):
             lines = [entry for entry in self.log if entry["timestamp"] <= rfc3339(self.clock.now)]
             return 200, {"entries": lines} if lines else {}
         if verb == "POST" and path.endswith(f"/{collection}"):
             parent = path.partition("/v1/")[2]
-            self.body = body | {"name": f"{parent}/{NUMBER}"}
+            self.number += 1
+            self.body = body | {"name": f"{parent}/{self.number}"}
             return 200, self.document()
+        if verb == "GET" and path.endswith(OTHERS[collection]):
+            return 200, {}
         if verb == "GET" and path.endswith(f"/{collection}"):
+            self.filters += urllib.parse.parse_qs(query).get("filter", [])
             is_listed = self.body and not self.now_says.has_ended
             return 200, {collection: [self.document()]} if is_listed else {}
         if verb == "GET" and self.body and path.endswith(self.body["name"]):
             return 200, self.document()
         if verb == "POST" and path.endswith(":cancel"):
+            self.cancelled = True
             return 200, {}
         return 404, {"error": {"code": 404, "message": "The CustomJob does not exist.", "status": "NOT_FOUND"}}
 
@@ -156,8 +169,7 @@ def replayed(clock: Clock) -> Iterator[Replayed]:
 
         def _answer(self) -> None:
             content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            path = self.path.partition("?")[0]
-            status, value = service.handle(self.command, path, json.loads(content or b"{}"))
+            status, value = service.handle(self.command, self.path, json.loads(content or b"{}"))
             payload = json.dumps(value).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json; charset=UTF-8")

@@ -114,7 +114,9 @@ def _while_running(known: Known) -> Iterator[Figure]:
 
 def _at_the_end(known: Known) -> Iterator[Figure]:
     row, job, done, costs = known.row, known.row.job, known.done, known.comparison
-    if job.started_at is None:
+    if timeline.has_unknown_run(job):
+        yield Figure("–", _("run time not known"), _("Vertex AI gave no start time"))
+    elif job.started_at is None:
         if row.waited is not None:
             yield Figure(duration(row.waited), _("waited"), _("never ran"))
     else:
@@ -158,6 +160,8 @@ def _cost(known: Known, note: str) -> Figure:
     job, cost = known.row.job, known.row.cost
     if cost is None:
         return Figure("–", _("no price known"))
+    if timeline.has_unknown_run(job):
+        return Figure("–", _("cost not known"), _("because its run time is not known"))
     if job.is_finished and job.started_at is None:
         return Figure(money(cost), _("nothing was billed"))
     words = _("of %(estimate_usd)s") % {"estimate_usd": estimated(job)}

@@ -79,6 +79,9 @@ def what_now(
         return _restarting(job, budgets)
     if (limit := may_wait(job)) is not None and job.state in WAITING_AT_VERTEX:
         return _waiting_for_all(job, limit, now)
+    if job.state == JobState.RUNNING and job.started_at is None and study is None:
+        text = _("Vertex AI is running the pipeline. Its custom job has no machines yet, so nothing is billed.")
+        return advice(_("Running, without machines yet"), text)
     if job.state == JobState.RUNNING:
         return _last_chance(_running(job, now), budgets) if study is None else _running_trials(job, now, study)
     if job.state == JobState.CANCELLED and job.started_at is None:
@@ -102,6 +105,9 @@ def _repeating(job: Job) -> Advice:
 
 def _succeeded(job: Job, now: datetime, study: timeline.Study | None) -> Advice:
     ran = [Part(_("It ran %(length)s.") % {"length": duration(timeline.running(job, now))})]
+    if timeline.has_unknown_run(job):
+        unseen = _("Trainboard did not see it run, and neither Vertex AI nor the log shows when it started.")
+        ran = [Part(unseen), Part(_("So no run time and no cost are shown."))]
     if study is not None and study.trials:
         length = duration(timeline.total_run_time(study.trials, min(job.ended_at or now, now)))
         in_all = Part(_("Their machines ran %(length)s in total.") % {"length": length})
