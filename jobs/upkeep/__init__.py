@@ -9,6 +9,7 @@ from jobs.upkeep.repair import repair
 from jobs.upkeep.resource_lifetimes import end_lifetimes
 from jobs.upkeep.schedules import watch_schedules
 from jobs.upkeep.spending import watch_spending
+from jobs.upkeep.start_repair import repair_starts
 
 __all__ = [
     "count_all",
@@ -17,6 +18,7 @@ __all__ = [
     "extend_open_approvals",
     "fold_months",
     "repair",
+    "repair_starts",
     "standard_price",
     "watch_approvals",
     "watch_caps",

@@ -10,11 +10,13 @@ recorded on the job and logged.
 import logging
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q
 
 from jobs import observation, timeline, transitions
+from jobs.isolation import take_each
 from jobs.models import Job, JobEvent, LogLine, Trial
 from jobs.states import SUCCESSFUL, WAITING_AT_VERTEX, JobState
 from jobs.timeline.attempts import ATTEMPT_RUNS
@@ -51,17 +53,24 @@ def repair_starts(now: datetime) -> int:
     suspects = Job.objects.filter(own | Q(Exists(back), kind=Job.Kind.PIPELINE))
     suspects = suspects.exclude(Exists(of_job.filter(once_key=CHECKED))).order_by("submitted_at", "pk")
     keys = list(suspects.values_list("pk", flat=True)[:AT_ONCE])
-    counts = [_repair_job(Job(pk=pk), now) for pk in keys]
-    undecided = sum(found is None for found in counts)
+    undecided = list[UUID]()
+
+    def step(pk: UUID) -> bool:
+        found = _repair_job(pk, now)
+        if found is None:
+            undecided.append(pk)
+        return bool(found)
+
+    repaired = take_each(keys, step, what="false starts of jobs")
     if undecided:
-        logger.warning("starts of jobs that may be provisional times and could not be checked: %d", undecided)
-    return sum(bool(found) for found in counts) + _repair_trials(now)
+        logger.warning("starts of jobs that may be provisional times and could not be checked: %d", len(undecided))
+    return repaired + _repair_trials(now)
 
 
-def _repair_job(job: Job, now: datetime) -> bool | None:
+def _repair_job(pk: UUID, now: datetime) -> bool | None:
     """Return whether a false start was taken back, or None if nothing shows whether it is false."""
     with transaction.atomic():
-        locked = Job.objects.select_for_update().get(pk=job.pk)
+        locked = Job.objects.select_for_update().get(pk=pk)
         events = list(locked.events.without_passing().order_by("id"))
         false, is_false = _false_start(locked, events)
         if not false or not is_false:
