@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from emulator import grpc
+from emulator.capacity import catalogue
 from emulator.emulator import Emulator, Options
 from emulator.replicas import images
 from emulator.replicas.process_runner import Limits
@@ -39,6 +40,11 @@ def arguments() -> argparse.ArgumentParser:
     )
     parser.add_argument("--capacity", type=Path, help="JSON file with machines, quotas and how they change")
     parser.add_argument(
+        "--catalogue",
+        type=Path,
+        help="JSON file with machines, regions, fields and enum values newer than the emulator's own",
+    )
+    parser.add_argument(
         "--images", type=Path, help="file with images that need no command, and the commands to run for them"
     )
     parser.add_argument("--scripted", action="store_true", help="no processes; the clock is set by control calls")
@@ -68,6 +74,8 @@ def _prepare(args: argparse.Namespace) -> Server:
         raise ValueError(
             "--grpc needs the packages in requirements/grpc.txt: run `make grpc`, or install them with pip"
         )
+    if args.catalogue:
+        catalogue.extend(json.loads(args.catalogue.read_text()))
     options = Options(
         state=args.state,
         speed=args.speed,

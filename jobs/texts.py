@@ -73,6 +73,11 @@ def month_of(day: date) -> Text:
     return translatable(MONTHS[day.month - 1], year=day.year)
 
 
+def day_of(day: date) -> Text:
+    """Return a day, such as "22 August 2026"."""
+    return translatable("%(day)s %(month)s", day=day.day, month=month_of(day))
+
+
 def is_translatable(text: str) -> bool:
     """Return whether a text, or one of its values, has words to translate besides quotations."""
     if not isinstance(text, Text):

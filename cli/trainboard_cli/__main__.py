@@ -125,7 +125,8 @@ def _spec(verb: argparse.ArgumentParser, *, needs_time: bool) -> None:
         action="append",
         default=[],
         metavar="VALUE",
-        help="value that looks like a placeholder but is meant literally; can be repeated",
+        help="what is meant although it looks like a mistake: a value that looks like a placeholder, or what a finding "
+        "names after --confirm; can be repeated",
     )
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -71,6 +72,8 @@ class Output:
             place = f"{name}:{each['line']}" if each.get("line") else name
             field = f" {each['field']}:" if each.get("field") else ""
             remedy = f" {each['remedy']}" if each.get("remedy") else ""
+            if each.get("confirm") and each["severity"] == "error":
+                remedy += f" (--confirm {shlex.quote(each['confirm'])})"
             self.note(f"{place}: {each['severity']}:{field} {each['message']}{remedy} [{each['code']}]")
 
 

@@ -54,7 +54,10 @@ class JobText(Schema):
         None, gt=0, max_digits=13, decimal_places=2, description="Cap on the cost of the job, in US dollars."
     )
     confirm: list[str] = Field(
-        [], max_length=100, description="Values that look like placeholders and are meant literally."
+        [],
+        max_length=100,
+        description="What is meant although it looks like a mistake: values that look like placeholders, and the "
+        "`confirm` of findings about what Trainboard does not know.",
     )
 
 

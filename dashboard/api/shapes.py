@@ -12,7 +12,7 @@ class FindingShape(Schema):
 
     `field` is a path in the REST body; empty means the whole body. `line` counts from 1 in the text. `source` is the
     source of the rule, and `read` the day on which it was read. `job` is the id of another job that the message names,
-    or empty.
+    or empty. If `confirm` is not empty, it can be sent in the request's `confirm`, if the value is meant.
     """
 
     code: str
@@ -24,6 +24,7 @@ class FindingShape(Schema):
     read: str
     line: int | None
     job: str = ""
+    confirm: str = ""
 
 
 class JobShape(Schema):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from emulator.protocol.schema import DATA
 
-REGIONS = frozenset(
+REGIONS = set(
     """africa-south1 asia-east1 asia-east2 asia-northeast1 asia-northeast2 asia-northeast3 asia-south1 asia-south2
     asia-southeast1 asia-southeast2 australia-southeast1 australia-southeast2 europe-central2 europe-north1
     europe-southwest1 europe-west1 europe-west2 europe-west3 europe-west4 europe-west6 europe-west8 europe-west9
@@ -16,7 +16,7 @@ REGIONS = frozenset(
     southamerica-east1 southamerica-west1 us-central1 us-east1 us-east4 us-east5 us-south1 us-west1 us-west2
     us-west3 us-west4""".split()
 )
-"""Regions with custom training ("Locations" page, read 2026-08)."""
+"""Regions with custom training ("Locations" page, read 2026-08). A catalogue may add more."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class Machine:
 
     series: str
     vcpus: int
+    memory_gib: float
     accelerator_counts: dict[str, tuple[int, ...]]
 
     def accepts(self, accelerator: str, count: int) -> bool:
@@ -48,6 +49,7 @@ def _load() -> dict[str, Machine]:
             row["machine_type"]: Machine(
                 series=row["series"],
                 vcpus=int(row["vcpus"] or 0),
+                memory_gib=float(row["memory_gib"] or 0),
                 accelerator_counts=_counts(row),
             )
             for row in csv.DictReader(file)

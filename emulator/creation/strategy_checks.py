@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from emulator.protocol import schema
 from emulator.protocol.documents import Document
 from emulator.protocol.timestamps import parse_duration
 
@@ -18,7 +19,6 @@ FLEX_START_GPUS = frozenset(
     """NVIDIA_L4 NVIDIA_TESLA_A100 NVIDIA_A100_80GB NVIDIA_H100_80GB NVIDIA_H100_MEGA_80GB NVIDIA_H200_141GB
     NVIDIA_B200""".split()
 )
-STRATEGIES = {"STRATEGY_UNSPECIFIED", "ON_DEMAND", "LOW_COST", "STANDARD", "SPOT", "FLEX_START"}
 SPOT = {"SPOT", "LOW_COST"}
 TPU_CHIPS_OF_HOST = re.compile(r"(?:ct5lp|ct6e|tpu7x)-\w+-(\d+)t")
 CLOUD_TPU_CORES_OF_HOST = 8
@@ -31,7 +31,7 @@ def scheduling(spec: Document, *, at: str) -> Iterator[tuple[str, str]]:
     """
     settings: dict[str, Any] = spec.get("scheduling", {})
     strategy, where = settings.get("strategy", "STANDARD"), f"{at}scheduling"
-    if strategy not in STRATEGIES:
+    if strategy not in schema.ENUMS["Scheduling.Strategy"]:
         yield f"{where}.strategy", f"Unknown scheduling strategy: {strategy}."
     if parse_duration(settings.get("timeout", "604800s")) <= 0:
         yield f"{where}.timeout", "The timeout must be positive."

@@ -5,16 +5,47 @@ The tables in data/messages.json come from the generated types and the discovery
 wrapper names, `enum NAME`, message names, each optionally behind `list ` or `map `. `beta` marks what only v1beta1 has.
 """
 
+import copy
 import functools
 import json
 import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 DATA = Path(__file__).parents[1] / "data"
 TABLES = json.loads((DATA / "messages.json").read_text())
 ENUMS: dict[str, dict[str, int]] = TABLES["enums"]
 ENUM_NAMES = {enum: {number: name for name, number in values.items()} for enum, values in ENUMS.items()}
+
+
+def copy_tables() -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return copies of the tables of messages and enums, for `set_tables`."""
+    return copy.deepcopy(TABLES["messages"]), copy.deepcopy(ENUMS)
+
+
+def set_tables(messages: dict[str, Any], enums: dict[str, dict[str, int]]) -> None:
+    """Replace the tables."""
+    for known, now in ((TABLES["messages"], messages), (ENUMS, enums)):
+        known.clear()
+        known.update(now)
+    ENUM_NAMES.clear()
+    ENUM_NAMES.update({enum: {number: name for name, number in values.items()} for enum, values in ENUMS.items()})
+    fields.cache_clear()
+    names.cache_clear()
+
+
+def extend_tables(messages: dict[str, Any], enums: dict[str, Any]) -> None:
+    """Add fields to messages, new ones or known ones, and values to enums. Raise ValueError if a type is not known."""
+    all_messages, all_enums = copy_tables()
+    for name, of_message in messages.items():
+        all_messages.setdefault(name, {}).update({field: str(text) for field, text in of_message.items()})
+    for name, values in enums.items():
+        all_enums.setdefault(name, {}).update({value: int(number) for value, number in values.items()})
+    set_tables(all_messages, all_enums)
+    for message in messages:
+        for field in fields(message).values():
+            if field.kind == "enum" and field.of not in ENUMS:
+                raise ValueError(f"{message}.{field.name} is of an unknown enum, {field.of}")
 
 
 class Field(NamedTuple):

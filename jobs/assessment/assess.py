@@ -143,7 +143,8 @@ def assess(
     passed = budget.check(cost.times(context.budget_jobs or context.sweep_size).most_usd, context.budgets)
     capped = budget.check_cap(context.cap_usd, cost, cancels=context.cap_cancels, is_approvers=context.is_approvers_cap)
     twice = _identical(context.identical)
-    known = (*rules, *uses, *given.findings, *decision.findings, *passed, *capped, *twice)
+    unpriced = _unpriced(cost, decision)
+    known = (*rules, *uses, *given.findings, *decision.findings, *unpriced, *passed, *capped, *twice)
     return Assessment(
         submission, known, context.policy, cost, outcome_of(known), alternatives,
         context.sweep_size, decision, context.cap_cancels,
@@ -177,6 +178,18 @@ def _within_cap(submission: Submission, context: Context, expected: timedelta | 
         return submission
     spec = submission.job_spec
     return submission.with_job_spec(spec.but(scheduling=spec.scheduling.but(timeout=timeout)))
+
+
+def _unpriced(cost: Estimate, decision: Decision) -> tuple[Finding, ...]:
+    """Return the finding that a job without a known price needs an approval, whatever policy and cap allow.
+
+    None if policy asks about it or refuses it anyway.
+    """
+    if cost.usd_per_hour is not None or of_severity(decision.findings, Severity.APPROVAL):
+        return ()
+    missing = ", ".join(dict.fromkeys(line.resource for line in cost.lines if line.unit_usd is None))
+    message = _("No price is known for %(names)s, so the job needs an approval.", names=missing)
+    return (Finding("price_unknown", Severity.APPROVAL, "", message),)
 
 
 def _identical(jobs: Sequence[IdenticalJob]) -> tuple[Finding, ...]:

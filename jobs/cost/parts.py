@@ -6,7 +6,7 @@ Google prices most machines by core and GiB. Our files have the sum for most of 
 from dataclasses import dataclass
 from decimal import Decimal
 
-from jobs.catalog import default_disk, machine
+from jobs.catalog import ACCELERATORS, default_disk, machine
 from jobs.cost.lines import Shape
 
 FAMILIES = {
@@ -67,7 +67,8 @@ def local_ssd(shape: Shape) -> tuple[Part, ...]:
 def attached(shape: Shape) -> tuple[Part, ...]:
     """Return the GPUs that are attached to the machine and priced separately, as with N1."""
     row = machine(shape.machine_type)
-    fixed = row is not None and row.gpu_attach == "fixed"
+    # An accelerator that the catalogue does not know is priced by nothing, also on a machine with GPUs of its own.
+    fixed = row is not None and row.gpu_attach == "fixed" and shape.accelerator_type in ("", *ACCELERATORS)
     if fixed or not shape.accelerator_type or shape.accelerator_count <= 0:
         return ()
     return (Part(shape.accelerator_type, Decimal(shape.accelerator_count), "GPU"),)
@@ -87,6 +88,8 @@ def tpu(shape: Shape) -> Part:
     row = machine(shape.machine_type)
     if row is not None and row.series in CHIPS:
         topology = row.topologies.get(shape.tpu_topology)
+        if topology is None and shape.tpu_topology:  # the number of its chips is not known
+            return Part(f"{shape.machine_type} {shape.tpu_topology}", Decimal(1), "machine")
         return Part(CHIPS[row.series], Decimal(topology.chips if topology else row.gpu_count), "chip")
     if shape.accelerator_type and shape.accelerator_count == DEVICE_CORES:
         return Part(shape.accelerator_type, Decimal(1), "device")

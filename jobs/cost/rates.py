@@ -5,18 +5,20 @@ that. spot, flex_start, reservation: Compute Engine's price for that strategy, a
 persistent: nothing, because the resource is billed. docs/cost.md explains each rule.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from functools import lru_cache
 
+from jobs.catalog import DISKS
 from jobs.cost import parts
 from jobs.cost.lines import NOTHING, Line, Rate, Shape, shape_of
 from jobs.cost.money import format_usd
 from jobs.cost.parts import Part
 from jobs.cost.prices import PriceBook, line
-from jobs.spec import Submission
+from jobs.spec import Submission, quoted
+from jobs.strategies.base import SCHEDULING_NAMES
 from jobs.texts import joined
 from jobs.texts import translatable as _
 
@@ -35,9 +37,30 @@ _WORDS = {"spot": "Spot", "flex_start": "Flex-start"}
 
 
 def rate_of(submission: Submission, *, price_key: str, book: PriceBook) -> Rate:
-    """Return the hourly cost of one run of a job, over all replicas of all pools; `price_key` as for `hourly`."""
+    """Return the hourly cost of one run of a job, over all replicas of all pools; `price_key` as for `hourly`.
+
+    It is not known if the job has a strategy, or a field about its machines, that Trainboard does not know.
+    """
     pools = tuple((shape_of(pool.machine_spec, pool.disk_spec), max(0, pool.replicas)) for _, pool in submission.pools)
-    return _rate(book, pools or ((Shape(""), 1),), submission.region, price_key)
+    rate = _rate(book, pools or ((Shape(""), 1),), submission.region, price_key)
+    if not (names := tuple(dict.fromkeys(_unknown_parts(submission)))):
+        return rate
+    note = _("The cost is not known, because Trainboard does not know %(names)s.", names=", ".join(names))
+    lines = (_unknown(Part(name, Decimal(1), "machine"), _VERTEX) for name in names)
+    return Rate((*rate.lines, *lines), (*rate.notes, note))
+
+
+def _unknown_parts(submission: Submission) -> Iterator[str]:
+    """Yield the strategy, and the fields of scheduling, worker pools, machines and disks, that are not known."""
+    scheduling = submission.job_spec.scheduling
+    if scheduling.strategy not in SCHEDULING_NAMES:
+        yield f"strategy {quoted(scheduling.strategy)[1:-1]}"
+    parents = [
+        scheduling,
+        *(each for _, pool in submission.pools for each in (pool, pool.machine_spec, pool.disk_spec)),
+    ]
+    for parent in parents:
+        yield from (quoted(name)[1:-1] for name in parent.unknown_fields)
 
 
 @lru_cache(maxsize=1024)  # most edits in a form change neither machines nor replicas
@@ -77,11 +100,13 @@ def boot_disk(book: PriceBook, shape: Shape, *, region: str) -> Line:
     """Return the line of the boot disk, which costs the same under every strategy.
 
     Vertex AI's price is known for pd-ssd in us-central1. Elsewhere it is estimated as 1.15 times Compute Engine's, and
-    a disk type without a known price is counted as pd-ssd.
+    a disk type of the catalogue without a known price is counted as pd-ssd.
     """
     part = parts.boot_disk(shape)
     name = f"{part.resource} boot disk"
     for kind, stand_in in ((part.resource, ""), ("pd-ssd", f"No {part.resource} price is known: counted as pd-ssd.")):
+        if kind != part.resource and part.resource not in DISKS:
+            break
         if found := _vertex_or_marked_up(book, replace(part, resource=f"{kind}-gb-month"), region):
             return _assume(replace(found, resource=name), stand_in)
     return _unknown(replace(part, resource=name), _VERTEX)

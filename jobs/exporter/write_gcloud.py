@@ -6,6 +6,7 @@ escaping", read 2026-11-21.
 
 import re
 import shlex
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -68,10 +69,19 @@ def gcloud(submission: Submission) -> str:
 def _config(submission: Submission) -> str:
     """Return the config file in YAML that 1.1 and 1.2 read alike: the job spec, or a tuning job without its flags."""
     body = values(submission.job, by_alias=True)
+    if beside := ", ".join(_without_flag(submission)):
+        raise NotWritable(f"gcloud has neither a flag nor a place in its config for {beside}; use REST.")
     is_custom = submission.kind == "custom_job"
     config = body.get("jobSpec", {}) if is_custom else {name: body[name] for name in body if name not in FLAGGED}
     text: str = yaml.dump(config, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=10**9)
     return text
+
+
+def _without_flag(submission: Submission) -> Iterator[str]:
+    """Yield the unknown fields that are neither in the config file nor flags."""
+    key = submission.job.encryption_spec
+    yield from submission.job.unknown_fields if submission.kind == "custom_job" else ()
+    yield from key.unknown_fields if key is not None else ()
 
 
 def _command(submission: Submission) -> list[str]:

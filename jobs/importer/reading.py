@@ -26,7 +26,9 @@ from jobs.importer.readers.gcloud import read_gcloud, read_gcloud_yaml
 from jobs.importer.readers.sdk_program import read_program
 from jobs.importer.result import Reading, choose, job_names
 from jobs.spec import KINDS, Finding, Severity, Submission, has_errors, read, rest_body
+from jobs.spec.findings import as_confirmed
 from jobs.spec.submission import reserved_region
+from jobs.spec.unknown import unknown_findings
 from jobs.texts import translatable as _
 
 IN_PYTHON = re.compile(r"\b(?:None|True|False)\b|\w\(|\bf[\"']|\*\*\w")
@@ -187,6 +189,7 @@ def _normalized(format_key: str, draft: Draft, notes: Notes, name: str, project:
     tree = add_defaults(tree, draft, format_key, name, notes)
     job, findings = read(draft.kind, plain(tree))
     placeholders = normalizer.placeholders
+    findings += [as_confirmed(each, ()) for each in unknown_findings(job)] if job is not None else []
     reading = Reading(format_key, draft.form, draft.kind, None, {}, (), placeholders, draft.unseen, tree=tree)
     reading = replace(reading, findings=tuple(reading.located(each) for each in (*notes.result(), *findings)))
     if job is None:

@@ -63,14 +63,17 @@ class Reading:
         """Return the findings about the text, then those of rules, with lines.
 
         Errors of rules that may result from a placeholder become notes. If `confirmed` is given, placeholders are
-        errors, except for texts in it, which a person confirmed as literal. Findings of rules about placeholders,
-        unreadable values and values in other files are left out.
+        errors, except for texts in it, which a person confirmed as literal. About what is not known to Trainboard, the
+        rules have the last word once it is confirmed. Findings of rules about placeholders, unreadable values and
+        values in other files are left out.
         """
-        refused = {finding.field for finding in self.findings if finding.severity is Severity.ERROR and finding.field}
+        settled = confirmed if confirmed is not None else [each.confirm for each in self.findings]
+        stated = [each for each in self.findings if not each.confirm or each.confirm not in settled]
+        refused = {finding.field for finding in stated if finding.severity is Severity.ERROR and finding.field}
         silent = refused.union(self.placeholders)
         outside = {*self.unseen, *(finding.field for finding in self.findings if finding.code in UNREAD)}
         relevant = [rule for rule in findings if rule.field not in silent and outside.isdisjoint(upward(rule.field))]
-        own = [self._refused(finding, confirmed) for finding in self.findings]
+        own = [self._refused(finding, confirmed) for finding in stated]
         return [*own, *map(self.located, self._softened(relevant))]
 
     def _refused(self, finding: Finding, confirmed: Collection[str] | None) -> Finding:

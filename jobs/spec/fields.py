@@ -21,14 +21,16 @@ from jobs.texts import translatable as _
 
 WHOLE = re.compile(r"[+-]?[0-9]{1,30}")
 SECONDS = re.compile(r"(-?)([0-9]{1,12})(?:\.([0-9]{1,9}))?s")
+ENUM_NUMBER = re.compile(r"0|[1-9][0-9]{0,9}")
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
 MAX_SECONDS = 315_576_000_000
 
 
 class Message(BaseModel):
-    """A message of Vertex AI's API: fields in snake_case here, lowerCamelCase in JSON; unknown fields are refused.
+    """A message of Vertex AI's API: fields in snake_case here, lowerCamelCase in JSON.
 
     A field that was not given is absent when the message is written; one that was given as zero is written as zero.
+    Fields that Trainboard does not know are kept as they were written, because Vertex AI may know them.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(
@@ -36,7 +38,7 @@ class Message(BaseModel):
         validate_by_alias=True,
         validate_by_name=True,
         serialize_by_alias=True,
-        extra="forbid",
+        extra="allow",
         frozen=True,
         protected_namespaces=(),
     )
@@ -47,8 +49,14 @@ class Message(BaseModel):
 
     def but(self, **values: Any) -> Self:
         """Return a copy with some fields changed; a value of None makes the field absent."""
-        kept = {name: getattr(self, name) for name in self.model_fields_set} | values
+        given = {name: getattr(self, name) for name in type(self).model_fields if name in self.model_fields_set}
+        kept = given | self.unknown_fields | values
         return type(self)(**{name: value for name, value in kept.items() if value is not None})
+
+    @property
+    def unknown_fields(self) -> dict[str, Any]:
+        """The fields that Trainboard does not know, with the names and JSON values that were written."""
+        return self.model_extra or {}
 
 
 @dataclass(frozen=True)
@@ -152,16 +160,16 @@ def parse_moment(value: object) -> str:
 
 
 def named(numbers: Mapping[int, str]) -> Callable[[Any], str]:
-    """Return a parser of enum values: names are unchanged, known or not; numbers become names."""
+    """Return a parser of enum values: names are unchanged, known or not; numbers become names, or text if unknown."""
 
     def parse_name(value: object) -> str:
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         if isinstance(value, int) and not isinstance(value, bool):
-            if value not in numbers:
+            if not 0 <= value < 2**31:
                 names = ", ".join(numbers.values())
                 raise ValueError(_("must be one of %(names)s, not %(value)s", names=names, value=quoted(value)))
-            return numbers[value]
+            return numbers.get(value, str(value))
         return parse_text(value)
 
     return parse_name
@@ -196,8 +204,13 @@ Free = Annotated[Any, Kind("free", lambda value: value)]
 FreeObject = Annotated[dict[str, Any], *_kind("free", parse_object)]
 
 
-def enum(*names: str, **numbered: int) -> tuple[Kind, BeforeValidator]:
+def write_enum(value: str) -> str | int:
+    """Return an enum value as JSON has it: a number without a known name is a number again."""
+    return int(value) if ENUM_NUMBER.fullmatch(value) else value
+
+
+def enum(*names: str, **numbered: int) -> tuple[Kind, BeforeValidator, PlainSerializer]:
     """Return the annotations of an enum field: `names` are numbered from 0, `numbered` give their own number."""
     numbers = dict(enumerate(names)) | {number: name for name, number in numbered.items()}
     parse = named(numbers)
-    return Kind("enum", parse, numbers), BeforeValidator(parse)
+    return Kind("enum", parse, numbers), BeforeValidator(parse), PlainSerializer(write_enum)

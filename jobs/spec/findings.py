@@ -1,7 +1,7 @@
 """Findings, the results of checks. Checks return findings and raise nothing; the worst severity decides."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -26,7 +26,8 @@ class Finding:
 
     `field` is the path in the REST body in API names, such as `jobSpec.workerPoolSpecs[0].replicaCount`; empty means
     the whole body. `source` is the source of the rule and `read` the day it was read (ISO date). `line` counts from 1
-    in the imported text. `job` is the id of another job that the message names.
+    in the imported text. `job` is the id of another job that the message names. `confirm` identifies what a person
+    may confirm as meant, so that the finding is no error any more; empty if it cannot be confirmed.
     """
 
     code: str
@@ -38,6 +39,7 @@ class Finding:
     read: str = ""
     line: int | None = None
     job: str = ""
+    confirm: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the finding as JSON; every key is always present."""
@@ -51,6 +53,19 @@ class Finding:
 def kept_message(kept: Mapping[str, Any]) -> str:
     """Return the message of a stored finding, with or without the `words` of `as_kept`."""
     return from_json(kept["words"]["message"]) if "words" in kept else str(kept.get("message", ""))
+
+
+def as_confirmed(finding: Finding, confirmed: Collection[str] | None) -> Finding:
+    """Return a finding that a person may confirm as an error, unless it is `confirmed`; others unchanged.
+
+    None means that nobody is asked to confirm, as in a job that was requested already.
+    """
+    if confirmed is None or not finding.confirm or finding.confirm in confirmed:
+        return finding
+    if finding.severity is not Severity.APPROVAL:  # a site has set another one
+        return finding
+    remedy = joined(finding.remedy, _("Correct it, or confirm that it is meant."))
+    return replace(finding, severity=Severity.ERROR, remedy=remedy)
 
 
 def has_errors(findings: Iterable[Finding]) -> bool:

@@ -1,19 +1,18 @@
 """Parse JSON into typed resources and render it again. Parsing collects all findings and never raises."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from jobs.spec.custom_job import CustomJob, CustomJobSpec
-from jobs.spec.fields import Message
+from jobs.spec.fields import Message, parse_text
 from jobs.spec.findings import Finding, Severity, kind_of, quoted
-from jobs.spec.misplaced_fields import describe_misplaced
 from jobs.spec.paths import join
 from jobs.spec.persistent_resource import PersistentResource
 from jobs.spec.pipeline import TrainingPipeline, is_tuning_task
-from jobs.spec.shape import Slot, fields, find_parents, nearest, nearest_enum, slots
+from jobs.spec.shape import Slot, fields, slots
 from jobs.spec.tuning_job import HyperparameterTuningJob, TuningTaskInputs
+from jobs.spec.unknown import READ, SOURCE
 from jobs.texts import translatable as _
 
 Job = CustomJob | HyperparameterTuningJob | TrainingPipeline
@@ -26,9 +25,6 @@ KINDS: dict[str, type[Message]] = {
 MAX_DEPTH = 60
 MAX_VALUES = 200_000
 MAX_FINDINGS = 100
-SOURCE = "Agent Platform REST reference; google-cloud-aiplatform 2.7.0"
-READ = "2026-11-21"
-INDEX = re.compile(r"\[\d+\]")
 
 
 def rest_body(resource: Message) -> dict[str, Any]:
@@ -41,7 +37,7 @@ def read(kind: str, body: object) -> tuple[Any, list[Finding]]:
 
     Names may be lowerCamelCase or snake_case. Return the part that could be parsed, or None if nothing could. The part
     is complete only if no finding is an error. If there are more than MAX_FINDINGS findings, a last one counts the
-    rest.
+    rest. Unknown fields and enum values are no findings here: they are kept (see `jobs.spec.unknown`).
     """
     notes = Notes()
     model = KINDS.get(kind)
@@ -56,7 +52,7 @@ def read(kind: str, body: object) -> tuple[Any, list[Finding]]:
 
 def read_message(model: type[Message], body: object, notes: "Notes") -> Message | None:
     """Parse one message of type `model` from valid JSON, adding to `notes`; None if it is not an object."""
-    values = _message(model, body, "", notes.within(model))
+    values = _message(model, body, "", notes)
     return None if values is None else model.model_validate(values)
 
 
@@ -88,24 +84,13 @@ class Notes:
 
     findings: list[Finding] = field(default_factory=list)
     left_out: int = 0
-    root: type[Message] = CustomJob
-
-    def within(self, root: type[Message]) -> "Notes":
-        """Make hints about misplaced fields relative to `root` from here on."""
-        self.root = root
-        return self
 
     def add(self, code: str, path: str, message: str, remedy: str = "") -> None:
         """Add an error, or only count it once there are MAX_FINDINGS."""
-        if self.is_full:
+        if len(self.findings) >= MAX_FINDINGS:
             self.left_out += 1
         else:
             self.findings.append(Finding(code, Severity.ERROR, path, message, remedy, SOURCE, READ))
-
-    @property
-    def is_full(self) -> bool:
-        """Whether further findings are only counted."""
-        return len(self.findings) >= MAX_FINDINGS
 
     def result(self) -> list[Finding]:
         """Return the findings, with one more that counts those left out."""
@@ -131,7 +116,7 @@ def _message(model: type[Message], data: object, path: str, notes: Notes) -> dic
     for key, value in data.items():
         slot = known.get(key) if isinstance(key, str) else None
         if slot is None:
-            _unknown(model, key, path, notes)
+            _keep_unknown(values, key, value, path, notes)
         elif slot.name in values:
             here = join(path, slot.alias)
             message = _("%(field)s is given twice, once as %(other)s.", field=slot.alias, other=slot.name)
@@ -167,19 +152,10 @@ def _one(slot: Slot, value: object, path: str, notes: Notes, around: Mapping[str
     if slot.model is not None:
         return _message(slot.model, value, path, notes)
     try:
-        found = slot.kind.parse(value)
+        return slot.kind.parse(value)
     except ValueError as error:
         notes.add("wrong_type", path, _wrong_type(path, error.args[0]))
         return None
-    if slot.kind.name == "enum" and found not in slot.kind.names.values():
-        names = slot.kind.names.values()
-        near = nearest_enum(found, names)
-        remedy = _("Did you mean `%(near)s`?", near=near) if near else _("Use one of %(keys)s.", keys=", ".join(names))
-        message = _(
-            "%(value)s is not a value of %(field)s that Vertex AI knows.", value=quoted(found), field=slot.alias
-        )
-        notes.add("unknown_value", path, message, remedy)
-    return found
 
 
 def _mapping(slot: Slot, value: object, path: str, notes: Notes) -> dict[str, Any] | None:
@@ -219,25 +195,16 @@ def _task(value: object, path: str, notes: Notes, around: Mapping[str, Any]) -> 
     return None if values is None else model.model_validate(values)
 
 
-def _unknown(model: type[Message], key: object, path: str, notes: Notes) -> None:
-    if notes.is_full:  # finding a suggestion takes a while, and it would not be shown
-        notes.left_out += 1
+def _keep_unknown(values: dict[str, Any], key: object, value: object, path: str, notes: Notes) -> None:
+    """Keep an unknown field as it was written; null means that it is absent, as in the fields that are known."""
+    try:
+        name = parse_text(key)
+    except ValueError as error:
+        problem = _("The name of a field %(problem)s.", problem=error.args[0])
+        notes.add("wrong_type", join(path, quoted(key)[1:-1]), problem)
         return
-    name = key if isinstance(key, str) else quoted(key)[1:-1]
-    shown = quoted(name)[1:-1]
-    near = nearest(name, (slot.alias for slot in slots(model).values() if not slot.output))
-    belongs = [home for home in find_parents(name, notes.root) if home.rpartition(".")[0] != INDEX.sub("[]", path)]
-    remedy = ""
-    if near:
-        remedy = _("Did you mean `%(near)s`?", near=near)
-    elif home := describe_misplaced(name):
-        remedy = home
-    elif belongs:
-        remedy = _("It belongs in `%(place)s`.", place=belongs[0])
-    message = _("%(name)s is not a field of %(message)s.", name=quoted(name), message=model.__name__)
-    if path:
-        message = _("%(name)s is not a field of %(place)s.", name=quoted(name), place=path)
-    notes.add("unknown_field", join(path, shown), message, remedy)
+    if value is not None:
+        values[name] = value
 
 
 def _wrong_type(path: str, problem: str) -> str:

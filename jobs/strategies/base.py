@@ -10,10 +10,13 @@ from typing import Literal, NamedTuple
 
 from jobs.catalog import Machine
 from jobs.spec import Finding, MachineSpec, PersistentResource, Severity, Submission, WorkerPoolSpec
+from jobs.spec.custom_job import SCHEDULING_STRATEGIES
+from jobs.spec.findings import as_confirmed
 from jobs.texts import translatable
 
 RESERVED = frozenset({"ANY_RESERVATION", "SPECIFIC_RESERVATION"})
 """The affinities that take machines from a reservation; the third one, NO_RESERVATION, uses none."""
+SCHEDULING_NAMES = frozenset(SCHEDULING_STRATEGIES[0].names.values())
 OFF: Literal["off"] = "off"
 Severities = Mapping[str, Severity | str]
 """`{rule code: severity}` as set by a site; "off" disables a rule."""
@@ -27,11 +30,16 @@ class Source(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """A problem that a rule found: the field's path in the REST body, what is wrong, what to do."""
+    """A problem that a rule found: the field's path in the REST body, what is wrong, what to do.
+
+    `confirm` is given for what Trainboard does not know but Vertex AI may: a text that identifies the field and its
+    value. A person can confirm it; then it is no error, and an approver decides.
+    """
 
     field: str
     message: str
     remedy: str = ""
+    confirm: str = ""
 
 
 @dataclass(frozen=True)
@@ -73,9 +81,15 @@ class Rule:
     find: Callable[[Submission, Known], Iterable[Problem]]
     by_strategy: bool = False
 
-    def finding(self, problem: Problem, severity: Severity | None = None) -> Finding:
-        """Return a problem as a finding, with `severity` if the site has set one."""
-        return Finding(self.code, severity or self.severity, *problem, self.source.title, self.source.read)
+    def finding(self, problem: Problem, submission: Submission, severity: Severity | None = None) -> Finding:
+        """Return a problem as a finding, with `severity` if the site has set one.
+
+        What a person may confirm is an error until then: see `as_confirmed`.
+        """
+        field, message, remedy, confirm = problem
+        title, read = self.source
+        found = Finding(self.code, severity or self.severity, field, message, remedy, title, read, confirm=confirm)
+        return as_confirmed(found, submission.confirmed)
 
 
 def rule(
@@ -156,12 +170,14 @@ def set_strategy(
 ) -> Submission:
     """Return the submission with this `scheduling.strategy` ("" = unset) and without the fields of other strategies.
 
+    With "", a value that Trainboard does not know is kept: it is no other strategy's, and Vertex AI may know it.
     The persistent resource is removed unless `resource` names one. Reservations are removed unless `pools` gives the
     worker pools; a pool that excludes reservations keeps NO_RESERVATION. maxWaitDuration is removed unless `keep_wait`.
     """
     spec = submission.job_spec
     wait = spec.scheduling.max_wait_duration if keep_wait else None
-    scheduling = spec.scheduling.but(strategy=strategy or None, max_wait_duration=wait)
+    kept = None if spec.scheduling.strategy in SCHEDULING_NAMES else spec.scheduling.strategy
+    scheduling = spec.scheduling.but(strategy=strategy or kept, max_wait_duration=wait)
     changes: dict[str, object] = {
         "persistent_resource_id": resource or None,
         "scheduling": scheduling if scheduling.model_fields_set else None,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from jobs.spec import Finding, Severity, Submission
-from jobs.strategies.base import OFF, Known, Rule, Severities, Strategy
+from jobs.strategies.base import OFF, Known, Problem, Rule, Severities, Strategy
 from jobs.strategies.registry import RULES, strategy_of
 from jobs.strategies.rule_lists import rules_of_kind
 from jobs.strategies.rules.exclusions import EXCLUSIONS
@@ -55,9 +55,16 @@ def conflicts(submission: Submission) -> list[Finding]:
     return _found(EXCLUSIONS, submission, {}, ())
 
 
+def confirmable(submission: Submission) -> list[Problem]:
+    """Return the problems that a person may confirm: what Trainboard does not know. Each is in the list once."""
+    rules = [rule for rule in rules_of_kind(submission) if rule.severity is Severity.APPROVAL]
+    found = (problem for rule in rules for problem in rule.find(submission, ()) if problem.confirm)
+    return list({problem.confirm: problem for problem in found}.values())
+
+
 def _found(rules: Sequence[Rule], submission: Submission, severities: Severities, resources: Known) -> list[Finding]:
     return [
-        rule.finding(problem, SEVERITIES.get(severities.get(rule.code, "")))
+        rule.finding(problem, submission, SEVERITIES.get(severities.get(rule.code, "")))
         for rule in rules
         if severities.get(rule.code) != OFF
         for problem in rule.find(submission, resources)

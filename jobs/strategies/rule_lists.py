@@ -21,12 +21,14 @@ from jobs.strategies.rules import (
     secrets,
     tpus,
     tuning,
+    unknown,
     worker_pools,
 )
 from jobs.texts import translatable as _
 
 _CHAPTERS_OF_ALL = (
     (_("Names, labels, region"), names.RULES + placeholders.RULES),
+    (_("What Trainboard does not know"), unknown.RULES),
     (_("Worker pools"), worker_pools.RULES),
     (_("Machines and accelerators"), machines.RULES + accelerators.RULES),
     (_("TPUs"), tpus.RULES),

@@ -13,8 +13,6 @@ from jobs.strategies.resource_fit import count_replicas
 
 Key = tuple[str, str, str]
 """Project, region and id of a persistent resource."""
-BEARABLE = frozenset({"unknown_field", "unknown_value"})
-"""Codes of findings in a resource newer than our copy of the schema. The rest of it can still be read."""
 
 
 @dataclass(slots=True)
@@ -52,7 +50,7 @@ class Holding:
 def known_resource(row: PersistentResource) -> KnownResource | None:
     """Return a row as the rules need it, or None if its body cannot be read."""
     resource, findings = spec.read("persistent_resource", row.body)
-    if resource is None or any(finding.code not in BEARABLE for finding in findings):
+    if resource is None or findings:
         return None
     return KnownResource(row.resource_id, row.project, row.region, resource)
 

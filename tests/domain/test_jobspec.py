@@ -83,7 +83,7 @@ class TestCheck:
         assert report["region"] == "europe-west4"
         assert report["body"]["displayName"] == "train"
         assert report["body"]["jobSpec"]["scheduling"] == {"timeout": "3600s"}
-        keys = {"code", "severity", "field", "message", "remedy", "line", "source", "read", "job"}
+        keys = {"code", "severity", "field", "message", "remedy", "line", "source", "read", "job", "confirm"}
         assert all(set(finding) == keys for finding in report["findings"])
         assert "name_assumed" in {finding["code"] for finding in report["findings"]}
 

@@ -65,7 +65,7 @@ class TestRequest:
 
     def test_a_refused_spec_writes_nothing_and_tells_every_finding(self, request_job: RequestJob) -> None:
         with pytest.raises(NotAllowed) as refusal:
-            request_job(machine={"machineType": "n1-standard-1"}, replicas=2)
+            request_job(machine={"machineType": ""}, replicas=2)
 
         fields = {finding.field for finding in refusal.value.findings if finding.severity == "error"}
         assert "jobSpec.workerPoolSpecs[0].machineSpec.machineType" in fields

@@ -330,3 +330,28 @@ def test_a_wait_and_its_range_take_one_line_each(window: OpenWindow, ended_spot_
     expect(cell.locator("small")).to_contain_text("–")
     assert cell.evaluate("each => each.clientHeight") < 50
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_what_is_not_known_is_confirmed_with_a_box(window: OpenWindow, owner: User, width: int) -> None:
+    view = window(viewport={"width": width, "height": 900})
+    page = view.sign_in("owner").page
+    page.goto("/jobs/new/?example=1")
+    page.evaluate(
+        """() => {
+          const list = document.getElementById("id_pool-0-machine_type");
+          list.add(new Option("n1-standrad-4", "n1-standrad-4", true, true));
+          list.dispatchEvent(new Event("change", {bubbles: true}));
+        }"""
+    )
+
+    part = page.locator("#literals")
+    expect(part).to_contain_text("Did you mean `n1-standard-4`?")
+    expect(page.locator("#verdict")).to_contain_text("1 error")
+    found = faults(view, [width])
+    part.get_by_role("checkbox").check()
+
+    expect(page.locator("#verdict")).not_to_contain_text("error")
+    expect(page.locator("#verdict")).to_contain_text("approval")
+    expect(part.get_by_role("checkbox")).to_be_checked()
+    assert found + faults(view, [width]) == []

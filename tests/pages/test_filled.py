@@ -48,7 +48,8 @@ def sent(kind: str, body: dict[str, Any]) -> Submission:
 @st.composite
 def submissions(draw: st.DrawFn) -> Submission:
     """Draw any job that can be read, under a strategy of its own that says so consistently."""
-    kind, body = draw(specs.jobs().filter(lambda found: found[0] != "persistent_resource"))
+    drawn = specs.jobs() | specs.jobs(newer=True)
+    kind, body = draw(drawn.filter(lambda found: found[0] != "persistent_resource"))
     strategy = draw(st.sampled_from(sorted(STRATEGIES)))
     return STRATEGIES[strategy].apply(sent(kind, body))
 

@@ -54,7 +54,9 @@ class TestText:
         assert (fields["labels"], fields["name"]) == ("phase=two", example["name"])
         assert fields["region"] == "europe-west4"
 
-    @pytest.mark.parametrize("text", ["{", "]", "jobSpec: [1", "hello", '{"jobSpec": {"colour": "red"}}', "\x00"])
+    @pytest.mark.parametrize(
+        "text", ["{", "]", "jobSpec: [1", "hello", '{"jobSpec": {"enableWebAccess": "red"}}', "\x00"]
+    )
     def test_that_cannot_be_read_changes_nothing(self, engineer: Client, example: dict[str, str], text: str) -> None:
         page = engineer.post("/jobs/new/", example | {"request_text": text, "do": "read"}).content.decode()
 
@@ -104,7 +106,7 @@ class TestText:
     def test_that_cannot_be_read_says_in_which_line_and_keeps_saying_it(
         self, engineer: Client, example: dict[str, str]
     ) -> None:
-        wrong = edited(example, '"displayName"', '"colour"') | {"run_time": "3 h"}
+        wrong = edited(example, '"displayName"', '"labels"') | {"run_time": "3 h"}
         for do, address in (("read", "/jobs/new/"), ("check", "/jobs/new/check/")):
             words = text_in(engineer.post(address, wrong | {"do": do}).content.decode(), "request-finds")
 

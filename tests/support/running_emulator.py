@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from emulator.capacity.catalogue import extend
 from emulator.emulator import Emulator, Options
 from emulator.replicas.process_runner import Limits
 from emulator.web.server import Server, listen
@@ -85,21 +86,23 @@ def running(
     is_waited_for: bool = True,
     demands_credential: bool = False,
     grpc: bool = False,
+    catalogue: dict[str, Any] | None = None,
     **more: Any,
 ) -> Iterator[Running]:
     """Run an emulator in a thread until the block ends.
 
     `start` is the initial time of the scripted clock (default: now). `memory_mib` limits the memory of one replica; 0
-    is no limit. `demands_credential` requires the credential, as on systems that do not report the owner of a
-    connection; the url then contains it. `grpc` also serves gRPC, which needs requirements/grpc.txt. `more` are further
-    `Options`, such as reclaim_spot or images. `speed` shortens the service's times; the default is 1,000, and 1 for
-    a scripted emulator.
+    is no limit. `catalogue` is what it knows in addition, as of `--catalogue`. `demands_credential` requires the
+    credential, as on systems that do not report the owner of a connection; the url then contains it. `grpc` also serves
+    gRPC, which needs requirements/grpc.txt. `more` are further `Options`, such as reclaim_spot or images. `speed`
+    shortens the service's times; the default is 1,000, and 1 for a scripted emulator.
 
     `is_waited_for` waits for the emulator's end, a fifth of a second. Without it, a scripted emulator, which has no
     processes to end, keeps running in the background, and its state folder must not be used again.
     """
     speed = speed or (1.0 if scripted else 1_000.0)
     limits = Limits(memory_mib=memory_mib)
+    forget_catalogue = extend(catalogue) if catalogue else None
     bound, is_ready = listen("127.0.0.1", port), threading.Event()
     emulator = Emulator(Options(state=state, speed=speed, is_scripted=scripted, start=start, limits=limits, **more))
     server = Server(emulator, bound, ready=is_ready.set, demands_credential=demands_credential)
@@ -111,6 +114,8 @@ def running(
             raise RuntimeError("the emulator did not start")
         yield Running(server.address, state, grpc_address)
     finally:
+        if forget_catalogue is not None:
+            forget_catalogue()
         server.should_exit = True
         if is_waited_for or not scripted:
             thread.join(START_SECONDS)

@@ -32,6 +32,13 @@ awkward = st.sampled_from([*SIGNS.split(), "", " ", "\n", "\r\n", "\t", "- a", "
 words = texts | awkward
 durations = st.integers(0, 10**12).map(lambda micros: write_duration(timedelta(microseconds=micros)))
 numbers = st.floats(allow_nan=False, allow_infinity=False, width=32) | st.integers(-(10**9), 10**9)
+newer_values = st.recursive(
+    st.booleans() | st.integers(-(2**63), 2**63) | numbers | words,
+    lambda s: st.lists(s | st.none(), max_size=2) | st.dictionaries(texts.filter(bool), s | st.none(), max_size=2),
+    max_leaves=5,
+)
+NEWER_NAMES = ("logFormat", "memory_mode", "has", "but", "self", "model_config", "modelFieldsSet", "größe", "a.b")
+"""Names of fields that Vertex AI may add, also some that Python or our models use."""
 SCALARS: dict[str, st.SearchStrategy[Any]] = {
     "text": words,
     "flag": st.booleans(),
@@ -45,8 +52,10 @@ SCALARS: dict[str, st.SearchStrategy[Any]] = {
 
 
 @st.composite
-def bodies(draw: st.DrawFn, model: type[Message], *, outputs: bool = False, depth: int = 0) -> dict[str, Any]:
-    """Draw a body of a message in the format of `rest_body`."""
+def bodies(
+    draw: st.DrawFn, model: type[Message], *, outputs: bool = False, depth: int = 0, newer: bool = False
+) -> dict[str, Any]:
+    """Draw a body of a message in the format of `rest_body`. `newer` adds unknown fields and enum values."""
     barred = {name for group in ONE_OF for name in group} - {draw(st.sampled_from(sorted(g))) for g in ONE_OF}
     slots = [slot for slot in fields(model) if slot.alias not in CARRIED_AS_JSON | NEWER | barred]
     slots = [slot for slot in slots if outputs or not slot.output]
@@ -54,20 +63,25 @@ def bodies(draw: st.DrawFn, model: type[Message], *, outputs: bool = False, dept
     for slot in slots:
         wanted = draw(st.integers(0, 2 + depth)) == 0 or slot.alias in {"jobSpec", "trialJobSpec", "workerPoolSpecs"}
         if wanted and (slot.model is None or depth < MAX_DEPTH):
-            value = draw(values(slot, outputs, depth))
+            value = draw(values(slot, outputs, depth, newer))
             if value is not None:
                 body[slot.alias] = value
+    if newer and draw(st.integers(0, 2)) == 0:
+        body |= draw(st.dictionaries(st.sampled_from(NEWER_NAMES), newer_values, min_size=1, max_size=2))
     return body
 
 
-def values(slot: Slot, outputs: bool, depth: int) -> st.SearchStrategy[Any]:
+def values(slot: Slot, outputs: bool, depth: int, newer: bool) -> st.SearchStrategy[Any]:
     """Return the strategy for the value of a field."""
     if slot.kind.name == "task":
-        return st.sampled_from([CustomJobSpec, TuningTaskInputs]).flatmap(lambda model: bodies(model, depth=depth + 1))
+        return st.sampled_from([CustomJobSpec, TuningTaskInputs]).flatmap(
+            lambda model: bodies(model, depth=depth + 1, newer=newer)
+        )
+    known = sorted(slot.kind.names.values())
     one = (
-        bodies(slot.model, outputs=outputs, depth=depth + 1)
+        bodies(slot.model, outputs=outputs, depth=depth + 1, newer=newer)
         if slot.model is not None
-        else st.sampled_from(sorted(slot.kind.names.values()))
+        else st.sampled_from([*known, "BRAND_NEW", 777] if newer else known)
         if slot.kind.name == "enum"
         else SCALARS[slot.kind.name]
     )
@@ -77,10 +91,10 @@ def values(slot: Slot, outputs: bool, depth: int) -> st.SearchStrategy[Any]:
 
 
 @st.composite
-def jobs(draw: st.DrawFn, *, outputs: bool = False) -> tuple[str, dict[str, Any]]:
+def jobs(draw: st.DrawFn, *, outputs: bool = False, newer: bool = False) -> tuple[str, dict[str, Any]]:
     """Draw a kind and a body of it. A pipeline names the task that matches its inputs."""
     kind = draw(st.sampled_from(sorted(KINDS)))
-    body = draw(bodies(KINDS[kind], outputs=outputs))
+    body = draw(bodies(KINDS[kind], outputs=outputs, newer=newer))
     inputs = body.get("trainingTaskInputs")
     if inputs is not None:
         task = (

@@ -76,9 +76,11 @@ def _order(found: Machine) -> tuple[bool, bool, str, int, int, str]:
 
 
 def accelerator_choices(machine_type: str) -> Choices:
-    """Return the accelerators that can be attached to a machine. Retired ones are not offered."""
+    """Return the accelerators that can be attached to a machine, or to one that is unknown; no retired ones."""
     found = machine(machine_type)
-    known = [name for name in (found.attachable if found else {}) if name in ACCELERATORS]
+    known = [
+        name for name in (found.attachable if found else ACCELERATORS if machine_type else {}) if name in ACCELERATORS
+    ]
     return (("", (NONE, *((name, label_of(name)) for name in known if not ACCELERATORS[name].is_retired))),)
 
 
@@ -91,10 +93,15 @@ def missing_accelerators(region: str) -> Mapping[str, str]:
 
 
 def count_choices(machine_type: str, accelerator: str) -> Choices:
-    """Return the possible numbers of an accelerator for a machine."""
+    """Return the possible numbers of an accelerator for a machine, or the usual ones for an unknown machine."""
     found = machine(machine_type)
     counts = CORES if found is not None and found.series == "cloud-tpu" else range(1, 17)
-    usable = [count for count in counts if found is not None and accelerator and found.takes(accelerator, count)]
+    is_unknown = found is None and bool(machine_type)
+    usable = [
+        count
+        for count in counts
+        if accelerator and (is_unknown or (found is not None and found.takes(accelerator, count)))
+    ]
     return (("", (NONE, *((str(count), str(count)) for count in usable))),)
 
 

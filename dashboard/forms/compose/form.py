@@ -17,7 +17,7 @@ from dashboard.forms.compose.conditions import Tree, tree_of
 from dashboard.forms.compose.fallback_form import FallbackForm
 from dashboard.forms.compose.job_form import IN_ADDRESS, KINDS, JobForm
 from dashboard.forms.compose.layout import PARAMETERS, WORKER_POOLS, Layout
-from dashboard.forms.compose.literals import Literal, literals
+from dashboard.forms.compose.literals import Literal, literals, unknown_parts
 from dashboard.forms.compose.pipeline_form import PipelineForm
 from dashboard.forms.compose.rows import Parameters, WorkerPools, row_data
 from dashboard.forms.compose.shown import Shown, Summary, shown, summarize
@@ -63,6 +63,7 @@ class Compose:
         self.pools = WorkerPools(self.data, prefix="pool", form_kwargs=self._row_options)
         self.whole: list[Finding] = []
         self.literals: list[Literal] = []
+        self.unknown_parts: list[Literal] = []
         self.is_readable = False
         self.is_from_text = False
         """Whether it was filled from the text of the request. The text is then kept as it was typed."""
@@ -194,9 +195,10 @@ class Compose:
             return None
         asked = Submission(self.layout.kind, project, values.get("region", ""), job, confirmed=frozenset())
         self.literals = literals(asked, self.data)
-        return strategy.apply(
-            replace(asked, confirmed=frozenset(each.text for each in self.literals if each.is_confirmed))
-        )
+        asked = strategy.apply(asked)
+        self.unknown_parts = unknown_parts(asked, self.data)
+        boxes = (*self.literals, *self.unknown_parts)
+        return replace(asked, confirmed=frozenset(each.text for each in boxes if each.is_confirmed))
 
     def add_findings(self, findings: Iterable[Finding]) -> None:
         """Add each finding to the field that writes its path. Findings without a field are added to `whole`."""

@@ -16,13 +16,14 @@ from dashboard.forms.compose.tuning_form import ParameterForm, TuningForm, load_
 from dashboard.forms.compose.worker_pool_form import AFFINITY, RESERVATION_KEY, SPECIFIC, load_worker_pool
 from jobs.spec import Submission, rest_body
 from jobs.strategies import strategy_of
+from jobs.strategies.base import SCHEDULING_NAMES
 
 
 def initial_values(submission: Submission, *, expected: timedelta | None) -> dict[str, Any]:
     """Return {field: value} that fill the form with a submission. `pools` and `parameters` are lists of such dicts."""
     layout = layout_of(submission)
     body = layout.from_rest(deepcopy(rest_body(submission.job)))
-    if paths.get(body, f"{JOB_SPEC}.scheduling.strategy") is not paths.MISSING:
+    if paths.get(body, f"{JOB_SPEC}.scheduling.strategy") in SCHEDULING_NAMES:  # the form has a field for these
         paths.take(body, f"{JOB_SPEC}.scheduling.strategy")
     pools, parameters = _take_list(body, WORKER_POOLS), _take_list(body, PARAMETERS)
     initial: dict[str, Any] = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dashboard.forms.compose import paths
-from jobs.spec import CUSTOM_TASK, KINDS, TUNING_TASK, Submission
+from jobs.spec import COLLECTIONS, CUSTOM_TASK, KINDS, TUNING_TASK, Submission
 from jobs.spec.shape import fields
 
 INPUTS = "trainingTaskInputs"
@@ -38,8 +38,10 @@ class Layout:
 
     def to_rest(self, body: dict[str, Any]) -> dict[str, Any]:
         """Return the REST body of this kind. Fields of other kinds, and a study without tuning, are omitted."""
-        known = {slot.alias for slot in fields(KINDS[self.kind])} - {JOB_SPEC, *STUDY_FIELDS}
-        rest = {name: value for name, value in body.items() if name in known}
+        own = {slot.alias for slot in fields(KINDS[self.kind])}
+        others = {slot.alias for kind in COLLECTIONS for slot in fields(KINDS[kind])} - own
+        moved = {JOB_SPEC, *STUDY_FIELDS, *others}  # a field that no kind has may be new at Vertex AI
+        rest = {name: value for name, value in body.items() if name not in moved}
         if self.kind == "training_pipeline":
             rest.setdefault("trainingTaskDefinition", TUNING_TASK if self.tunes else CUSTOM_TASK)
         paths.put(rest, self.spec_path, body.get(JOB_SPEC, {}))

@@ -1,21 +1,27 @@
-"""Values that look like placeholders. A person replaces them, or confirms that each is meant literally."""
+"""Values that a person replaces or confirms: those that look like placeholders, and those that are not known here."""
 
 from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any, NamedTuple
 
 from jobs.spec import Submission
+from jobs.strategies.checks import confirmable
 from jobs.strategies.rules.placeholders import unfilled
 
 MAX_SHOWN = 50
 
 
 class Literal(NamedTuple):
-    """A value that looks like a placeholder: its whole text, the name of its check box, and whether that is checked."""
+    """A value to confirm: the text that identifies it, the name of its check box, and whether that is checked.
+
+    `message` and `remedy` describe what Trainboard does not know. They are empty for what looks like a placeholder.
+    """
 
     text: str
     name: str
     is_confirmed: bool
+    message: str = ""
+    remedy: str = ""
 
 
 def literals(submission: Submission, data: Mapping[str, Any]) -> list[Literal]:
@@ -23,6 +29,12 @@ def literals(submission: Submission, data: Mapping[str, Any]) -> list[Literal]:
     texts = dict.fromkeys(each.text for each in unfilled(submission))
     named = ((text, tick_name(text)) for text in list(texts)[:MAX_SHOWN])
     return [Literal(text, name, bool(data.get(name))) for text, name in named]
+
+
+def unknown_parts(submission: Submission, data: Mapping[str, Any]) -> list[Literal]:
+    """Return what Trainboard does not know in a job and a person must confirm, with the boxes checked in `data`."""
+    named = ((each, tick_name(each.confirm)) for each in confirmable(submission)[:MAX_SHOWN])
+    return [Literal(each.confirm, name, bool(data.get(name)), each.message, each.remedy) for each, name in named]
 
 
 def tick_name(text: str) -> str:

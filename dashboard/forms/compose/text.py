@@ -89,7 +89,8 @@ def _read(data: Mapping[str, Any], current: Submission | None, project: str) -> 
     text, region = str(data.get("request_text", "")), str(data.get("region", ""))
     name = current.display_name if current is not None else str(data.get("name", ""))
     reading = importer.read_text(text, name=name, project=project, region=region)
-    findings = [each for each in reading.findings if each.code != "placeholder"]
+    # The form itself asks for what is to be confirmed.
+    findings = [each for each in reading.findings if each.code != "placeholder" and not each.confirm]
     if reading.submission is None or reading.left_out or any(each.severity is Severity.ERROR for each in findings):
         return None, findings or [_unreadable(reading.left_out)]
     return reading.submission, findings

@@ -17,6 +17,20 @@ class Select(forms.Select):
     reasons: Mapping[str, str] = {}
     """{value: reason}"""
 
+    def optgroups(self, name: str, value: list[str], attrs: dict[str, Any] | None = None) -> list[Any]:
+        """Return the options, with the current value first if the list lacks it: a browser would choose another one."""
+        known = {
+            str(each)
+            for key, label in self.choices
+            for each, _label in (label if isinstance(label, list | tuple) else [(key, label)])
+        }
+        missing = [each for each in value if each and each not in known]
+        own = [
+            self.create_option(name, each, each, selected=True, index=at, attrs=attrs)
+            for at, each in enumerate(missing)
+        ]
+        return [*([(None, own, 0)] if own else []), *super().optgroups(name, value, attrs)]
+
     def create_option(self, *args: Any, **options: Any) -> dict[str, Any]:
         """Return one option with its reason.
 

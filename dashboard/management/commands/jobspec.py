@@ -6,6 +6,7 @@ If there is a database, `check` compares a job with the persistent resources kno
 
 import argparse
 import json
+import shlex
 import sys
 from collections.abc import Iterable
 from dataclasses import asdict, replace
@@ -60,7 +61,7 @@ class Command(BaseCommand):
             help="idempotency key; the same key requests the job only once (default: random)",
         )
         for verb in (check, submit):
-            words = "value that looks like a placeholder but is meant literally; can be repeated"
+            words = "value that looks like a placeholder, or `confirm` of a finding, that is meant; can be repeated"
             verb.add_argument("--confirm", action="append", default=[], metavar="VALUE", help=words)
         for verb in (check, change, submit):
             verb.add_argument("--region", default="", help="region if the file names none")
@@ -196,6 +197,8 @@ def _lines(name: str, findings: Iterable[Finding]) -> Iterable[str]:
         place = f"{name}:{finding.line}" if finding.line else name
         field = f" {finding.field}:" if finding.field else ""
         remedy = f" {finding.remedy}" if finding.remedy else ""
+        if finding.confirm and finding.severity is Severity.ERROR:
+            remedy += f" (--confirm {shlex.quote(finding.confirm)})"
         yield f"{place}: {finding.severity}:{field} {finding.message}{remedy} [{finding.code}]"
 
 

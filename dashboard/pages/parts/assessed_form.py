@@ -167,7 +167,7 @@ def _strategies(form: Compose, assessment: Assessment | None) -> dict[str, Any]:
 def stale_prices(assessment: Assessment | None, now: datetime) -> str:
     """Return a sentence that the prices of the estimate are old, or "" if they are not or there is no estimate."""
     cost = assessment.estimate if assessment is not None else None
-    if cost is None or cost.prices_as_of is None or not cost.has_stale_prices(now.date()):
+    if cost is None or cost.usd_per_hour is None or cost.prices_as_of is None or not cost.has_stale_prices(now.date()):
         return ""
     day, age = day_of(cost.prices_as_of.isoformat()), (now.date() - cost.prices_as_of).days
     words = _("%(strategy)s is priced as of %(day)s, %(age)s days ago.")

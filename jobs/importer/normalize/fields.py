@@ -39,7 +39,9 @@ class Normalizer:
         for name, item in node.value.items():
             slot = known.get(name) or known.get(name.removesuffix("_"))
             if slot is None:
-                if self._keeps_unknown(name, item, path):
+                if item.value is None:
+                    self._note_empty(name, item, join(path, quoted(name)[1:-1]))
+                elif self._keeps_unknown(name, item, path):
                     entries[name] = item
                 continue
             here = join(path, slot.alias)
@@ -47,13 +49,16 @@ class Normalizer:
                 message = _("%(alias)s is filled in by Vertex AI; it is left out.", alias=slot.alias)
                 self.notes.note("output_field", item.line, message, path=here)
             elif item.value is None:
-                message = _("%(alias)s has no value; it is left out.", alias=slot.alias)
-                self.notes.note("empty_value", item.line, message, path=here)
+                self._note_empty(slot.alias, item, here)
             elif (value := self._field(slot, item, here, node)) is not None:
                 entries[name if name in known else slot.name] = value
         if is_program(model):
             self._program(Node(entries, node.line), path)
         return Node(entries, node.line)
+
+    def _note_empty(self, name: str, node: Node, path: str) -> None:
+        message = _("%(alias)s has no value; it is left out.", alias=name)
+        self.notes.note("empty_value", node.line, message, path=path)
 
     def _program(self, program: Node, path: str) -> None:
         """Record the placeholders in command, args and env, which are detected together."""
@@ -68,7 +73,7 @@ class Normalizer:
             self._record_placeholder(text, line, f"{path}.{place}", is_kept=True)
 
     def _keeps_unknown(self, name: str, node: Node, path: str) -> bool:
-        """Count an unknown field; return whether it is kept, so that it is reported by name."""
+        """Count an unknown field; return whether it is kept, as it is written, for Vertex AI to decide."""
         self.unknown += 1
         if self.unknown == MAX_UNKNOWN + 1:
             message = _("From %(name)s on, unknown fields are not checked.", name=quoted(name))

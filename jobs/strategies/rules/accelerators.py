@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 
-from jobs.catalog import ACCELERATORS, MACHINES, Machine, accelerators_in, machine, regions_with
+from jobs.catalog import ACCELERATORS, MACHINES, READ_DATE, Machine, accelerators_in, machine, regions_with
 from jobs.catalog.regions import REGIONS
 from jobs.spec import MachineSpec, Severity, Submission, quoted
+from jobs.spec.unknown import confirmed_value
 from jobs.strategies.base import Problem, rule
 from jobs.strategies.rules.machines import known_machines
 from jobs.strategies.sources import API, COMPUTE, GCLOUD, K80, LOCATIONS, RESERVATIONS
+from jobs.texts import day_of
 from jobs.texts import translatable as _
 
 POD_CORES = 8
@@ -72,8 +74,8 @@ def accelerators_fit_the_machine(submission: Submission) -> Iterator[Problem]:
     for index, spec, found in known_machines(submission):
         name, count = spec.accelerator, spec.accelerator_count
         retired = name in ACCELERATORS and ACCELERATORS[name].is_retired
-        if not name or count < 1 or retired or found.takes(name, count):
-            continue
+        if not name or name not in ACCELERATORS or count < 1 or retired or found.takes(name, count):
+            continue  # of an unknown accelerator, `unknown_value` tells
         allowed = sorted(found.attachable.get(name, ()))
         path = submission.pool_path(index, "machineSpec.acceleratorCount" if allowed else "machineSpec.acceleratorType")
         yield Problem(
@@ -127,9 +129,9 @@ def fixed_accelerators_are_named(submission: Submission) -> Iterator[Problem]:
             )
 
 
-@rule(Severity.ERROR, LOCATIONS)
+@rule(Severity.APPROVAL, LOCATIONS)
 def region_has_the_accelerator(submission: Submission) -> Iterator[Problem]:
-    """The region offers the accelerator for training."""
+    """The region is known to offer the accelerator for training, or a person confirmed it and Vertex AI decides."""
     if submission.region not in REGIONS:
         return
     offered = accelerators_in(submission.region)
@@ -148,8 +150,14 @@ def region_has_the_accelerator(submission: Submission) -> Iterator[Problem]:
         path = "machineSpec.acceleratorType" if spec.accelerator else "machineSpec.machineType"
         yield Problem(
             submission.pool_path(index, path),
-            _("%(region)s has no %(accelerator)s for training.", region=submission.region, accelerator=known.label),
+            _(
+                "%(region)s had no %(accelerator)s for training as of %(day)s; Vertex AI decides.",
+                region=submission.region,
+                accelerator=known.label,
+                day=day_of(READ_DATE),
+            ),
             remedy,
+            confirmed_value("region", f"{submission.region} with {name}"),
         )
 
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from jobs.catalog import DISKS, MAX_DISK_GB, MIN_DISK_GB, default_disk
+from jobs.catalog import DISKS, MAX_DISK_GB, MIN_DISK_GB, READ_DATE, default_disk
 from jobs.spec import Severity, Submission, quoted
-from jobs.spec.shape import nearest
+from jobs.spec.unknown import confirmed_value, nearest_known, not_known
 from jobs.strategies.base import Problem, rule
 from jobs.strategies.rules.machines import known_machines
 from jobs.strategies.rules.placeholders import is_placeholder
@@ -30,21 +30,14 @@ def boot_disk_size_is_in_range(submission: Submission) -> Iterator[Problem]:
             )
 
 
-@rule(Severity.ERROR, COMPUTE)
+@rule(Severity.APPROVAL, COMPUTE)
 def boot_disk_type_is_known(submission: Submission) -> Iterator[Problem]:
-    """A boot disk is pd-ssd, pd-standard or hyperdisk-balanced."""
+    """A boot disk is pd-ssd, pd-standard or hyperdisk-balanced, or a person confirmed it and Vertex AI decides."""
     for index, pool in submission.pools:
         name = pool.disk_spec.boot_disk_type
         if name and name not in DISKS and not is_placeholder(name):
-            near = nearest(name, DISKS)
-            remedy = (
-                _("Did you mean `%(near)s`?", near=near) if near else _("Choose %(types)s.", types=", ".join(DISKS))
-            )
-            yield Problem(
-                submission.pool_path(index, "diskSpec.bootDiskType"),
-                _("%(name)s is not a boot disk type for training.", name=quoted(name)),
-                remedy,
-            )
+            path = submission.pool_path(index, "diskSpec.bootDiskType")
+            yield Problem(path, not_known(name, READ_DATE), nearest_known(name, DISKS), confirmed_value(path, name))
 
 
 @rule(Severity.NOTE, COMPUTE)

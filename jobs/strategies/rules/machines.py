@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from decimal import Decimal
 
-from jobs.catalog import TRAINABLE, Machine, machine
+from jobs.catalog import READ_DATE, TRAINABLE, Machine, machine
 from jobs.spec import MachineSpec, Severity, Submission, quoted
-from jobs.spec.shape import nearest
+from jobs.spec.unknown import confirmed_value, nearest_known, not_known
 from jobs.strategies.base import Problem, rule
 from jobs.strategies.rules.placeholders import is_placeholder
 from jobs.strategies.sources import COMPUTE, GCLOUD, RUNS
+from jobs.texts import day_of
 from jobs.texts import translatable as _
 
 SMALL_MEMORY_GB = 16
@@ -36,20 +37,20 @@ def machine_type_is_given(submission: Submission) -> Iterator[Problem]:
             )
 
 
-@rule(Severity.ERROR, COMPUTE)
+@rule(Severity.APPROVAL, COMPUTE)
 def machine_type_trains(submission: Submission) -> Iterator[Problem]:
-    """The machine type is one of those that training supports."""
+    """The machine type is one of those that training supports, or a person confirmed it and Vertex AI decides."""
     for index, pool in submission.pools:
         name = pool.machine_spec.machine_type
         found = machine(name)
         if not name or (found is not None and found.trainable) or is_placeholder(name):
             continue
-        message = _("%(machine)s is not a machine type that training supports.", machine=quoted(name))
+        message = not_known(name, READ_DATE)
         if found:
-            message = _("%(machine)s serves predictions but does not train.", machine=quoted(name))
-        near = nearest(name, TRAINABLE)
-        remedy = _("Did you mean `%(near)s`?", near=near) if near else _("Choose one of the listed machine types.")
-        yield Problem(submission.pool_path(index, "machineSpec.machineType"), message, remedy)
+            words = {"machine": quoted(name), "day": day_of(READ_DATE)}
+            message = _("%(machine)s serves predictions but does not train as of %(day)s.", **words)
+        path = submission.pool_path(index, "machineSpec.machineType")
+        yield Problem(path, message, nearest_known(name, TRAINABLE), confirmed_value(path, name))
 
 
 @rule(Severity.NOTE, RUNS)

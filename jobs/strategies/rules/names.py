@@ -3,15 +3,18 @@
 import unicodedata
 from collections.abc import Iterator
 
-from jobs.catalog import REGIONS
+from jobs.catalog import READ_DATE, REGIONS
 from jobs.spec import Message, Severity, Submission, quoted
-from jobs.spec.shape import fields, nearest
+from jobs.spec.shape import fields
+from jobs.spec.unknown import confirmed_value, nearest_known, not_known
 from jobs.strategies.base import Problem, rule
 from jobs.strategies.rules.placeholders import is_open_place
 from jobs.strategies.sources import API, LABELS, LOCATIONS, TRAINBOARD
 from jobs.texts import translatable as _
 
 MAX_DISPLAY_NAME = 128
+MAX_REGION = 40
+"""Trainboard stores no longer name; Google's have up to 23 characters."""
 MAX_LABEL_LENGTH = 64
 MAX_LABELS = 64
 OUR_LABELS = ("trainboard_job", "trainboard_instance")
@@ -47,19 +50,21 @@ def region_is_given(submission: Submission) -> Iterator[Problem]:
         yield Problem("", _("No region is chosen."), _("Choose the region where the job runs."))
 
 
-@rule(Severity.ERROR, LOCATIONS)
+@rule(Severity.APPROVAL, LOCATIONS)
 def region_trains(submission: Submission) -> Iterator[Problem]:
-    """The region is one of the 39 that offer custom training."""
+    """The region is one of the 39 that offer custom training, or a person confirmed it and Vertex AI decides."""
     region = submission.region
-    if region and region not in REGIONS and not is_open_place(region):
-        near = nearest(region, REGIONS)
+    if 0 < len(region) <= MAX_REGION and region not in REGIONS and not is_open_place(region):
         yield Problem(
-            "",
-            _("Custom training is not offered in %(region)s.", region=quoted(region)),
-            _("Did you mean `%(near)s`?", near=near)
-            if near
-            else _("Choose a region with custom training, e.g. us-central1."),
+            "", not_known(region, READ_DATE), nearest_known(region, REGIONS), confirmed_value("region", region)
         )
+
+
+@rule(Severity.ERROR, LOCATIONS)
+def region_is_short(submission: Submission) -> Iterator[Problem]:
+    """The name of a region has at most 40 characters."""
+    if len(submission.region) > MAX_REGION:
+        yield Problem("", _("%(region)s is no region.", region=quoted(submission.region)), _("Choose the region."))
 
 
 def _label_problem(text: str) -> str:
@@ -155,6 +160,7 @@ RULES = (
     display_name_is_short,
     region_is_given,
     region_trains,
+    region_is_short,
     labels_are_valid,
     label_keys_start_with_a_letter,
     labels_are_at_most_64,

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from jobs.catalog import Machine, machine
+from jobs.catalog import READ_DATE, Machine, machine
 from jobs.spec import MachineSpec, Severity, Submission, quoted
+from jobs.spec.unknown import confirmed_value, not_known
 from jobs.strategies.base import Problem, rule
 from jobs.strategies.rules.accelerators import POD_CORES
 from jobs.strategies.rules.machines import known_machines
@@ -20,19 +21,32 @@ def is_pod(spec: MachineSpec, found: Machine) -> bool:
     return slice_ is not None and slice_.vms > 1
 
 
+@rule(Severity.APPROVAL, COMPUTE)
+def tpu_topology_is_known(submission: Submission) -> Iterator[Problem]:
+    """A TPU machine has a topology that it is known to form, or a person confirmed it and Vertex AI decides."""
+    for index, spec, found in known_machines(submission):
+        name = spec.tpu_topology
+        if not found.topologies or not name or name in found.topologies or is_placeholder(name):
+            continue
+        path = submission.pool_path(index, "machineSpec.tpuTopology")
+        known = _("%(machine)s is known to form %(choices)s.", machine=found.machine_type,
+                  choices=", ".join(found.topologies))  # fmt: skip
+        confirm = confirmed_value(path, f"{name} of {found.machine_type}")
+        yield Problem(path, not_known(name, READ_DATE), known, confirm)
+
+
 @rule(Severity.ERROR, COMPUTE)
 def tpu_topology_fits(submission: Submission) -> Iterator[Problem]:
-    """A TPU machine has a topology that it can form, and no other machine has one."""
+    """A TPU machine has a topology, and no other machine has one."""
     for index, pool in submission.pools:
         spec = pool.machine_spec
         found = machine(spec.machine_type)
         path = submission.pool_path(index, "machineSpec.tpuTopology")
         if found is not None and found.topologies:
-            if spec.tpu_topology not in found.topologies and not is_placeholder(spec.tpu_topology):
-                words = {"machine": found.machine_type, "topology": quoted(spec.tpu_topology)}
-                message = _("%(machine)s needs a tpuTopology of its own, not %(topology)s.", **words)
-                if not spec.tpu_topology:
-                    message = _("%(machine)s needs a tpuTopology of its own, and none is given.", **words)
+            if not spec.tpu_topology:
+                message = _(
+                    "%(machine)s needs a tpuTopology of its own, and none is given.", machine=found.machine_type
+                )
                 yield Problem(path, message, _("Choose %(choices)s.", choices=", ".join(found.topologies)))
         elif spec.tpu_topology and (found is not None or not spec.machine_type):
             yield Problem(
@@ -80,6 +94,7 @@ def cloud_tpu_names_its_cores(submission: Submission) -> Iterator[Problem]:
 
 
 RULES = (
+    tpu_topology_is_known,
     tpu_topology_fits,
     tpu_pools_have_one_replica,
     tpu_jobs_have_one_pool,

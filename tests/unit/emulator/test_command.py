@@ -1,5 +1,6 @@
 """Tests of `python -m emulator`: its output, refused options, and what remains after a kill."""
 
+import json
 import os
 import re
 import signal
@@ -189,3 +190,59 @@ class TestStart:
 
         assert emulator.call("GET", "/_emulator/health")["status"] == "ok"
         assert commands.end(signal.SIGTERM) in (0, -signal.SIGTERM)
+
+
+def test_serves_what_a_catalogue_adds(commands: Commands, tmp_path: Path) -> None:
+    file = tmp_path / "catalogue.json"
+    machine = {"n5-standard-8": {"vcpus": 8, "memoryGib": 32, "accelerators": {"NVIDIA_B300": [2]}}}
+    enums = {"AcceleratorType": {"NVIDIA_B300": 90}}
+    messages = {"MachineSpec": {"memoryMode": "string"}}
+    catalogue = {"machines": machine, "regions": ["europe-west20"], "messages": messages, "enums": enums}
+    file.write_text(json.dumps(catalogue))
+    emulator = commands.start("--scripted", "--catalogue", str(file))
+    spec = {"machineType": "n5-standard-8", "acceleratorType": 90, "acceleratorCount": 2, "memory_mode": "FAST"}
+    pool = {"machineSpec": spec, "replicaCount": "1", "containerSpec": {"imageUri": "i"}}
+
+    path = "/v1/projects/p/locations/europe-west20/customJobs"
+    made = emulator.call("POST", path, {"displayName": "x", "jobSpec": {"workerPoolSpecs": [pool]}})
+
+    assert made["jobSpec"]["workerPoolSpecs"][0]["machineSpec"] == {
+        "machineType": "n5-standard-8",
+        "acceleratorType": "NVIDIA_B300",
+        "acceleratorCount": 2,
+        "memoryMode": "FAST",
+    }
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("[]", "a catalogue is an object"),
+        ('{"prices": {}}', "a catalogue is an object"),
+        ('{"machines": {"n5": {"vcpus": "many"}}}', "the machine n5"),
+        ('{"regions": "mars"}', "a list of names"),
+        ('{"messages": {"CustomJobSpec": {"x": "colour"}}}', "unknown type colour"),
+        ('{"messages": {"CustomJobSpec": {"x": "enum Colour"}}}', "unknown enum"),
+        ("{", "Expecting"),
+    ],
+)
+def test_refuses_what_is_no_catalogue(tmp_path: Path, content: str, words: str) -> None:
+    file = tmp_path / "catalogue.json"
+    file.write_text(content)
+    command = [
+        sys.executable,
+        "-m",
+        "emulator",
+        "--port",
+        "0",
+        "--state",
+        str(tmp_path / "s"),
+        "--catalogue",
+        str(file),
+    ]
+
+    ran = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=30, check=False)
+
+    assert ran.returncode == 2
+    assert words in ran.stderr
+    assert "Traceback" not in ran.stderr

@@ -140,7 +140,7 @@ class TestGcloud:
 
         reading = importer.read_text(f"{START} --config job.yaml", files=files)
 
-        assert spec_of(reading) == {"scheduling": {"strategy": "SPOT"}}
+        assert spec_of(reading) == {"scheduling": {"strategy": "SPOT"}, "bogus": 1}
         assert codes(reading)["unknown_field"] == 1
 
     def test_reads_tuning_jobs(self) -> None:

@@ -151,4 +151,7 @@ def test_an_unknown_enum_value_names_the_field_in_a_whole_sentence() -> None:
 
     found = [finding.message for finding in importer.read_text(text).findings if finding.code == "unknown_value"]
 
-    assert found == ["“BAYESIAN_OPTIMIZATION” is not a value of algorithm that Vertex AI knows."]
+    assert found == [
+        "“BAYESIAN_OPTIMIZATION” is not a value of algorithm that is known to Trainboard as of 21 November 2026; "
+        "Vertex AI decides."
+    ]

@@ -8,6 +8,7 @@ import pytest
 
 from jobs.spec import CustomJob, CustomJobSpec, Scheduling, Severity, TuningTaskInputs, has_errors, read, rest_body
 from jobs.spec.reading import MAX_FINDINGS
+from jobs.spec.unknown import MAX_UNKNOWN, unknown_findings
 
 BODY = {
     "displayName": "train",
@@ -83,16 +84,11 @@ class TestReading:
     @pytest.mark.parametrize(
         ("spec", "field", "words"),
         [
-            ({"workerPoolSpecs": [{"replicaCont": 1}]}, "jobSpec.workerPoolSpecs[0].replicaCont", "`replicaCount`"),
-            ({"boot_disk_type": "x"}, "jobSpec.boot_disk_type", "`jobSpec.workerPoolSpecs[].diskSpec.bootDiskType`"),
-            ({"displayName": "x"}, "jobSpec.displayName", "belongs in `displayName`"),
             ({"workerPoolSpecs": {}}, "jobSpec.workerPoolSpecs", "must be a list"),
             ({"workerPoolSpecs": ["a"]}, "jobSpec.workerPoolSpecs[0]", "must be an object"),
             ({"scheduling": {"timeout": 7200}}, "jobSpec.scheduling.timeout", '"7200s"'),
-            ({"scheduling": {"strategy": "spot"}}, "jobSpec.scheduling.strategy", "`SPOT`"),
             ({"enableWebAccess": "yes"}, "jobSpec.enableWebAccess", "must be true or false"),
             ({"workerPoolSpecs": [{"replicaCount": "one"}]}, "jobSpec.workerPoolSpecs[0].replicaCount", "“one”"),
-            ({"network": "n", "Network": "m"}, "jobSpec.Network", "`network`"),
             ({"service_account": "a", "serviceAccount": "b"}, "jobSpec.serviceAccount", "given twice"),
         ],
     )
@@ -104,6 +100,28 @@ class TestReading:
         assert findings[0].severity is Severity.ERROR
 
     @pytest.mark.parametrize(
+        ("spec", "field", "words"),
+        [
+            ({"workerPoolSpecs": [{"replicaCont": 1}]}, "jobSpec.workerPoolSpecs[0].replicaCont", "`replicaCount`"),
+            ({"boot_disk_type": "x"}, "jobSpec.boot_disk_type", "`jobSpec.workerPoolSpecs[].diskSpec.bootDiskType`"),
+            ({"displayName": "x"}, "jobSpec.displayName", "belongs in `displayName`"),
+            ({"scheduling": {"strategy": "spot"}}, "jobSpec.scheduling.strategy", "`SPOT`"),
+            ({"network": "n", "Network": "m"}, "jobSpec.Network", "`network`"),
+        ],
+    )
+    def test_keeps_what_it_does_not_know_and_names_what_was_probably_meant(
+        self, spec: dict[str, Any], field: str, words: str
+    ) -> None:
+        resource, findings = read("custom_job", job(spec))
+        (unknown,) = unknown_findings(resource)
+
+        assert findings == []
+        assert rest_body(resource) == job(spec)
+        assert (unknown.field, unknown.severity) == (field, Severity.APPROVAL)
+        assert words in unknown.remedy
+        assert unknown.confirm.startswith(field.replace("[0]", "[]") + "=")
+
+    @pytest.mark.parametrize(
         ("given", "meant"),
         [
             ("NVIDIA_T4", "NVIDIA_TESLA_T4"),
@@ -113,9 +131,9 @@ class TestReading:
         ],
     )
     def test_offers_the_nearest_accelerator(self, given: str, meant: str) -> None:
-        resource, findings = read("custom_job", job({"workerPoolSpecs": [{"machineSpec": {"acceleratorType": given}}]}))
+        resource, _ = read("custom_job", job({"workerPoolSpecs": [{"machineSpec": {"acceleratorType": given}}]}))
 
-        assert findings[0].remedy == f"Did you mean `{meant}`?"
+        assert next(unknown_findings(resource)).remedy == f"Did you mean `{meant}`?"
         assert resource.job_spec.worker_pool_specs[0].machine_spec.accelerator_type == given
 
     def test_finds_everything_at_once_and_keeps_the_rest(self) -> None:
@@ -123,8 +141,8 @@ class TestReading:
             "custom_job", {"displayName": 5, "labels": {"a": 1, "b": "c"}, "jobSpec": {"tensorboard": "t", "x": 1}}
         )
 
-        assert {finding.field for finding in findings} == {"displayName", "labels[a]", "jobSpec.x"}
-        assert rest_body(resource) == {"labels": {"b": "c"}, "jobSpec": {"tensorboard": "t"}}
+        assert {finding.field for finding in findings} == {"displayName", "labels[a]"}
+        assert rest_body(resource) == {"labels": {"b": "c"}, "jobSpec": {"tensorboard": "t", "x": 1}}
 
     @pytest.mark.parametrize("body", [None, 5, "text", [], True, float("nan")])
     def test_takes_no_body_that_is_no_object(self, body: object) -> None:
@@ -145,12 +163,18 @@ class TestReading:
             assert [finding.code for finding in findings] == ["unreadable_body"]
 
     def test_keeps_messages_short_and_their_number_bounded(self) -> None:
-        body = {"x" * 1_000_000: 1, **{f"field{n}": n for n in range(1000)}, "labels": {"a" * 500_000: 5}}
+        body = {"x" * 1_000_000: 1, **{f"field{n}": n for n in range(1000)}}
+        body["labels"] = {"a" * 500_000: 5, **{f"label{n}": n for n in range(1000)}}
 
-        _, findings = read("custom_job", body)
+        resource, findings = read("custom_job", body)
+        unknown = list(unknown_findings(resource))
 
-        assert len(findings) == MAX_FINDINGS + 1
-        assert findings[-1].message.startswith("902 more")
+        assert (len(findings), len(unknown)) == (MAX_FINDINGS + 1, MAX_UNKNOWN + 1)
+        assert findings[-1].message.startswith("901 more")
+        assert unknown[-1].message.startswith("951 more")
+        assert unknown[-1].severity is Severity.ERROR
+        assert len(unknown[0].confirm) < 1_000_100
+        findings += unknown
         assert all(len(finding.message) < 400 and len(finding.field) < 200 for finding in findings)
 
     def test_refuses_an_unknown_kind(self) -> None:

@@ -28,7 +28,7 @@ TYPES = {"int32": "integer", "double": "number", "float": "number"}
 quick = settings(max_examples=60, deadline=None)
 
 
-@given(jobs(outputs=True))
+@given(jobs(outputs=True) | jobs(outputs=True, newer=True))
 @quick
 def test_body_is_written_as_it_was_read(drawn: tuple[str, dict[str, Any]]) -> None:
     kind, body = drawn
@@ -41,7 +41,7 @@ def test_body_is_written_as_it_was_read(drawn: tuple[str, dict[str, Any]]) -> No
     assert read(kind, resource)[0] == resource
 
 
-@given(jobs())
+@given(jobs() | jobs(newer=True))
 @quick
 def test_snake_case_is_read_as_the_same(drawn: tuple[str, dict[str, Any]]) -> None:
     kind, body = drawn
