@@ -10,7 +10,7 @@ from functools import lru_cache
 from django.utils.translation import gettext as _
 
 from dashboard.drawing.machine_rows import NOT_OFFICIAL, PRICED, UNDATED, Price
-from jobs.catalog import ACCELERATORS, MACHINES, Machine, accelerators_in
+from jobs.catalog import ACCELERATORS, MACHINES, Machine, accelerators_in, forget_when_recorded
 from jobs.cost import PriceBook, Shape
 from jobs.cost.lines import Line
 from jobs.cost.parts import DEVICE_CORES
@@ -88,3 +88,6 @@ def _price(lines: Sequence[Line], strategy: Strategy, host: Machine) -> Price:
 def _source(line: Line) -> str:
     copied = "" if line.is_official else f" ({NOT_OFFICIAL})"
     return f"{line.source}{copied}, {f'prices of {line.as_of}' if line.as_of else UNDATED}"
+
+
+forget_when_recorded(list_attached.cache_clear)

@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from dashboard.drawing.figures import money
-from jobs.catalog import ACCELERATORS, MACHINES, Machine, accelerators_in
+from jobs.catalog import ACCELERATORS, MACHINES, Machine, accelerators_in, forget_when_recorded
 from jobs.cost import PriceBook, Rate, Shape
 from jobs.cost.lines import Line
 from jobs.cost.rates import machine_rate
@@ -196,3 +196,9 @@ def _has(machine: Machine, accelerator: str) -> bool:
 def _or(counts: Iterable[int]) -> str:
     *most, last = map(str, counts)
     return _("%(some)s or %(last)s") % {"some": ", ".join(most), "last": last} if most else last
+
+
+forget_when_recorded(render.cache_clear)
+forget_when_recorded(prices_in.cache_clear)
+forget_when_recorded(sources_in.cache_clear)
+forget_when_recorded(oldest_in.cache_clear)

@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from jobs.catalog import ACCELERATORS, REGIONS, TRAINABLE, default_disk, machine
+from jobs.catalog import ACCELERATORS, REGIONS, default_disk, machine, trainable
 from jobs.requests.resource_requests import MAX_LIFETIME
 from jobs.spec import ResourcePool
 
@@ -24,11 +24,16 @@ class ResourceForm(forms.Form):
     resource_id = forms.CharField(
         label=_("Id"), max_length=63, help_text=_("Lower-case letters, digits and hyphens; jobs name it by this.")
     )
-    machine_type = forms.ChoiceField(label=_("Machine type"), choices=[(name, name) for name in sorted(TRAINABLE)])
+    machine_type = forms.ChoiceField(
+        label=_("Machine type"), choices=lambda: [(name, name) for name in sorted(trainable())]
+    )
     accelerator_type = forms.ChoiceField(
         label=_("Accelerator"),
         required=False,
-        choices=[("", _("none, or that of the machine")), *((key, each.label) for key, each in ACCELERATORS.items())],
+        choices=lambda: [
+            ("", _("none, or that of the machine")),
+            *((key, each.label) for key, each in ACCELERATORS.items()),
+        ],
     )
     accelerator_count = forms.IntegerField(
         label=_("Accelerators per machine"), required=False, min_value=1, max_value=MAX_COUNT

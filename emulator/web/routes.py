@@ -12,6 +12,7 @@ from emulator.emulator import Emulator
 from emulator.methods import (
     artifacts,
     cloud_access,
+    compute_types,
     jobs,
     locations,
     log_entries,
@@ -32,6 +33,7 @@ Handler = Callable[[Emulator, Call], Any | Awaitable[Any]]
 PARENT = "/v1/projects/{project}/locations/{location}"
 REPOSITORY = PARENT + "/repositories/{repository}"
 QUOTAS = "/v1/projects/{project}/locations/global/services/{service}/quotaInfos"
+COMPUTE = "/compute/v1/projects/{project}/aggregated"
 ACCOUNT = "/v1/projects/-/serviceAccounts/{account}"
 TEST = "testIamPermissions"
 BUCKET_TEST = "/storage/v1/b/{bucket}/iam/testPermissions"
@@ -109,6 +111,8 @@ ROUTES = [
     *_operations(),
     route("GET", PARENT, "locations.get", locations.get),
     route("GET", "/v1/projects/{project}/locations", "locations.list", locations.list_),
+    route("GET", f"{COMPUTE}/machineTypes", "machineTypes.aggregatedList", compute_types.list_machines),
+    route("GET", f"{COMPUTE}/acceleratorTypes", "acceleratorTypes.aggregatedList", compute_types.list_accelerators),
     route("POST", "/v2/entries:list", "entries.list", log_entries.list_),
     route("GET", "/v3/projects/{project}/timeSeries", "timeSeries.list", time_series.list_),
     route("POST", "/token", "token", token.exchange),

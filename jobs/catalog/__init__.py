@@ -1,17 +1,18 @@
 """The catalogue: machines, accelerators, regions, disks and prices from data files with source and date."""
 
 from jobs.catalog.accelerators import ACCELERATORS, Accelerator
+from jobs.catalog.growing import forget_when_recorded
 from jobs.catalog.machines import (
     DISKS,
     MACHINES,
     MAX_DISK_GB,
     MIN_DISK_GB,
     READ_DATE,
-    TRAINABLE,
     Machine,
     count_accelerators,
     default_disk,
     machine,
+    trainable,
 )
 from jobs.catalog.prices import PriceRow, fee_rows, price_rows
 from jobs.catalog.regions import REGIONS, accelerators_in, regions_with
@@ -24,7 +25,6 @@ __all__ = [
     "MIN_DISK_GB",
     "READ_DATE",
     "REGIONS",
-    "TRAINABLE",
     "Accelerator",
     "Machine",
     "PriceRow",
@@ -32,7 +32,9 @@ __all__ = [
     "count_accelerators",
     "default_disk",
     "fee_rows",
+    "forget_when_recorded",
     "machine",
     "price_rows",
     "regions_with",
+    "trainable",
 ]

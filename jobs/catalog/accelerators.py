@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 from types import MappingProxyType
 
+from jobs.catalog.growing import Growing
 from jobs.catalog.rows import day, rows
 
 
@@ -67,5 +68,5 @@ def _load() -> Mapping[str, Accelerator]:
     )
 
 
-ACCELERATORS: Mapping[str, Accelerator] = _load()
-"""`{name: Accelerator}`, available ones first."""
+ACCELERATORS: Growing[Accelerator] = Growing(_load())
+"""`{name: Accelerator}`, available ones first, then those that the site has recorded."""

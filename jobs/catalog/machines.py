@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
+from functools import cache
 from types import MappingProxyType
 
 from jobs.bounds import parse_digits
+from jobs.catalog.growing import Growing, forget_when_recorded
 from jobs.catalog.rows import day, decimal, rows
 
 READ_DATE = date(2026, 8, 22)
@@ -127,9 +129,17 @@ def _load() -> Mapping[str, Machine]:
     return MappingProxyType(found)
 
 
-MACHINES: Mapping[str, Machine] = _load()
-"""`{machine type: Machine}`, including types that only serve."""
-TRAINABLE: tuple[str, ...] = tuple(name for name, machine in MACHINES.items() if machine.trainable)
+MACHINES: Growing[Machine] = Growing(_load())
+"""`{machine type: Machine}`, including types that only serve, then those that the site has recorded."""
+
+
+@cache
+def trainable() -> tuple[str, ...]:
+    """Return the machine types that train."""
+    return tuple(name for name, machine in MACHINES.items() if machine.trainable)
+
+
+forget_when_recorded(trainable.cache_clear)
 
 
 def machine(machine_type: str) -> Machine | None:

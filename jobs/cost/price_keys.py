@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from jobs.catalog import ACCELERATORS, DISKS, MACHINES, Machine
+from jobs.catalog import ACCELERATORS, DISKS, MACHINES, Machine, forget_when_recorded
 from jobs.cost.parts import CHIPS, FAMILIES
 from jobs.cost.prices import ANY_STRATEGY, COMPUTE_ENGINE, MANAGEMENT_FEE, VERTEX_TRAINING, Key
 
@@ -37,6 +37,9 @@ def resources() -> tuple[str, ...]:
     accelerators = [each.name for each in ACCELERATORS.values() if not each.is_retired]
     disks = [f"{disk}-gb-month" for disk in (*DISKS, "local-ssd")]
     return (*(machine.machine_type for machine in machines), *accelerators, *sorted(parts), *disks, *CHIPS.values())
+
+
+forget_when_recorded(resources.cache_clear)
 
 
 def keys_in(region: str) -> tuple[Key, ...]:

@@ -11,7 +11,7 @@ from datetime import date
 from decimal import Decimal
 from functools import lru_cache
 
-from jobs.catalog import DISKS
+from jobs.catalog import DISKS, forget_when_recorded
 from jobs.cost import parts
 from jobs.cost.lines import NOTHING, Line, Rate, Shape, shape_of
 from jobs.cost.money import format_usd
@@ -81,6 +81,10 @@ def hourly(book: PriceBook, shape: Shape, *, region: str, price_key: str) -> Rat
     if price_key == PERSISTENT:
         return machine
     return machine + Rate((boot_disk(book, shape, region=region),))
+
+
+forget_when_recorded(_rate.cache_clear)
+forget_when_recorded(hourly.cache_clear)
 
 
 def machine_rate(book: PriceBook, shape: Shape, *, region: str, price_key: str) -> Rate:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from jobs.catalog import MACHINES, MAX_DISK_GB, REGIONS, TRAINABLE, Machine, accelerators_in, machine
+from jobs.catalog import MACHINES, MAX_DISK_GB, REGIONS, Machine, accelerators_in, machine, trainable
 from jobs.spec import MachineSpec, Submission, WorkerPoolSpec
 from jobs.strategies import STRATEGIES, max_wait, strategy_of
 from jobs.strategies.rules.scheduling import DEFAULT_TIMEOUT
@@ -47,7 +47,7 @@ def next_machine_size(submission: Submission, suggestion: Mapping[str, Any]) -> 
 
 def _next_size(now: Machine, spec: MachineSpec) -> Machine | None:
     """Return the machine of the series with the next larger memory that can attach the same accelerators."""
-    series = [found for found in map(MACHINES.__getitem__, TRAINABLE) if found.series == now.series]
+    series = [found for found in map(MACHINES.__getitem__, trainable()) if found.series == now.series]
     larger = [
         found
         for found in series
@@ -77,7 +77,7 @@ def _other_gpu(region: str, spec: MachineSpec, *, smaller: bool) -> MachineSpec 
         return None
     at, count = GPUS.index(gpu), spec.accelerator_count or (now.gpu_count if now else 0) or 1
     for name in (*GPUS[at + 1 :], *(reversed(GPUS[:at]) if smaller else ())):
-        fits = [MACHINES[kind] for kind in TRAINABLE if MACHINES[kind].gpu_type == name]
+        fits = [MACHINES[kind] for kind in trainable() if MACHINES[kind].gpu_type == name]
         fits = [found for found in fits if found.gpu_count >= count] if name in accelerators_in(region) else []
         if fits:
             return _with(spec, min(fits, key=lambda found: (found.gpu_count, found.vcpu or 0)))

@@ -5,6 +5,7 @@ from jobs.models.approval import Approval, AskedGroup, Deputy, Vote
 from jobs.models.audited_team import AuditedTeam
 from jobs.models.billing import BilledAmount, BillingImport
 from jobs.models.budget import Budget, BudgetChange, BudgetNotice
+from jobs.models.catalogue import CatalogueEntry
 from jobs.models.channel import Channel, Digest, MessagePreference, Via
 from jobs.models.draft import Draft
 from jobs.models.event import JobEvent
@@ -41,6 +42,7 @@ __all__ = [
     "Budget",
     "BudgetChange",
     "BudgetNotice",
+    "CatalogueEntry",
     "Channel",
     "Committed",
     "DaySpend",

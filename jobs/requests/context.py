@@ -7,7 +7,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from jobs import budgets, spec, strategies
+from jobs import budgets, known_catalogue, spec, strategies
 from jobs.assessment import Context, IdenticalJob, filled
 from jobs.fallback import Plan
 from jobs.models import Job, Team
@@ -89,6 +89,7 @@ def load_context(
     figures may then be ten seconds old. Requests, approvals and submissions use current values. `has_identical=False`
     leaves out identical jobs, which only cause a note.
     """
+    known_catalogue.refresh()
     policy = load_policy(team)
     context = Context(
         policy=policy,

@@ -11,6 +11,7 @@ from functools import cache
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from jobs.catalog import ACCELERATORS
 from jobs.spec.fields import Message
 from jobs.spec.findings import Finding, Severity, quoted
 from jobs.spec.misplaced_fields import describe_misplaced
@@ -139,11 +140,12 @@ def _unknown_fields(job: Message) -> Iterator[_Field]:
 
 
 def _unknown_values(job: Message) -> Iterator[_Value]:
-    """Yield the unknown enum values; not placeholders."""
+    """Yield the unknown enum values; not placeholders, and not accelerators that this site has recorded."""
     for place, message in _messages(job, ""):
         for slot in _enums(type(message)):
             text = getattr(message, slot.name)
-            if text not in slot.kind.names.values() and not holds_placeholder(slot, text):
+            is_known = text in slot.kind.names.values() or text in ACCELERATORS.recorded
+            if not is_known and not holds_placeholder(slot, text):
                 yield _Value(join(place, slot.alias), text, slot)
 
 

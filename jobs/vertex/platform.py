@@ -5,7 +5,7 @@ Sources: the discovery documents of cloudresourcemanager v3 (projects.testIamPer
 (services.batchGet) in google-api-python-client 2.202.0, read 2026-11-23; `quotas` and `images` name their own.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -15,8 +15,10 @@ from google.auth.exceptions import GoogleAuthError
 
 from jobs.spec.images import ImageStatus, RegistryImage
 from jobs.vertex import answers, auth, errors, images, quotas, wire
-from jobs.vertex.caller import Caller, nothing
+from jobs.vertex.caller import Caller, nothing, pages_of
 
+MAX_RESULTS = 500
+"""The default and the maximum of Compute Engine's lists."""
 MAX_SERVICES = 30
 """Maximum number of services in one batchGet."""
 
@@ -79,6 +81,25 @@ class PlatformClient(Caller):
         for items in self._paged(call, "timeSeries", query, before_page=nothing, tries=2):
             found.update(used for item in items if (used := quotas.usage_in(item)) is not None)
         return found
+
+    def compute_types(self, project: str, collection: str) -> Iterator[list[Any]]:
+        """Yield the machineTypes or acceleratorTypes of each page and zone. Raise VertexError.
+
+        The items of a page are by zone: {"zones/us-central1-a": {"machineTypes": [...]}}. Zones that cannot be reached
+        are left out (compute v1, aggregatedList, returnPartialSuccess; read 2026-11-26).
+        """
+        url = f"{self._base('compute')}/compute/v1/projects/{quote(project, safe='')}/aggregated/{collection}"
+        call = answers.Call("GET", url, "Compute Engine")
+
+        def ask(token: str) -> dict[str, Any]:
+            query = {"maxResults": str(MAX_RESULTS), "returnPartialSuccess": "true"}
+            answer = self._send(call, query=query | ({"pageToken": token} if token else {}))
+            return answer | {"items": list(wire.mapping(answer.get("items")).values())}
+
+        for zones in pages_of(call, "items", ask):
+            for zone in zones:
+                listed = wire.mapping(zone).get(collection)
+                yield listed if isinstance(listed, list) else []
 
     def image(self, image: RegistryImage) -> images.ImageAnswer:
         """Return whether Artifact Registry has an image, and its size. Makes at most three calls. Raise VertexError."""

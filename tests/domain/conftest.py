@@ -114,6 +114,10 @@ class Cloud:
         """Call Vertex AI behind Trainboard's back; `path` begins after `/v1/`."""
         return self._emulator.call(verb, f"/v1/{path}", body)
 
+    def listed(self, path: str) -> Any:
+        """Return what Google answers at a path of any of its services."""
+        return self._emulator.call("GET", path)
+
     def control(self, name: str, body: Any) -> Any:
         """Call the emulator's control plane, such as `capacity` or `evict`."""
         return self._emulator.call("POST", f"/_emulator/{name}", body)

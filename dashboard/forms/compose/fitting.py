@@ -12,7 +12,16 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from dashboard.forms.findings import Choices
-from jobs.catalog import ACCELERATORS, MACHINES, REGIONS, TRAINABLE, Machine, accelerators_in, machine
+from jobs.catalog import (
+    ACCELERATORS,
+    MACHINES,
+    REGIONS,
+    Machine,
+    accelerators_in,
+    forget_when_recorded,
+    machine,
+    trainable,
+)
 
 NONE = ("", _("none"))
 CORES = (8, 32, 64, 128, 256, 512)
@@ -43,7 +52,7 @@ def label_of(accelerator: str) -> str:
 @cache
 def machine_choices() -> Choices:
     """Return the machine types for training, grouped by series, those with GPUs first."""
-    groups = groupby(sorted((MACHINES[name] for name in TRAINABLE), key=_order), key=lambda found: found.series)
+    groups = groupby(sorted((MACHINES[name] for name in trainable()), key=_order), key=lambda found: found.series)
     return (
         ("", (("", _("choose a machine type")),)),
         *(
@@ -56,7 +65,11 @@ def machine_choices() -> Choices:
 @lru_cache(maxsize=128)
 def missing_machines(region: str) -> Mapping[str, Any]:
     """Return {machine type: the part of it that the region lacks}."""
-    return {name: reason for name in TRAINABLE if (reason := lacks(region, MACHINES[name]))}
+    return {name: reason for name in trainable() if (reason := lacks(region, MACHINES[name]))}
+
+
+forget_when_recorded(machine_choices.cache_clear)
+forget_when_recorded(missing_machines.cache_clear)
 
 
 def lacks(region: str, found: Machine) -> Any:

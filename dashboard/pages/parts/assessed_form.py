@@ -16,7 +16,7 @@ from dashboard.forms.compose.form import Compose
 from dashboard.forms.compose.text import EDITABLE, check_text, is_edited, text_digest
 from dashboard.pages.parts.planned_attempts import Attempts, assess_attempts
 from dashboard.pages.parts.strategy_rows import strategy_rows
-from jobs import exporter, known_quotas, observation, requests, strategies, tasks
+from jobs import exporter, known_catalogue, known_quotas, observation, requests, strategies, tasks
 from jobs.allowed_resources import check_project
 from jobs.assessment import Assessment, Context, Outcome, assess, has_machines
 from jobs.clock import display_now
@@ -56,6 +56,7 @@ def assess_form(form: Compose, teams: list[Team], *, by: User, now: datetime) ->
 
     The current budgets of `by` apply. `now` also decides how old prices are and how long a price book is cached.
     """
+    known_catalogue.refresh()  # before the form offers its lists
     form.read()
     team = next((each for each in teams if str(each.pk) == form.job.cleaned_data.get("team")), teams[0])
     project = _choose_project(form, team, now)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from decimal import Decimal
 
-from jobs.catalog import READ_DATE, TRAINABLE, Machine, machine
+from jobs.catalog import READ_DATE, Machine, machine, trainable
 from jobs.spec import MachineSpec, Severity, Submission, quoted
 from jobs.spec.unknown import confirmed_value, nearest_known, not_known
 from jobs.strategies.base import Problem, rule
@@ -50,7 +50,7 @@ def machine_type_trains(submission: Submission) -> Iterator[Problem]:
             words = {"machine": quoted(name), "day": day_of(READ_DATE)}
             message = _("%(machine)s serves predictions but does not train as of %(day)s.", **words)
         path = submission.pool_path(index, "machineSpec.machineType")
-        yield Problem(path, message, nearest_known(name, TRAINABLE), confirmed_value(path, name))
+        yield Problem(path, message, nearest_known(name, trainable()), confirmed_value(path, name))
 
 
 @rule(Severity.NOTE, RUNS)

@@ -11,13 +11,13 @@ from jobs.catalog import (
     DISKS,
     MACHINES,
     REGIONS,
-    TRAINABLE,
     accelerators_in,
     default_disk,
     fee_rows,
     machine,
     price_rows,
     regions_with,
+    trainable,
 )
 
 
@@ -54,8 +54,8 @@ class TestMachines:
 
     def test_that_only_serve_are_known_but_not_offered(self) -> None:
         assert "n2d-standard-4" in MACHINES
-        assert "n2d-standard-4" not in TRAINABLE
-        assert len(TRAINABLE) == 117
+        assert "n2d-standard-4" not in trainable()
+        assert len(trainable()) == 117
         assert machine("n1-standard-1") is None
 
     def test_form_tpu_slices(self) -> None:
