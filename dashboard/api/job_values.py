@@ -18,11 +18,12 @@ from dashboard.api.shapes import (
     JobDetail,
     JobShape,
 )
-from dashboard.pages.parts.reasons import failure_of, has_failed, obstacle_of, why
+from dashboard.pages.parts.reasons import obstacle_of, why
 from dashboard.queries.jobs import list_attempts, list_events
 from dashboard.queries.logs import get_attempt_times
 from jobs import timeline
 from jobs.diagnosis import Diagnosis
+from jobs.explain import explain, has_failed
 from jobs.fallback import plan_of
 from jobs.models import Job
 from jobs.requests.approver_groups import groups_of
@@ -144,7 +145,7 @@ def _attempts(job: Job, now: datetime) -> list[AttemptShape]:
 
 def _diagnosis(job: Job) -> DiagnosisShape | None:
     if has_failed(job):
-        failure = failure_of(job)
+        failure = explain(job)
         return _shape(failure.diagnosis, is_from_log=failure.is_from_log) if failure is not None else None
     known = obstacle_of(job) if not job.is_finished else None
     return _shape(known, is_from_log=False) if known is not None else None

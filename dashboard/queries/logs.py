@@ -11,6 +11,7 @@ from django.db.models import Case, Min, OuterRef, Q, QuerySet, Subquery, Value, 
 from dashboard.queries.paging import BY_NUMBER
 from jobs.bounds import MAX_DIGITS, parse_digits
 from jobs.diagnosis import read_exits
+from jobs.explain import MAX_ERRORS
 from jobs.models import Job, LogFeed, LogLine, ShownJob, hide_in
 from jobs.timeline import ATTEMPT_BEGINS, ATTEMPT_RUNS, EXIT, LAST_WORDS, TAKEN, Attempts, ReplicaEnd
 from jobs.vertex.logs import SERVICE as SERVICE
@@ -27,10 +28,6 @@ MAX_ENDS = 400
 """Maximum lines that report ends. Eight replicas have fewer in all attempts that Vertex AI makes."""
 MAX_SERVICE_LINES = 1_000
 """Maximum lines of the service that one request reads: the ends, and two lines per attempt."""
-MAX_ERRORS = 5
-"""Maximum latest errors of the service. The last one often states only that the job failed."""
-MAX_OUTPUT_LINES = 200
-"""Maximum lines of programs that are searched for the reason of a failure."""
 
 
 def filter_lines(
@@ -112,20 +109,6 @@ def list_replicas(job: Job) -> list[str]:
 def sort_replicas(names: Iterable[str]) -> list[str]:
     """Return the names of replicas in order, trial 2 before trial 10."""
     return sorted(names, key=lambda name: [(parse_digits(part) or 0, part) for part in DIGITS.split(name)])
-
-
-def list_service_errors(job: Job) -> list[str]:
-    """Return the latest errors that the service itself logged, newest first. One query."""
-    lines = job.log_lines.filter(replica=SERVICE, severity="ERROR").order_by("-timestamp", "-pk")
-    messages = list(lines.values_list("message", flat=True)[:MAX_ERRORS])
-    return [_hide_secrets(job, message) for message in messages]
-
-
-def get_program_output(job: Job) -> str:
-    """Return the latest lines that the job's replicas wrote, oldest first, as one text. One query."""
-    lines = job.log_lines.exclude(replica=SERVICE).order_by("-timestamp", "-pk")
-    messages = list(lines.values_list("message", flat=True)[:MAX_OUTPUT_LINES])[::-1]
-    return "\n".join(_hide_secrets(job, message) for message in messages)
 
 
 def _hide_secrets(job: Job, message: str) -> str:

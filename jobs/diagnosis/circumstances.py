@@ -23,15 +23,16 @@ NOT_QUOTA = _("Google had no free machines of this kind. Quota is not the reason
 class Circumstances:
     """The facts of a job that its diagnosis depends on; the defaults mean that nothing is known.
 
-    `restarts` is how often Vertex AI restarted the whole job, and `restart_limit` how often it does so under the job's
-    strategy. `has_accelerator` is whether a worker pool has one; None if the machines are not known. `causes` is the
-    number of observed restarts by cause, and `limits` the number of restarts that Vertex AI allows for each; None if
-    not counted. `last_loss` is the cause of a Spot job's last loss of its machines. `ran` is the time from first run to
-    end.
+    `has_ended` means that the job ended with this error. `restarts` is how often Vertex AI restarted the
+    whole job, and `restart_limit` how often it does so under the job's strategy. `has_accelerator` is whether a worker
+    pool has one; None if the machines are not known. `causes` is the number of observed restarts by cause, and `limits`
+    the number of restarts that Vertex AI allows for each; None if not counted. `last_loss` is the cause of a Spot job's
+    last loss of its machines. `ran` is the time from first run to end.
     """
 
     strategy: str = ""
     has_run: bool | None = None
+    has_ended: bool = False
     restarts: int = 0
     restart_limit: int = 6
     has_accelerator: bool | None = None
@@ -67,7 +68,8 @@ def fit_to_job(known: Diagnosis, job: Circumstances) -> Diagnosis:
     """Return the diagnosis corrected by the facts of the job."""
     if known.cause == "stockout" and job.strategy == "flex_start" and job.has_run is False:
         return _without(_flex_wait(known), job)
-    if known.cause in {"stockout", "preempted"} and job.strategy == "spot" and job.losses >= job.restart_limit:
+    is_loss = known.cause in {"stockout", "preempted"} and job.strategy == "spot"
+    if is_loss and (job.has_ended or job.losses >= job.restart_limit):
         return _spot_end(job)
     if known.cause == "cancelled" and job.has_outlived_timeout:
         return _without(CAUSES["timeout"], job)
@@ -88,18 +90,23 @@ def _flex_wait(known: Diagnosis) -> Diagnosis:
 
 
 def _spot_end(job: Circumstances) -> Diagnosis:
+    """Return the diagnosis of a Spot job's last loss. It has used all its restarts, also those that were not seen."""
     known = CAUSES["preempted"]
     lost, used = job.restart_limit + 1, job.restart_limit
-    none_found = 0
-    if job.causes is not None:
+    none_found, seen = 0, job.losses + 1
+    if job.has_run is False:
+        none_found = lost
+    elif job.causes is not None:
         none_found = job.causes.get("stockout", 0) + (job.last_loss == "stockout")
-    title = _("Preempted %(times)s", times=_times(lost))
-    if none_found:
-        preempted = max(lost - none_found, 0)
-        title = _("Found no machines %(times)s", times=_times(none_found))
-        if preempted:
-            words = {"times": _times(preempted), "others": _times(none_found)}
-            title = _("Preempted %(times)s, found no machines %(others)s", **words)
+    if not none_found:
+        title = _("Preempted %(times)s", times=_times(lost))
+    elif none_found >= min(lost, seen):
+        title = _("Found no machines %(times)s", times=_times(lost))
+    elif seen < lost:
+        title = _("Lost its machines, or found none, %(times)s", times=_times(lost))
+    else:
+        words = {"times": _times(lost - none_found), "others": _times(none_found)}
+        title = _("Preempted %(times)s, found no machines %(others)s", **words)
     return replace(
         known,
         title=title,

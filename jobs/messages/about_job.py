@@ -9,7 +9,8 @@ from django.utils.translation import gettext_lazy
 
 from jobs import timeline
 from jobs.cost import CENT, format_usd
-from jobs.diagnosis import Diagnosis, diagnose
+from jobs.diagnosis import Diagnosis
+from jobs.explain import explain, explain_in_list
 from jobs.messages.parts import Parts
 from jobs.models import Approval, Job, JobEvent, Message, ShownJob
 from jobs.spec.findings import kept_message
@@ -63,7 +64,8 @@ def parts_of(message: Message, now: datetime) -> Parts:
     assert message.job is not None
     job = ShownJob.of(message.job)
     name, cost = job.display_name, timeline.cost_so_far(job, now)
-    known = _diagnosis(job) if message.kind == Kind.FAILED else None
+    explanation = explain(job) if message.kind == Kind.FAILED else None
+    known = explanation.diagnosis if explanation is not None else None
     why = known.explanation if known is not None else _why(message, job)
     remedy = known.remedy if known is not None else message.words("next") or str(NEXT.get(message.kind, ""))
     return Parts(
@@ -78,7 +80,7 @@ def parts_of(message: Message, now: datetime) -> Parts:
 def headline(message: Message) -> str:
     """Return the subject of a message about a job, without a query."""
     assert message.job is not None
-    return _subject(message, message.job, _diagnosis(message.job) if message.kind == Kind.FAILED else None)
+    return _subject(message, message.job, explain_in_list(message.job) if message.kind == Kind.FAILED else None)
 
 
 def path_of(message: Message) -> str:
@@ -111,14 +113,6 @@ def _why(message: Message, job: Job) -> str:
         if found:
             return " ".join(dict.fromkeys(found))
     return message.words("text") or (message.event.message if message.event is not None else "")
-
-
-def _diagnosis(job: Job) -> Diagnosis | None:
-    error: dict[str, Any] = job.error or {}
-    if not error:
-        return None
-    code = error.get("code")
-    return diagnose(code if isinstance(code, int) else None, str(error.get("message", "")))
 
 
 def _facts(job: Job, cost: Decimal | None) -> tuple[tuple[str, str], ...]:

@@ -129,6 +129,9 @@ class Job(models.Model):
         null=True, blank=True, help_text="{replica: address of its interactive shell} while it runs; empty without."
     )
     error = models.JSONField(null=True, blank=True, help_text="google.rpc.Status as Vertex AI gave it.")
+    explanation = models.JSONField(
+        null=True, blank=True, help_text="Why it failed, kept by jobs.explain; empty: not computed, or it did not fail."
+    )
     remote_updated_at = models.DateTimeField(null=True, blank=True, help_text="updateTime of the newest answer used.")
 
     # The queue: when a worker has to take the next step, and which worker has claimed the job

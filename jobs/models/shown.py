@@ -13,8 +13,8 @@ from django.contrib.auth.base_user import AbstractBaseUser
 from jobs.models.job import Job
 from jobs.spec.secrets import Masker
 
-HIDDEN = ("spec", "error", "last_error")
-"""Columns that may contain a secret: the body, and what Vertex AI returned about it."""
+HIDDEN = ("spec", "error", "last_error", "explanation")
+"""Columns that may contain a secret: the body, what Vertex AI returned about it, and quotations of the log."""
 
 
 class ShownJob(Job):

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from django.conf import settings
 from django.db import transaction
 
-from jobs import vertex
+from jobs import explain, vertex
 from jobs.clients import INSTANCE_LABEL, client
 from jobs.models import Job, Scope
 from jobs.observation import cadence
@@ -235,6 +235,9 @@ class Poll:
                 if has_run and (job.state != known.state or known.may_be_restarting):
                     with self.aside.item(f"restarts of {known.remote_name}"):
                         record_restarts(job, now=self._now)
+                elif job.is_finished:
+                    with self.aside.item(f"explanation of {known.remote_name}"):
+                        explain.refresh(job)
 
     def _write_seen(self) -> None:
         if not self._without_news:

@@ -15,7 +15,7 @@ from itertools import zip_longest
 from django.db import transaction
 from django.db.models import Q
 
-from jobs import transitions
+from jobs import explain, transitions
 from jobs.diagnosis import read_exits
 from jobs.diagnosis.exits import NOT_PERMANENT
 from jobs.models import Job, JobEvent, LogLine
@@ -83,6 +83,7 @@ def record_restarts(job: Job, *, now: datetime) -> None:
                 _explain(locked, same, restart, now)
         last = max((restart.begins_at or restart.at for restart in whole), default=None)
         record_last_loss(locked, holding(locked.events.without_passing().order_by("id")), lines, now, after=last)
+    explain.refresh(locked)
 
 
 def _with_recorded(

@@ -4,11 +4,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from jobs import fallback
-from jobs.diagnosis import Circumstances, diagnose, diagnose_expiry
+from jobs.explain import diagnose_row
 from jobs.fallback import REASON_WORDS, Reason
 from jobs.models import Fallback, Job, UnmatchedJob
 from jobs.states import SUCCESSFUL, JobState
-from jobs.strategies import STRATEGIES
 from jobs.texts import translatable as _
 
 WAIT_OVER = "fallback"
@@ -47,19 +46,7 @@ def find_ending(job: Job, now: datetime) -> AttemptEnding | None:
 
 
 def _failure(job: Job, now: datetime) -> AttemptEnding | None:
-    strategy = STRATEGIES.get(job.strategy)
-    circumstances = Circumstances(
-        strategy=job.strategy,
-        has_run=job.started_at is not None,
-        restarts=job.restarts,
-        restart_limit=strategy.restart_allowance if strategy is not None else 0,
-        is_cancel_requested=job.cancel_requested_at is not None,
-    )
-    error = job.error or {}
-    code, message = error.get("code"), str(error.get("message", ""))
-    known = diagnose(code if isinstance(code, int) else None, message, circumstances)
-    if known is None and job.state == JobState.EXPIRED:
-        known = diagnose_expiry(circumstances)
+    known = diagnose_row(job)
     if job.state == JobState.CANCELLED and (known is None or known.cause == "cancelled"):
         return AttemptEnding(_("it was cancelled"), outcome=Outcome.CANCELLED)
     if known is None:

@@ -10,10 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
+from django.utils import timezone
 
-from jobs import timeline
+from jobs import messages, timeline
+from jobs.models import Job, Message
 from tests.domain.conftest import Cloud, Submit, watch
 from tests.domain.test_restarts import restart_reasons, settle, used
+from tests.pages.conftest import SignIn, text_of
+from tests.support.api import caller
 from tests.support.clock import Clock
 from tests.support.running_emulator import running
 
@@ -77,3 +82,59 @@ def test_a_replica_that_restarts_every_few_seconds(submit: Submit, cloud: Cloud,
     assert truth["retries"] == 3
     assert restart_reasons(job) == Counter({"worker_restart": 20, "job_retry": 3})
     assert used(job) == {"workerpool0-0": (5, 5), "job retries": (3, 3)}
+
+
+class TestTitle:
+    """The title of what happened is the same wherever it is shown."""
+
+    ADDRESSES = ("/", "/history/", "/jobs/{pk}/")
+
+    @pytest.fixture(autouse=True)
+    def _pages_read_the_tests_clock(self, monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
+        monkeypatch.setattr(timezone, "now", lambda: clock.now)
+        monkeypatch.setattr("jobs.clock.read_database_clock", lambda: clock.now)
+        monkeypatch.setattr("jobs.clock.DISPLAY_SECONDS", -1)
+
+    def check(self, job: Job, title: str, owner: User, stranger: User, signed_in: SignIn, clock: Clock) -> None:
+        job.refresh_from_db()
+        client = signed_in(owner)
+        for address in self.ADDRESSES:
+            assert title in text_of(client.get(address.format(pk=job.pk))), address
+            assert title not in text_of(signed_in(stranger).get(address.format(pk=job.pk)))
+        shown = caller(owner).get(f"/jobs/{job.pk}").json()
+        assert (shown["reason"], shown["diagnosis"]["title"]) == (title, title)
+        message = Message.objects.select_related("job__team", "job__owner", "event").get(job=job, kind="failed")
+        assert messages.headline_of(message).endswith(title)
+        assert title in messages.content_of(message, clock.now).subject
+
+    def test_of_a_job_that_never_got_a_machine(
+        self, submit: Submit, cloud: Cloud, owner: User, stranger: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        job = submit("stockout")
+        watch(cloud, job, minutes=60, every=20)
+        settle(cloud, job)
+
+        self.check(job, "Found no machines seven times", owner, stranger, signed_in, clock)
+
+    @pytest.mark.parametrize("every", [2, 20, 90])
+    def test_of_a_job_that_lost_its_machine_seven_times(
+        self, submit: Submit, cloud: Cloud, owner: User, stranger: User, signed_in: SignIn, clock: Clock, every: float
+    ) -> None:
+        job = submit("always-preempted", times={"preempt_after": [1.0] * 7})
+        watch(cloud, job, minutes=20, every=every)
+        settle(cloud, job)
+
+        self.check(job, "Preempted seven times", owner, stranger, signed_in, clock)
+
+    def test_of_a_job_that_found_none_once(
+        self, submit: Submit, cloud: Cloud, owner: User, stranger: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        job = submit("always-preempted", times={"preempt_after": [1.0] * 7})
+        cloud.control("capacity", {"spot": {"us-central1": {"NVIDIA_TESLA_A100": 0}}})
+        watch(cloud, job, minutes=0.03, every=1)
+        cloud.control("capacity", {"spot": {"us-central1": {"NVIDIA_TESLA_A100": None}}})
+        watch(cloud, job, minutes=20, every=2)
+        settle(cloud, job)
+
+        assert cloud.truth(job.remote_name)["stockouts"] == 1
+        self.check(job, "Preempted six times, found no machines once", owner, stranger, signed_in, clock)

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from dashboard.pages.parts.reasons import timeout_of
 from dashboard.pages.parts.what_now import FIX_LABELS
 from jobs.diagnosis.causes import CAUSES
 from jobs.diagnosis.fixes import FIXES
+from jobs.explain import timeout_of
 from jobs.models import Job, LogLine
 from tests.pages.conftest import MakeJob, SignIn, fields_of, text_of
 from tests.support.clock import Clock

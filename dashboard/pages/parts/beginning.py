@@ -7,9 +7,9 @@ from dashboard.access import Request
 from dashboard.access.form_start import Start, start_for
 from dashboard.forms.compose.example import example
 from dashboard.forms.compose.initial import initial_values
-from dashboard.pages.parts.reasons import failure_of
 from dashboard.queries.jobs import get_last_team
 from jobs.diagnosis.fixes import apply_fix
+from jobs.explain import explain
 from jobs.models import Team
 from jobs.requests.allowed_resources import kept_project
 from jobs.spec import Finding
@@ -52,7 +52,7 @@ def beginning(request: Request, teams: list[Team]) -> Beginning:
 def _suggestion(request: Request, start: Start) -> Any:
     """Return the suggestion of the job's diagnosis whose action is `?fix=`, or None if there is none."""
     assert start.cloned_from is not None
-    failure = failure_of(start.cloned_from)
+    failure = explain(start.cloned_from)
     wanted = request.GET.get("fix")
     suggestions = failure.diagnosis.suggestions if failure else ()
     return next((each for each in suggestions if each["action"] == wanted), None)

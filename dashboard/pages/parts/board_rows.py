@@ -16,13 +16,14 @@ from dashboard.drawing.marks import accelerators_of
 from dashboard.drawing.scale import Scale
 from dashboard.drawing.track import render_track, track_of
 from dashboard.pages.parts.fallback_part import attempt_words
-from dashboard.pages.parts.reasons import diagnosis_of, gives_up_at, has_failed, timeout_of
+from dashboard.pages.parts.reasons import gives_up_at
 from dashboard.pages.parts.rows import Row, row_of
 from dashboard.pages.parts.search import STATE_WORDS
 from dashboard.pages.parts.what_now import fixes_of
 from dashboard.queries.persistent_resources import Holdings
 from jobs import timeline
 from jobs.diagnosis.fixes import FIXES
+from jobs.explain import explain_in_list, has_failed, timeout_of
 from jobs.models import Job, JobEvent, Scope
 from jobs.states import FINISHED, RUNNING, WAITING, JobState
 
@@ -207,7 +208,7 @@ def _actions(job: Job, viewer: Viewer) -> tuple[Action, ...]:
         return (Action(str(_("Cancel…")), "cancel"),) if is_ours else ()
     if not has_failed(job):
         return ()
-    known = diagnosis_of(job)
+    known = explain_in_list(job)
     fixes = fixes_of(known) if known else ()
     if not fixes:
         return (Action(str(_("Rerun")), "compose", f"?job={job.pk}"),)

@@ -25,18 +25,11 @@ from dashboard.pages.parts.advice import (
     quoted,
     quoted_parts,
 )
-from dashboard.pages.parts.reasons import (
-    Failure,
-    error_of,
-    failure_of,
-    gives_up_at,
-    has_failed,
-    may_wait,
-    obstacle_of,
-)
+from dashboard.pages.parts.reasons import gives_up_at, may_wait, obstacle_of
 from dashboard.queries.readiness import is_unsent_for_lack_of_a_worker
 from jobs import observation, timeline
 from jobs.diagnosis import Diagnosis
+from jobs.explain import Explanation, error_of, explain, has_failed
 from jobs.models import Job, JobEvent
 from jobs.spec.body import custom_job_spec
 from jobs.states import WAITING_AT_VERTEX, JobState
@@ -63,7 +56,7 @@ def what_now(
     """Return the advice for the job in its current state; None while an approver has to act.
 
     `budgets` are the retry budgets, and `study` the trials of a tuning job. `events` and `errors` are as for
-    `failure_of`.
+    `explain`.
     """
     if job.state == JobState.AWAITING_APPROVAL:
         return None
@@ -72,7 +65,7 @@ def what_now(
     if job.last_error and not job.is_finished:
         return _repeating(job)
     if has_failed(job):
-        return _with_trials(_failure(job, failure_of(job, events, errors), now), study)
+        return _with_trials(_failure(job, explain(job, events=events, errors=errors), now), study)
     if job.cancel_requested_at and not job.is_finished:
         return CANCELLATION_REQUESTED
     if job.restarts and job.state in WAITING_AT_VERTEX:
@@ -126,7 +119,7 @@ def _with_trials(known: Advice, study: timeline.Study | None) -> Advice:
     return replace(known, text=(*known.text, quoted(summary)))
 
 
-def _failure(job: Job, known: Failure | None, now: datetime) -> Advice:
+def _failure(job: Job, known: Explanation | None, now: datetime) -> Advice:
     is_new = job.ended_at is not None and now - job.ended_at < observation.ERROR_WINDOW
     if known is not None:
         return _explained(known, is_new=is_new)
@@ -139,7 +132,7 @@ def _failure(job: Job, known: Failure | None, now: datetime) -> Advice:
     return Advice(title, (text_part,), remedy, fixes=EDIT_ONLY, is_in_log=True)
 
 
-def _explained(failure: Failure, *, is_new: bool) -> Advice:
+def _explained(failure: Explanation, *, is_new: bool) -> Advice:
     known = failure.diagnosis
     text = quoted_parts(joined(known.explanation, known.retried))
     if failure.is_from_log and is_new:
