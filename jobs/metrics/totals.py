@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 from jobs.metrics.objects import number_of
@@ -37,7 +38,7 @@ def totals_of(spec: Any) -> Totals:
 
 
 def _counts(words: list[str]) -> Iterator[tuple[bool, int]]:
-    for word, following in zip(words, [*words[1:], ""], strict=True):
+    for word, following in zip_longest(words, words[1:], fillvalue=""):
         flag, sign, value = word.partition("=")
         found = _FLAG.match(flag)
         number = number_of(value if sign else following)

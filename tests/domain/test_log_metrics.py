@@ -36,6 +36,18 @@ def test_new_lines_add_to_what_is_kept_and_count_once(request_job: RequestJob) -
     assert series.count == 4
 
 
+def test_a_job_without_arguments_has_metrics_too(request_job: RequestJob) -> None:
+    job = request_job()
+    for pool in job.spec["jobSpec"]["workerPoolSpecs"]:
+        pool["containerSpec"] = {"imageUri": pool["containerSpec"]["imageUri"]}
+    Job.objects.filter(pk=job.pk).update(spec=job.spec)
+    write(job, "epoch 1/9 loss 8")
+
+    log_metrics.fold_new_lines(Job.objects.get(pk=job.pk))
+
+    assert [series.count for series in record(job).series] == [1]
+
+
 def test_progress_and_the_expected_end_stand_beside_the_job(request_job: RequestJob) -> None:
     job = request_job()
     for minute in range(1, 5):

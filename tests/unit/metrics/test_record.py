@@ -190,6 +190,8 @@ class TestProgress:
             (["-c", "python train.py --max-epochs 7"], Totals(epochs=7)),
             (["--total_timesteps=5000"], Totals(steps=5_000)),
             (["--save_steps=500", "--epochs=many"], Totals()),
+            (["--epochs"], Totals()),
+            ([], Totals()),
         ],
     )
     def test_arguments_tell_how_much_there_is(self, args: list[str], expected: Totals) -> None:
