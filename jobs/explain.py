@@ -4,7 +4,8 @@ The answer is computed by the worker that sees new evidence (the end of the job,
 with the job as codes and values: every language is made from them when they are shown.
 """
 
-from collections.abc import Iterable, Sequence
+import uuid
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from typing import Any
@@ -13,13 +14,23 @@ from django.db.models import F
 
 from jobs import storable, timeline
 from jobs.catalog import machine
-from jobs.diagnosis import Circumstances, Diagnosis, diagnose, diagnose_expiry, diagnose_output
+from jobs.diagnosis import (
+    Circumstances,
+    Diagnosis,
+    FailureRecord,
+    Output,
+    diagnose,
+    diagnose_expiry,
+    diagnose_output,
+    read_exits,
+)
 from jobs.models import Job, JobEvent, ShownJob
 from jobs.spec.body import custom_job_spec
 from jobs.states import JobState
 from jobs.strategies import STRATEGIES
 from jobs.strategies.rules.scheduling import DEFAULT_TIMEOUT
-from jobs.texts import as_json, from_json, joined
+from jobs.texts import as_json, from_json, joined, quotation
+from jobs.texts import translatable as _
 from jobs.vertex.logs import SERVICE
 
 ENDED_BADLY = frozenset({JobState.FAILED, JobState.EXPIRED, JobState.SUBMIT_FAILED})
@@ -29,16 +40,22 @@ TEXTS = ("title", "explanation", "retried", "remedy")
 """Fields of a diagnosis that are translated when they are shown."""
 MAX_ERRORS = 5
 """Maximum latest errors of the service. The last one often states only that the job failed."""
-MAX_OUTPUT_LINES = 200
-"""Maximum lines of programs that are searched for the reason of a failure."""
+MAX_OUTPUT_LINES = 2_000
+"""Maximum lines of programs in which the failure is searched; as many are kept of a job."""
+MAX_WORDS = 300
+"""Characters of an exception that an explanation quotes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a job failed. `is_from_log` is set if the error has no reason and the service's log was used."""
+    """Why a job failed. `is_from_log` is set if the error has no reason and the service's log was used.
+
+    `failure` is the failure of the program, if that ended the job and its output shows it.
+    """
 
     diagnosis: Diagnosis
     is_from_log: bool = False
+    failure: FailureRecord | None = None
 
 
 def explain(
@@ -81,6 +98,15 @@ def refresh(job: Job) -> None:
         job.explanation = kept
 
 
+def forget_lines(jobs: Collection[uuid.UUID]) -> None:
+    """Remove the lines of the failures of these jobs, because their log is removed. What was found stays."""
+    for job in Job.objects.filter(pk__in=jobs, explanation__isnull=False).only("explanation"):
+        kept = job.explanation or {}
+        if kept.get("failure"):
+            failure = kept["failure"] | {"lines": [], "key": 0}
+            storable.update_row(job, {"explanation": kept | {"failure": failure}})
+
+
 def has_failed(job: Job) -> bool:
     """Return whether the job failed. A job that Vertex AI cancelled at its timeout counts as failed."""
     if job.state != JobState.CANCELLED:
@@ -96,6 +122,12 @@ def diagnose_row(job: Job, circumstances: Circumstances | None = None) -> Diagno
     if job.error:
         return diagnose(code, message, circumstances)
     return diagnose_expiry(circumstances) if job.state == JobState.EXPIRED else None
+
+
+def obstacle_of(job: Job) -> Diagnosis | None:
+    """Return the diagnosis of the step that fails and is retried; None if there is none or it is not known."""
+    known = diagnose(None, job.last_error) if job.last_error else None
+    return known if known is not None and known.cause != "unknown" else None
 
 
 def error_of(job: Job) -> tuple[int | None, str]:
@@ -146,12 +178,14 @@ def _compute(job: Job, events: Sequence[JobEvent] | None = None, errors: Iterabl
         messages = _service_errors(job) if errors is None else errors
         logged = (diagnose(None, message, circumstances) for message in messages)
         known, is_from_log = next((each for each in logged if each is not None and each.cause != "unknown"), None), True
+    failure = None
     if known is not None and known.cause in EXPLAINED_BY_OUTPUT:
-        known = _with_output(job, known)
+        known, failure = _with_output(job, known, rows)
     if known is None:
         return {"diagnosis": None}
     texts = {name: as_json(getattr(known, name)) for name in TEXTS}
-    return {"diagnosis": asdict(known) | texts, "is_from_log": is_from_log}
+    shown = {"diagnosis": asdict(known) | texts, "is_from_log": is_from_log}
+    return shown | {"failure": asdict(failure) if failure is not None else None}
 
 
 def _load(kept: dict[str, Any]) -> Explanation | None:
@@ -160,7 +194,9 @@ def _load(kept: dict[str, Any]) -> Explanation | None:
         return None
     texts = {name: from_json(values[name]) for name in TEXTS}
     lists = {name: tuple(values[name]) for name in ("suggestions", "replicas")}
-    return Explanation(Diagnosis(**values | texts | lists), kept["is_from_log"])
+    failure = kept.get("failure")
+    record = FailureRecord(**failure | {"lines": tuple(failure["lines"])}) if failure is not None else None
+    return Explanation(Diagnosis(**values | texts | lists), kept["is_from_log"], record)
 
 
 def _with_events(events: Sequence[JobEvent], job: Job, circumstances: Circumstances) -> Circumstances:
@@ -174,12 +210,36 @@ def _with_events(events: Sequence[JobEvent], job: Job, circumstances: Circumstan
     )
 
 
-def _with_output(job: Job, known: Diagnosis) -> Diagnosis:
-    output = diagnose_output(_program_output(job), circumstances_of(job))
+def _with_output(job: Job, known: Diagnosis, events: Sequence[JobEvent]) -> tuple[Diagnosis, FailureRecord | None]:
+    """Return the diagnosis with what the program's output shows, and the failure in it."""
+    failure, output = diagnose_output(_program_output(job, events), circumstances_of(job))
+    if failure is None:
+        quoted = [Output(end.replica, end.output) for end in read_exits(error_of(job)[1])[1]]
+        failure, output = diagnose_output(quoted, circumstances_of(job))
+    if failure is None:
+        return known, None
+    explanation = joined(_failure_words(failure), known.explanation)
     if output is None or output.cause == known.cause:
-        return known
-    explanation = joined(output.explanation, known.explanation)
-    return replace(output, explanation=explanation, retried=known.retried or output.retried, replicas=known.replicas)
+        title = known.title
+        if failure.exception and known.cause == "user_code":
+            name, place = failure.exception.rpartition(".")[2], failure.place
+            title = _("%(exception)s at %(place)s", exception=name, place=place) if place else name
+        return replace(known, title=title, explanation=explanation), failure
+    explanation = joined(output.explanation, explanation)
+    output = replace(output, explanation=explanation, retried=known.retried or output.retried, replicas=known.replicas)
+    return output, failure
+
+
+def _failure_words(failure: FailureRecord) -> str:
+    """Return a sentence that names the exception, its place, and the replica that failed first."""
+    where, words = failure.replica, quotation(failure.words[:MAX_WORDS])
+    if failure.rank is not None:
+        where = _("%(replica)s (rank %(rank)s)", replica=where, rank=failure.rank)
+    if not failure.exception:
+        return _("The last words of %(where)s: %(words)s.", where=where, words=words)
+    if not failure.place:
+        return _("%(where)s ended with %(words)s.", where=where, words=words)
+    return _("%(where)s ended at %(place)s with %(words)s.", where=where, place=failure.place, words=words)
 
 
 def _service_errors(job: Job) -> list[str]:
@@ -188,7 +248,11 @@ def _service_errors(job: Job) -> list[str]:
     return list(lines.values_list("message", flat=True)[:MAX_ERRORS])
 
 
-def _program_output(job: Job) -> str:
-    """Return the latest lines that the job's replicas wrote, oldest first, as one text. One query."""
+def _program_output(job: Job, events: Sequence[JobEvent]) -> list[Output]:
+    """Return the latest lines that the job's replicas wrote in its last attempt, oldest first. One query."""
     lines = job.log_lines.exclude(replica=SERVICE).order_by("-timestamp", "-pk")
-    return "\n".join(list(lines.values_list("message", flat=True)[:MAX_OUTPUT_LINES])[::-1])
+    began = [row.occurred_at for row in events if row.kind == row.Kind.RESTARTED and not row.detail.get("replica")]
+    if began:
+        lines = lines.filter(timestamp__gte=max(began))
+    found = list(lines.values_list("replica", "message", "pk")[:MAX_OUTPUT_LINES])
+    return [Output(*line) for line in reversed(found)]

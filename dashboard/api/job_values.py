@@ -13,17 +13,17 @@ from dashboard.api.shapes import (
     AskedAttemptShape,
     AttemptShape,
     DiagnosisShape,
+    FailureShape,
     FallbackShape,
     GroupShape,
     JobDetail,
     JobShape,
 )
-from dashboard.pages.parts.reasons import obstacle_of, why
+from dashboard.pages.parts.reasons import why
 from dashboard.queries.jobs import list_attempts, list_events
 from dashboard.queries.logs import get_attempt_times
 from jobs import timeline
-from jobs.diagnosis import Diagnosis
-from jobs.explain import explain, has_failed
+from jobs.explain import explain, has_failed, obstacle_of
 from jobs.fallback import plan_of
 from jobs.models import Job
 from jobs.requests.approver_groups import groups_of
@@ -145,14 +145,13 @@ def _attempts(job: Job, now: datetime) -> list[AttemptShape]:
 
 def _diagnosis(job: Job) -> DiagnosisShape | None:
     if has_failed(job):
-        failure = explain(job)
-        return _shape(failure.diagnosis, is_from_log=failure.is_from_log) if failure is not None else None
-    known = obstacle_of(job) if not job.is_finished else None
-    return _shape(known, is_from_log=False) if known is not None else None
-
-
-def _shape(known: Diagnosis, *, is_from_log: bool) -> DiagnosisShape:
-    return DiagnosisShape(**asdict(known), is_from_log=is_from_log)
+        known = explain(job)
+        if known is None:
+            return None
+        failure = FailureShape(**asdict(known.failure)) if known.failure is not None else None
+        return DiagnosisShape(**asdict(known.diagnosis), is_from_log=known.is_from_log, failure=failure)
+    obstacle = obstacle_of(job) if not job.is_finished else None
+    return DiagnosisShape(**asdict(obstacle), is_from_log=False) if obstacle is not None else None
 
 
 def _seconds(length: timedelta) -> int:

@@ -113,8 +113,29 @@ class AttemptShape(Schema):
     is_waiting: bool
 
 
+class FailureShape(Schema):
+    """The failure that ended the program, as its log shows it.
+
+    `exception` is empty if the program ended without one; `message` is then its last meaningful line. `file` and `line`
+    are the innermost frame of the user's code, empty and 0 if none is shown. `lines` are at most 20 lines of the log.
+    `is_certain` means that the exception ended its process.
+    """
+
+    exception: str
+    message: str
+    file: str
+    line: int
+    replica: str
+    rank: int | None
+    lines: list[str]
+    is_certain: bool
+
+
 class DiagnosisShape(Schema):
-    """Why a job failed or cannot continue, and what to do. `retried` is what Vertex AI has already retried."""
+    """Why a job failed or cannot continue, and what to do. `retried` is what Vertex AI has already retried.
+
+    `failure` is the failure of the program, if that ended the job and its log shows it.
+    """
 
     cause: str
     title: str
@@ -125,6 +146,7 @@ class DiagnosisShape(Schema):
     suggestions: list[dict[str, Any]]
     replicas: list[str]
     is_from_log: bool
+    failure: FailureShape | None = None
 
 
 class FallbackShape(Schema):

@@ -78,7 +78,7 @@ def _inbox(user: User) -> QuerySet[Delivery]:
 
 def _with_messages(rows: QuerySet[Delivery]) -> QuerySet[Delivery]:
     """Load the rows that a headline needs by key, because a join may read large tables in full."""
-    jobs = Prefetch("job", Job.objects.defer("spec", "estimate"))
+    jobs = Prefetch("job", Job.objects.defer("estimate"))
     events = Prefetch("event", JobEvent.objects.only("pk", "reason"))
     return rows.prefetch_related(Prefetch("message", Message.objects.prefetch_related("team", jobs, events)))
 

@@ -5,20 +5,22 @@ The message comes first because the code is ambiguous: 8 (RESOURCE_EXHAUSTED) me
 separate, so that a traceback about an "internal error" is not mistaken for one of Vertex AI's.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from jobs.diagnosis.causes import CAUSES
 from jobs.diagnosis.circumstances import Circumstances, fit_to_job
 from jobs.diagnosis.cues import Cue, first_fit
 from jobs.diagnosis.cues.access import ACCESS_CUES, PERMISSION_CUES
-from jobs.diagnosis.cues.lines import Line, errors, has_traceback, of_service, read_lines
+from jobs.diagnosis.cues.lines import TRACEBACK, Line, errors, fold, of_service, read_lines
 from jobs.diagnosis.cues.machines import MACHINE_CUES
 from jobs.diagnosis.cues.programs import PROGRAM_CUES, WEAK_CUES
 from jobs.diagnosis.cues.request import FIELD_CUES, REFUSED_CUES, REQUEST_CUES
 from jobs.diagnosis.diagnosis import Diagnosis
-from jobs.diagnosis.exit_causes import diagnose_exits, program_cause
+from jobs.diagnosis.exit_causes import diagnose_exits, output_cause
 from jobs.diagnosis.exits import read_exits
 from jobs.diagnosis.explanations import explain, explain_validation, quote_cause
+from jobs.diagnosis.failure_record import FailureRecord, Output
 from jobs.texts import joined, quotation
 from jobs.texts import translatable as _
 
@@ -64,13 +66,15 @@ def diagnose(code: int | None, message: str, job: Circumstances | None = None) -
     return fit_to_job(known, job) if job is not None else known
 
 
-def diagnose_output(output: str, job: Circumstances | None = None) -> Diagnosis | None:
-    """Return the diagnosis of the end of a program's output; None if it shows no known cause."""
-    found = program_cause(read_lines(output[-MAX_MESSAGE:]))
-    if found is None:
-        return None
-    known = quote_cause(found[0], found[1], _("Its log says"))
-    return fit_to_job(known, job) if job is not None else known
+def diagnose_output(
+    output: Sequence[Output], job: Circumstances | None = None
+) -> tuple[FailureRecord | None, Diagnosis | None]:
+    """Return the failure that a program's output shows, and its diagnosis; None where there is no failure or rule."""
+    record, cause = output_cause(output)
+    if cause is None:
+        return record, None
+    known = quote_cause(cause[0], cause[1], _("Its log says"))
+    return record, fit_to_job(known, job) if job is not None else known
 
 
 def _read(code: int | None, message: str) -> Diagnosis:
@@ -83,7 +87,7 @@ def _read(code: int | None, message: str) -> Diagnosis:
             return diagnose_exits(exits)
         return CAUSES["cancelled"]
     lines = read_lines(message)
-    found = _by_program(lines) if has_traceback(lines) else _by_anyone(message, lines)
+    found = _by_program(message) if TRACEBACK in message.lower() else _by_anyone(message, lines)
     if found is None and code in REFUSALS and (refused := first_fit(REFUSED_CUES, lines)) is not None:
         return quote_cause(refused[0].cause, refused[1])
     return found or _from_code(code, message)
@@ -118,15 +122,13 @@ def _by_anyone(message: str, lines: list[Line]) -> Diagnosis | None:
     return quote_cause("user_code", failed[-1], _("Its last words")) if failed else None
 
 
-def _by_program(lines: list[Line]) -> Diagnosis:
+def _by_program(message: str) -> Diagnosis:
     """Return the diagnosis of a traceback without the end of a replica."""
-    found = program_cause(lines)
-    last = (errors(lines) or lines)[-1]
-    return (
-        quote_cause(found[0], found[1], _("Its words"))
-        if found
-        else quote_cause("user_code", last, _("Its last words"))
-    )
+    record, found = output_cause([Output("", message)])
+    if found is not None:
+        return quote_cause(found[0], found[1], _("Its words"))
+    words = record.words if record is not None else message
+    return quote_cause("user_code", Line(words, fold(words)), _("Its last words"))
 
 
 def _from_code(code: int | None, message: str) -> Diagnosis:

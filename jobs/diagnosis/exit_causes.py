@@ -1,27 +1,27 @@
 """Find the cause of a failure in the ends of replicas and the output of the program."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from jobs.diagnosis.causes import CAUSES
 from jobs.diagnosis.cues import first_fit
 from jobs.diagnosis.cues.access import ACCESS_CUES, PERMISSION_CUES
-from jobs.diagnosis.cues.lines import Line, errors, read_lines
+from jobs.diagnosis.cues.lines import Line, errors
 from jobs.diagnosis.cues.machines import MACHINE_CUES
 from jobs.diagnosis.cues.programs import PROGRAM_CUES, WEAK_CUES
 from jobs.diagnosis.cues.request import REQUEST_CUES
 from jobs.diagnosis.diagnosis import Diagnosis
 from jobs.diagnosis.exits import (
+    CAUSE_OF_CODE,
     KILLED,
-    NO_SHARED_MEMORY,
     NOT_PERMANENT,
     NOT_STARTED,
-    TERMINATED,
     TRANSIENT,
     TRANSIENT_RETRIED,
-    WRONG_PROCESSOR,
     Exit,
 )
 from jobs.diagnosis.explanations import out_of_memory
+from jobs.diagnosis.failure_record import FailureRecord, Output, find_failure
 from jobs.texts import joined, quotation
 from jobs.texts import translatable as _
 
@@ -46,6 +46,26 @@ def program_cause(lines: list[Line]) -> tuple[str, Line] | None:
     return (found[0].cause, found[1]) if found else None
 
 
+def output_cause(output: Sequence[Output]) -> tuple[FailureRecord | None, tuple[str, Line] | None]:
+    """Return the failure in a program's output, and the cause that a rule knows for it with the line that shows it.
+
+    The text of an exception about the program's own data, such as a missing key, is no message of the system.
+    """
+    record, lines = find_failure(output) or (None, [])
+    cause = program_cause(lines)
+    is_of_code = record is not None and record.exception in OF_CODE
+    return record, None if cause is not None and is_of_code and cause[0] not in CAUSES_IN_CODE else cause
+
+
+OF_CODE = frozenset(
+    "ArithmeticError AssertionError AttributeError IndexError KeyError LookupError NameError NotImplementedError "
+    "RecursionError StopIteration SyntaxError TypeError UnboundLocalError ZeroDivisionError".split()
+)
+"""Exceptions of Python about the program's own data and code."""
+CAUSES_IN_CODE = frozenset({"dependencies", "arguments", "missing_module", "unknown_field", "gpu_missing"})
+"""Causes that these exceptions may have all the same: versions of packages that do not fit together."""
+
+
 def diagnose_exits(exits: list[Exit]) -> Diagnosis:
     """Return the diagnosis for the end of one replica: one out of memory, then one not started, else the first one."""
     replicas = tuple(dict.fromkeys(each.replica for each in exits))
@@ -56,8 +76,8 @@ def diagnose_exits(exits: list[Exit]) -> Diagnosis:
         )
     if all(each.reason.lower() in NOT_PERMANENT for each in exits):
         return _with_words(CAUSES["machine_lost"], exits[0], replicas)
-    clues = [(each, read_lines(each.output)) for each in exits]
-    causes = [(each, found[0]) for each, lines in clues if (found := program_cause(lines))]
+    clues = {each: output_cause([Output(each.replica, each.output)]) for each in exits}
+    causes = [(each, found[0]) for each, (_record, found) in clues.items() if found]
     first, cause = min(causes, key=lambda each: RANK.get(each[1], 0), default=(exits[0], ""))
     unstarted = [each for each in exits if each.reason == "StartError"]
     if (unstarted or first.code in NOT_STARTED) and cause not in {"image_arch", "missing_file"}:
@@ -69,6 +89,8 @@ def diagnose_exits(exits: list[Exit]) -> Diagnosis:
     return _from_code(first, replicas)
 
 
+MAX_WORDS = 300
+"""Characters of a program's last words that are quoted."""
 RANK = {"distributed": 1, "terminated": 2, "user_code": 2}
 """Order of replicas' causes when several failed: causes that follow from another failure come last."""
 
@@ -77,12 +99,8 @@ def _from_code(first: Exit, replicas: tuple[str, ...]) -> Diagnosis:
     if first.code in KILLED:
         words = _("%(words)s The cause is nearly always a lack of memory.", words=first.words)
         return replace(out_of_memory((first.replica,), words), title=_("Probably out of memory"), replicas=replicas)
-    if first.code in TERMINATED:
-        return _with_words(CAUSES["terminated"], first, replicas)
-    if first.code in WRONG_PROCESSOR:
-        return _with_words(CAUSES["image_arch"], first, replicas)
-    if first.code in NO_SHARED_MEMORY:
-        return _with_words(CAUSES["shared_memory"], first, replicas)
+    if first.code in CAUSE_OF_CODE:
+        return _with_words(CAUSES[CAUSE_OF_CODE[first.code]], first, replicas)
     known = CAUSES["user_code"]
     if first.code in TRANSIENT:
         known = replace(known, retried=TRANSIENT_RETRIED)
@@ -96,6 +114,7 @@ def _with_words(known: Diagnosis, first: Exit, replicas: tuple[str, ...]) -> Dia
         words.append(
             _("%(count)s more replicas failed too.", count=others) if others > 1 else _("One more replica failed too.")
         )
-    if first.last_words:
-        words.append(_("Its last words: %(words)s.", words=quotation(first.last_words)))
+    record, _cause = output_cause([Output(first.replica, first.output)])
+    if record is not None:
+        words.append(_("Its last words: %(words)s.", words=quotation(record.words[:MAX_WORDS])))
     return replace(known, explanation=joined(*words), replicas=replicas)

@@ -19,34 +19,33 @@ TRANSIENT_RETRIED = _(
     "Vertex AI had already restarted the job up to three times, since such an end can be a coincidence."
 )
 
-MEANINGS = {
-    1: _("as Python does after an error"),
-    2: _("as programs do when they do not understand their arguments"),
+SIGNALS = {
     4: _("it used an instruction that the processor lacks (SIGILL)"),
     6: _("it gave itself up (SIGABRT)"),
     7: _("it used shared memory that was not there (SIGBUS)"),
     9: _("it was killed from outside (SIGKILL)"),
     11: _("it touched memory that is not its own (SIGSEGV)"),
     15: _("it was told to stop (SIGTERM)"),
+}
+MEANINGS = SIGNALS | {
+    1: _("as Python does after an error"),
+    2: _("as programs do when they do not understand their arguments"),
     126: _("its command is not executable"),
     127: _("its command was not found"),
     128: _("it could not be started"),
-    132: _("it used an instruction that the processor lacks (SIGILL)"),
-    134: _("it gave itself up (SIGABRT)"),
-    135: _("it used shared memory that was not there (SIGBUS)"),
-    137: _("it was killed from outside (SIGKILL)"),
-    139: _("it touched memory that is not its own (SIGSEGV)"),
-    143: _("it was told to stop (SIGTERM)"),
+    **{128 + number: words for number, words in SIGNALS.items()},
 }
+START_ERROR = 128
+"""The code of a container that could not be started, if the reason is StartError; else the program's own."""
 KILLED = frozenset({9, 137})
-TERMINATED = frozenset({15, 143})
+CAUSE_OF_CODE = {4: "image_arch", 132: "image_arch", 7: "shared_memory", 135: "shared_memory"}
+CAUSE_OF_CODE |= {15: "terminated", 143: "terminated"}
 NOT_STARTED = frozenset({126, 127})
-WRONG_PROCESSOR = frozenset({4, 132})
-NO_SHARED_MEMORY = frozenset({7, 135})
 
 _EXIT = re.compile(
-    r"(?:The )?replica (?P<replica>[a-z][\w-]{0,60}(?: \d{1,6})?) (?P<memory>ran out[- ]of[- ]memory and )?"
-    r"exited with a non-zero status of (?P<code>\d{1,6})(?:\((?P<signal>\w{1,20})\))?\.?"
+    r"(?:(?:The )?replica (?P<replica>[a-z][\w-]{0,60}(?: \d{1,6})?)|\b(?P<bare>workerpool\d{1,3}-\d{1,6})) "
+    r"(?P<memory>ran out[- ]of[- ]memory and )?exited with (?:a non-zero status of|(?:exit )?(?:code|status)) "
+    r"(?P<code>\d{1,6})(?:\((?P<signal>\w{1,20})\))?\.?"
     r"(?:\s{0,9}Termination reason:\s{0,9}(?P<reason>[^.\n]{1,80})\.)?",
     re.IGNORECASE,
 )
@@ -71,22 +70,11 @@ class Exit:
     @property
     def words(self) -> str:
         """A sentence about what happened."""
-        meaning = MEANINGS.get(self.code)
+        meaning = MEANINGS.get(self.code) if self.code != START_ERROR or self.reason == "StartError" else None
+        values: dict[str, object] = {"replica": self.replica, "code": self.code}
         if meaning:
-            return _(
-                "%(replica)s ended with exit code %(code)s: %(meaning)s.",
-                replica=self.replica,
-                code=self.code,
-                meaning=meaning,
-            )
-        return _("%(replica)s ended with exit code %(code)s.", replica=self.replica, code=self.code)
-
-    @property
-    def last_words(self) -> str:
-        """The line of its output that names the error: the last one that looks like an error, else the last line."""
-        lines = [line.strip() for line in self.output.splitlines() if line.strip()]
-        errors = [line for line in lines if re.match(r"[A-Za-z_][\w.]{0,200}(?:Error|Exception|Interrupt)\b", line)]
-        return next(reversed(errors or lines), "")[:300]
+            return _("%(replica)s ended with exit code %(code)s: %(meaning)s.", **values, meaning=meaning)
+        return _("%(replica)s ended with exit code %(code)s.", **values)
 
 
 def read_exits(message: str) -> tuple[str, list[Exit]]:
@@ -97,7 +85,7 @@ def read_exits(message: str) -> tuple[str, list[Exit]]:
     starts = [match.start() for match in found[1:]] + [len(message)]
     ends = [
         Exit(
-            replica=match["replica"],
+            replica=match["replica"] or match["bare"],
             code=int(match["code"]),
             reason=(match["reason"] or "").strip(),
             out_of_memory=bool(match["memory"]),

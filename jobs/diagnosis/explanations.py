@@ -15,6 +15,8 @@ MAX_QUOTED = 400
 """Characters of a message that an explanation quotes."""
 _METRIC = re.compile(r"[a-z0-9-]{1,63}\.googleapis\.com/\w+")
 _BARE_METRIC = re.compile(r"\b(?:custom_model_training|serverless_training)_\w{1,99}")
+_COMPUTE_QUOTA = re.compile(r"Quota ['\"]?([A-Z][A-Z0-9_]{2,80})\b")
+"""The name of a quota in Compute Engine's words: Quota 'NVIDIA_L4_GPUS' exceeded. Limit: 4.0 in region ..."""
 _REGION = re.compile(
     r"\b(?:us|europe|asia|africa|australia|southamerica|northamerica|me)-[a-z]{4,9}\d{1,2}\b(?!-docker)", re.IGNORECASE
 )
@@ -57,6 +59,7 @@ PREEMPTIBLE = _("Spot and Flex-start jobs use the preemptible quotas, also for C
 def _quota(line: Line, message: str) -> Diagnosis:
     start = max(message.find(line.text), 0)
     metrics = list(dict.fromkeys(_METRIC.findall(message, start) or _BARE_METRIC.findall(message, start)))
+    metrics = metrics or _COMPUTE_QUOTA.findall(line.text)
     names = ", ".join(metric.rpartition("/")[2] for metric in metrics) or line.text[:MAX_QUOTED]
     known = CAUSES["quota"]
     words = joined(known.explanation, _("It is short of: %(names)s.", names=names))

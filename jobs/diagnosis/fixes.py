@@ -58,15 +58,13 @@ def _next_size(now: Machine, spec: MachineSpec) -> Machine | None:
     return min(larger, key=lambda found: (found.memory_gib or 0, found.vcpu or 0, found.machine_type), default=None)
 
 
-def bigger_gpu(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Submission, str]:
+def bigger_gpu(submission: Submission, _: Mapping[str, Any]) -> tuple[Submission, str]:
     """Give every pool the next GPU with more memory that the region has."""
-    del suggestion
     return _with_machines(submission, lambda _, pool: _other_gpu(submission.region, pool.machine_spec, smaller=False))
 
 
-def other_accelerator(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Submission, str]:
+def other_accelerator(submission: Submission, _: Mapping[str, Any]) -> tuple[Submission, str]:
     """Give every pool another GPU that the region has: the next larger, else the next smaller one."""
-    del suggestion
     return _with_machines(submission, lambda _, pool: _other_gpu(submission.region, pool.machine_spec, smaller=True))
 
 
@@ -114,9 +112,8 @@ def _with_pools(submission: Submission, pools: tuple[WorkerPoolSpec, ...]) -> Su
     return submission.with_job_spec(submission.job_spec.but(worker_pool_specs=pools))
 
 
-def more_disk(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Submission, str]:
+def more_disk(submission: Submission, _: Mapping[str, Any]) -> tuple[Submission, str]:
     """Double the boot disks."""
-    del suggestion
     pools, sizes = [], []
     for pool in submission.job_spec.worker_pool_specs:
         if pool.is_empty:
@@ -147,27 +144,23 @@ def _accelerator(spec: MachineSpec) -> str:
     return (known.fixed_accelerator if known else "") or spec.accelerator
 
 
-def flex_start(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Submission, str]:
+def flex_start(submission: Submission, _: Mapping[str, Any]) -> tuple[Submission, str]:
     """Use Flex-start, which waits for the machines."""
-    del suggestion
     return STRATEGIES["flex_start"].apply(submission), "Changed: Flex-start waits for its machines."
 
 
-def spot(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Submission, str]:
+def spot(submission: Submission, _: Mapping[str, Any]) -> tuple[Submission, str]:
     """Use Spot machines, which may be available when others are not."""
-    del suggestion
     return _if_changed(submission, STRATEGIES["spot"].apply(submission), "it asks for Spot machines.")
 
 
-def standard(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Submission, str]:
+def standard(submission: Submission, _: Mapping[str, Any]) -> tuple[Submission, str]:
     """Use on-demand machines, which are not preempted."""
-    del suggestion
     return _if_changed(submission, STRATEGIES["standard"].apply(submission), "it asks for machines on demand.")
 
 
-def own_machines(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Submission, str]:
+def own_machines(submission: Submission, _: Mapping[str, Any]) -> tuple[Submission, str]:
     """Run on the job's own machines instead of a persistent resource."""
-    del suggestion
     if not submission.job_spec.persistent_resource_id:
         return submission, NOTHING
     return STRATEGIES["standard"].apply(submission), "Changed: it runs on machines of its own."
@@ -177,9 +170,8 @@ def _if_changed(before: Submission, after: Submission, words: str) -> tuple[Subm
     return (after, f"Changed: {words}") if after != before else (before, NOTHING)
 
 
-def longer_wait(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Submission, str]:
+def longer_wait(submission: Submission, _: Mapping[str, Any]) -> tuple[Submission, str]:
     """Double the time that Flex-start waits for machines; an unlimited wait is not changed."""
-    del suggestion
     wait = max_wait(STRATEGIES["flex_start"].apply(submission))
     if not wait:
         return submission, NOTHING
@@ -187,9 +179,8 @@ def longer_wait(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[
     return _with_wait(submission, doubled), f"Changed: it waits up to {doubled / timedelta(hours=1):g} hours."
 
 
-def endless_wait(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Submission, str]:
+def endless_wait(submission: Submission, _: Mapping[str, Any]) -> tuple[Submission, str]:
     """Let Flex-start wait for machines without limit (maxWaitDuration 0)."""
-    del suggestion
     return _if_changed(submission, _with_wait(submission, timedelta()), "it waits for its machines without end.")
 
 
@@ -200,9 +191,8 @@ def _with_wait(submission: Submission, wait: timedelta) -> Submission:
     return flexible.with_job_spec(spec.but(scheduling=spec.scheduling.but(max_wait_duration=wait)))
 
 
-def longer_timeout(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Submission, str]:
+def longer_timeout(submission: Submission, _: Mapping[str, Any]) -> tuple[Submission, str]:
     """Double the timeout, up to the limit of the strategy."""
-    del suggestion
     spec, most = submission.job_spec, strategy_of(submission).longest_run
     timeout = 2 * (spec.scheduling.timeout or DEFAULT_TIMEOUT)
     timeout = min(timeout, most) if most is not None else timeout

@@ -80,7 +80,9 @@ def parts_of(message: Message, now: datetime) -> Parts:
 def headline(message: Message) -> str:
     """Return the subject of a message about a job, without a query."""
     assert message.job is not None
-    return _subject(message, message.job, explain_in_list(message.job) if message.kind == Kind.FAILED else None)
+    return _subject(
+        message, message.job, explain_in_list(ShownJob.of(message.job)) if message.kind == Kind.FAILED else None
+    )
 
 
 def path_of(message: Message) -> str:

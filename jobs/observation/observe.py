@@ -229,10 +229,11 @@ class Poll:
                 if job.remote_name != remote.name:  # the row was replaced by an older copy meanwhile
                     continue
                 record(job, remote, now=self._now)
-                # A job that had not run before has no restart. The reader of the log feed handles restarts shown by
-                # logs.
+                # A job that had not run before has no restart, but may have ended with its last loss. The reader of the
+                # log feed handles restarts shown by logs.
                 has_run = known.has_started or (job.started_at is not None and job.state != JobState.RUNNING)
-                if has_run and (job.state != known.state or known.may_be_restarting):
+                may_be_news = has_run or job.is_finished
+                if may_be_news and (job.state != known.state or known.may_be_restarting):
                     with self.aside.item(f"restarts of {known.remote_name}"):
                         record_restarts(job, now=self._now)
                 elif job.is_finished:

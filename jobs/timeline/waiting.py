@@ -2,12 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from jobs.models import Job
+from jobs.spec.body import custom_job_spec
+from jobs.spec.fields import parse_duration
 from jobs.states import WAITING_AT_VERTEX, JobState
+from jobs.strategies import STRATEGIES
 from jobs.timeline.resource_holdings import Holding, Key, resource_id_of
 
 PREPARED = gettext_lazy("machines are being prepared")
@@ -113,3 +117,33 @@ def _full(name: str, found: Holding, at: int, wanted: int) -> str:
 def _share(found: Holding, at: int) -> str:
     words = _("%(free)s of %(all)s replicas free")
     return words % {"free": found.free(at), "all": found.resource_pools[at].most_replicas}
+
+
+def may_wait(job: Job) -> timedelta | None:
+    """Return how long the job's strategy lets it wait for machines: None without a limit, zero for an endless wait.
+
+    Reads only the stored spec, because lists show many jobs. A missing or unreadable value gives the default wait.
+    """
+    strategy = STRATEGIES.get(job.strategy)
+    if strategy is None or strategy.default_wait is None:
+        return None
+    scheduling = custom_job_spec(job.spec).get("scheduling")
+    try:
+        return parse_duration(scheduling.get("maxWaitDuration") if isinstance(scheduling, dict) else None)
+    except ValueError:
+        return strategy.default_wait
+
+
+def gives_up_at(job: Job) -> datetime | None:
+    """Return when a job that waits for its first machines gives up; None if it does not wait or has no limit.
+
+    Vertex AI counts from the creation of the job. A limit beyond the largest datetime counts as none.
+    """
+    limit = may_wait(job)
+    is_waiting = job.state in WAITING_AT_VERTEX and job.started_at is None
+    if not limit or limit < timedelta() or not is_waiting or job.submitted_at is None:
+        return None
+    try:
+        return job.submitted_at + limit
+    except OverflowError:
+        return None

@@ -15,7 +15,7 @@ from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
-from jobs import known_images
+from jobs import explain, known_images
 from jobs.models import (
     Delivery,
     Discovery,
@@ -161,4 +161,5 @@ def _forget_lines(pks: list[int], now: datetime) -> None:
     lines = LogLine.objects.filter(pk__in=pks)
     jobs = set(lines.order_by().values_list("job_id", flat=True))
     lines.delete()
+    explain.forget_lines(jobs)
     Job.objects.filter(pk__in=jobs).update(log_kept_from=now)

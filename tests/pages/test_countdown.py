@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.drawing.figures import countdown
-from dashboard.pages.parts.reasons import gives_up_at, may_wait
 from jobs import transitions
 from jobs.models import Job, JobEvent
 from jobs.states import JobState
+from jobs.timeline.waiting import gives_up_at, may_wait
 from tests.pages.conftest import MakeJob, SignIn, text_of
 from tests.support.clock import Clock
 

@@ -8,11 +8,13 @@ import pytest
 from django.contrib.auth.models import User
 
 from dashboard.pages.parts.what_now import FIX_LABELS
+from jobs import explain, messages
 from jobs.diagnosis.causes import CAUSES
 from jobs.diagnosis.fixes import FIXES
 from jobs.explain import timeout_of
-from jobs.models import Job, LogLine
+from jobs.models import Job, LogLine, Message
 from tests.pages.conftest import MakeJob, SignIn, fields_of, text_of
+from tests.support.api import caller
 from tests.support.clock import Clock
 from tests.support.written_log import Log
 
@@ -152,6 +154,84 @@ class TestCause:
         assert signed_in(owner).get(f"/jobs/new/?job={job.pk}&fix=edit_field").status_code == 200
         for address in (f"/jobs/{job.pk}/", f"/jobs/new/?job={job.pk}&fix=edit_field"):
             assert signed_in(stranger).get(address).status_code == 404
+
+
+TRACEBACK = """Traceback (most recent call last):
+  File "/app/train.py", line 58, in <module>
+    run()
+  File "/app/model.py", line 19, in forward
+    return self.head(h)[idx]
+IndexError: index 513 is out of bounds, token=hunter2secret"""
+LOST = """[rank0]: Traceback (most recent call last):
+[rank0]:   File "/app/train.py", line 60, in <module>
+[rank0]:     torch.distributed.barrier()
+[rank0]: torch.distributed.DistBackendError: NCCL error: remote process exited"""
+
+
+class TestFailureOfTheProgram:
+    """Exception, place and replica are the same wherever the failure is shown."""
+
+    def write(self, job: Job, clock: Clock, text: str, replica: str, *, after: float) -> None:
+        for place, line in enumerate(text.splitlines()):
+            LogLine.objects.create(
+                job=job, timestamp=clock.now + timedelta(seconds=after + place / 100), replica=replica,
+                insert_id=f"{replica}{place}", severity="ERROR", message=line,
+            )  # fmt: skip
+
+    @pytest.mark.parametrize("is_kept", [True, False])
+    def test_is_named_everywhere(
+        self, make_job: MakeJob, owner: User, stranger: User, signed_in: SignIn, clock: Clock, *, is_kept: bool
+    ) -> None:
+        job = make_job("failed", error={"code": 3, "message": EXIT.replace("workerpool0-0", "workerpool1-2")})
+        self.write(job, clock, "shared memory size 64 GB", "workerpool1-2", after=0)
+        self.write(job, clock, TRACEBACK, "workerpool1-2", after=1)
+        self.write(job, clock, LOST, "workerpool0-0", after=2)
+        if is_kept:
+            explain.refresh(job)
+
+        client = signed_in(owner)
+        page = text_of(client.get(f"/jobs/{job.pk}/"))
+
+        assert "IndexError at model.py:19" in page
+        assert "workerpool1-2 ended at model.py:19 with IndexError: index 513 is out of bounds" in page
+        assert "return self.head(h)[idx]" in page
+        (line,) = LogLine.objects.filter(job=job, message__startswith="Traceback", replica="workerpool1-2")
+        assert f"?line={line.pk}#log" in client.get(f"/jobs/{job.pk}/").content.decode()
+        known = caller(owner).get(f"/jobs/{job.pk}").json()["diagnosis"]
+        assert known["title"] == "IndexError at model.py:19"
+        assert {name: known["failure"][name] for name in ("exception", "file", "line", "replica", "rank")} == {
+            "exception": "IndexError", "file": "/app/model.py", "line": 19, "replica": "workerpool1-2", "rank": None,
+        }  # fmt: skip
+        if is_kept:  # of an older job, lists read the error alone
+            message = Message.objects.select_related("job__team", "job__owner", "event").get(job=job, kind="failed")
+            job.refresh_from_db()
+            assert messages.headline_of(message).endswith("IndexError at model.py:19")
+            for address in ("/", "/history/"):
+                assert "IndexError at model.py:19" in text_of(client.get(address))
+        assert signed_in(stranger).get(f"/jobs/{job.pk}/").status_code == 404
+
+    def test_its_secrets_are_hidden_from_others(
+        self, make_job: MakeJob, teammate: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        job = make_job("failed", error={"code": 3, "message": EXIT})
+        self.write(job, clock, TRACEBACK, "workerpool0-0", after=1)
+        explain.refresh(job)
+
+        page = signed_in(teammate).get(f"/jobs/{job.pk}/").content.decode()
+
+        assert "IndexError" in page
+        assert "hunter2secret" not in page
+        assert "hunter2secret" not in caller(teammate).get(f"/jobs/{job.pk}").content.decode()
+
+    def test_only_the_last_attempt_is_read(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        job = make_job("failed", error={"code": 3, "message": EXIT})
+        self.write(job, clock, TRACEBACK, "workerpool0-0", after=-3_000)
+        Log(job, clock).restart(0)
+        self.write(job, clock, TRACEBACK.replace("IndexError", "OSError"), "workerpool0-0", after=4_000)
+
+        assert "OSError at model.py:19" in text_of(signed_in(owner).get(f"/jobs/{job.pk}/"))
 
 
 class TestRetries:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from django.utils.translation import gettext_lazy as _
 
+from jobs.diagnosis import FailureRecord
 from jobs.states import JobState
 from jobs.texts import is_translatable
 from jobs.translations import pieces, translated
@@ -38,6 +39,8 @@ class Advice:
     """Corrected copies of the job that the compose page can prefill: (action, label)."""
     is_in_log: bool = False
     """Whether only the log shows what to change."""
+    failure: FailureRecord | None = None
+    """The failure of the program, whose lines are shown."""
 
 
 def advice(title: "StrOrPromise", text: "StrOrPromise" = "", remedy: "StrOrPromise" = "") -> Advice:

@@ -16,7 +16,6 @@ from dashboard.drawing.marks import accelerators_of
 from dashboard.drawing.scale import Scale
 from dashboard.drawing.track import render_track, track_of
 from dashboard.pages.parts.fallback_part import attempt_words
-from dashboard.pages.parts.reasons import gives_up_at
 from dashboard.pages.parts.rows import Row, row_of
 from dashboard.pages.parts.search import STATE_WORDS
 from dashboard.pages.parts.what_now import fixes_of
@@ -26,6 +25,7 @@ from jobs.diagnosis.fixes import FIXES
 from jobs.explain import explain_in_list, has_failed, timeout_of
 from jobs.models import Job, JobEvent, Scope
 from jobs.states import FINISHED, RUNNING, WAITING, JobState
+from jobs.timeline.waiting import gives_up_at
 
 FAILED = STATE_WORDS["failed"]
 NEEDS, APPROVAL, WAITS, RUNS, OTHER, ENDED = range(6)

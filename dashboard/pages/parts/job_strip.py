@@ -8,12 +8,12 @@ from django.utils.translation import gettext as _
 
 from dashboard.drawing.figures import between, duration, estimated, money, percent, time_and_day, value_text, zone
 from dashboard.pages.parts.job_figures import Comparison, Done, MainMetric
-from dashboard.pages.parts.reasons import gives_up_at
 from dashboard.pages.parts.rows import Row
 from dashboard.queries.metrics import Measured
 from dashboard.queries.waits import PastWaits, QueuePlace
 from jobs import timeline
 from jobs.states import JobState
+from jobs.timeline.waiting import gives_up_at
 
 
 @dataclass(frozen=True, slots=True)

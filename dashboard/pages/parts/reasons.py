@@ -1,6 +1,5 @@
 """The reason for a job's state, shown below the state in a list."""
 
-from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from django.utils.translation import gettext as _
@@ -8,14 +7,10 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from dashboard.queries.persistent_resources import Holdings
 from jobs import timeline
-from jobs.diagnosis import Diagnosis, diagnose
-from jobs.explain import error_of, explain_in_list, has_failed
+from jobs.explain import error_of, explain_in_list, has_failed, obstacle_of
 from jobs.models import Job
-from jobs.spec.body import custom_job_spec
-from jobs.spec.fields import parse_duration
 from jobs.spec.findings import kept_message
-from jobs.states import WAITING_AT_VERTEX, JobState
-from jobs.strategies import STRATEGIES
+from jobs.states import JobState
 from jobs.texts import is_translatable
 from jobs.translations import translated
 
@@ -24,12 +19,6 @@ SHORT = {
     "cost_unknown": gettext_lazy("cost not known"),
 }
 """Short texts for findings of `jobs.policy` in a list. The row's cost column has the amounts."""
-
-
-def obstacle_of(job: Job) -> Diagnosis | None:
-    """Return the diagnosis of the step that fails and is retried; None if there is none or it is not known."""
-    known = diagnose(None, job.last_error) if job.last_error else None
-    return known if known is not None and known.cause != "unknown" else None
 
 
 class Why(NamedTuple):
@@ -79,33 +68,3 @@ def _approval_reason(job: Job) -> Why:
         more = ngettext("%(reason)s and %(n)s more reason", "%(reason)s and %(n)s more reasons", others)
         words = more % {"reason": words, "n": others}
     return Why(words, "" if short or is_translatable(message) else "en")
-
-
-def may_wait(job: Job) -> timedelta | None:
-    """Return how long the job's strategy lets it wait for machines: None without a limit, zero for an endless wait.
-
-    Reads only the stored spec, because lists show many jobs. A missing or unreadable value gives the default wait.
-    """
-    strategy = STRATEGIES.get(job.strategy)
-    if strategy is None or strategy.default_wait is None:
-        return None
-    scheduling = custom_job_spec(job.spec).get("scheduling")
-    try:
-        return parse_duration(scheduling.get("maxWaitDuration") if isinstance(scheduling, dict) else None)
-    except ValueError:
-        return strategy.default_wait
-
-
-def gives_up_at(job: Job) -> datetime | None:
-    """Return when a job that waits for its first machines gives up; None if it does not wait or has no limit.
-
-    Vertex AI counts from the creation of the job. A limit beyond the largest datetime counts as none.
-    """
-    limit = may_wait(job)
-    is_waiting = job.state in WAITING_AT_VERTEX and job.started_at is None
-    if not limit or limit < timedelta() or not is_waiting or job.submitted_at is None:
-        return None
-    try:
-        return job.submitted_at + limit
-    except OverflowError:
-        return None

@@ -25,16 +25,16 @@ from dashboard.pages.parts.advice import (
     quoted,
     quoted_parts,
 )
-from dashboard.pages.parts.reasons import gives_up_at, may_wait, obstacle_of
 from dashboard.queries.readiness import is_unsent_for_lack_of_a_worker
 from jobs import observation, timeline
 from jobs.diagnosis import Diagnosis
-from jobs.explain import Explanation, error_of, explain, has_failed
+from jobs.explain import Explanation, error_of, explain, has_failed, obstacle_of
 from jobs.models import Job, JobEvent
 from jobs.spec.body import custom_job_spec
 from jobs.states import WAITING_AT_VERTEX, JobState
 from jobs.texts import joined
 from jobs.timeline import RetryBudget
+from jobs.timeline.waiting import gives_up_at, may_wait
 from jobs.translations import translated
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def _explained(failure: Explanation, *, is_new: bool) -> Advice:
     elif failure.is_from_log:
         text += (Part(_("Vertex AI gave no reason; this is from the log.")),)
     title, remedy, fixes = quoted(known.title), quoted_parts(known.remedy), fixes_of(known)
-    return Advice(title, text, remedy, known.source, fixes or EDIT_ONLY, is_in_log=not fixes)
+    return Advice(title, text, remedy, known.source, fixes or EDIT_ONLY, is_in_log=not fixes, failure=failure.failure)
 
 
 def fixes_of(known: Diagnosis) -> "tuple[tuple[str, StrOrPromise], ...]":

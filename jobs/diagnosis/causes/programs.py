@@ -18,6 +18,22 @@ KNOWN = (
         f"{SERVICE_PAGE}; {SAMPLES}1504",
     ),
     Diagnosis(
+        "diverged",
+        _("The training diverged"),
+        _("A loss or gradient became infinite or NaN, and the program ended itself."),
+        EXIT_NOT_RETRIED,
+        _("Lower the learning rate or warm up longer, clip gradients, and use bfloat16 instead of float16."),
+        "PyTorch documentation: Automatic Mixed Precision examples",
+    ),
+    Diagnosis(
+        "pipeline_task",
+        _("A task of the pipeline failed"),
+        _("The pipeline ended because of one of its tasks, which has a job and a log of its own."),
+        NOT_RETRIED,
+        _("Open the job of that task in the pipeline, and read its log."),
+        GOOGLE + "View pipeline job details, 2026-08-22",
+    ),
+    Diagnosis(
         "terminated",
         _("The program was told to stop"),
         _("It ended on SIGTERM, which it gets when its machine is wanted back or the job is being stopped."),

@@ -88,10 +88,11 @@ ACCESS_CUES: tuple[Cue, ...] = (
         "image_pull",
         "errimagepull|imagepullbackoff|invalidimagename|errimageneverpull|registryunavailable|imageinspecterror|"
         "failed to pull|pull access denied|manifest unknown|manifest_unknown|name_unknown|name unknown|"
-        "toomanyrequests|authorization failed|no basic auth credentials|error pulling|err_image_pull|"
+        "authorization failed|no basic auth credentials|error pulling|err_image_pull|"
         "repository does not exist or may require|requested access to the resource is denied|manifest for|"
         "artifactregistry.repositories.downloadartifacts|back-off pulling|image pull|pull rate limit",
     ),
+    cue("image_pull", "toomanyrequests", "docker|registry|gcr.io|ghcr.io|quay.io|image|manifest"),
     cue(
         "image_pull",
         "artifact registry|artifactregistry|docker.pkg.dev|gcr.io|container registry|docker.io|registry-1|docker hub|"

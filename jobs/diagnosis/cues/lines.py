@@ -21,7 +21,7 @@ _GOOGLE_ENDS = frozenset(
     "invalidargument notfound permissiondenied preconditionfailed resourceexhausted serviceunavailable "
     "toomanyrequests unauthenticated unauthorized alreadyexists aborted outofrange".split()
 )
-_TRACEBACK = "traceback (most recent call last)"
+TRACEBACK = "traceback (most recent call last)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +60,9 @@ def read_lines(message: str) -> list[Line]:
     return [Line(text, folded) for text in texts if (folded := fold(text))]
 
 
-def has_traceback(lines: list[Line]) -> bool:
-    """Return whether a Python traceback is among the lines."""
-    return any(_TRACEBACK in line.folded for line in lines)
-
-
 def of_service(lines: list[Line]) -> list[Line]:
     """Return the lines that Vertex AI or another Google API may have written, without errors of the program."""
-    began = next((at for at, line in enumerate(lines) if _TRACEBACK in line.folded), len(lines))
+    began = next((at for at, line in enumerate(lines) if TRACEBACK in line.folded), len(lines))
     quoted = [line for line in lines[began:] if line.is_of_client]
     return [line for line in lines[:began] if not line.exception or line.is_of_client] + quoted
 

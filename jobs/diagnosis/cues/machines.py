@@ -8,6 +8,7 @@ ENDED = (
 )
 NOT_A_RULE = "!invalid|must be|cannot be|only |not supported|unsupported|required|negative|not allowed|at most"
 MACHINE_CUES: tuple[Cue, ...] = (
+    cue("pipeline_task", "following tasks failed|following task failed|tasks failed|failed tasks", "pipeline|task"),
     cue(
         "rate_limit",
         "quota|limit|request",
@@ -86,7 +87,7 @@ MACHINE_CUES: tuple[Cue, ...] = (
         "retry|retries|restart|attempts",
         "exhaust|maximum number|max number|limit reached|too many|used up|exceeded|no more|no retries|limit of|"
         "reached the|all attempts|maximum retr|max retr|out of retr|maximum restart|max restart|giving up|gave up|"
-        "restarts left|retries left|attempts left",
+        "restarts left|retries left|attempts left|attempts reached",
         "!url|httpsconnectionpool|quota|signal handler",
     ),
     cue("retries_exhausted", "failed after", "attempts|retries|tries|restarts"),

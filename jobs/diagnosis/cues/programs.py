@@ -23,6 +23,13 @@ PROGRAM_CUES: tuple[Cue, ...] = (
         "executable file not found in|oci runtime create failed|containerd task|starterror|: command not found|"
         "not found in $path|entrypoint.sh: permission denied|exec: ",
     ),
+    cue("image_start", "/sh: |bash: |dash: ", ": not found|: permission denied|cannot execute"),
+    cue(
+        "diverged",
+        "gradient|grad norm|loss|parameters|weights",
+        "is nan|is inf|nan or inf|nan/inf|non-finite|not finite|became nan|nan loss|diverg|exploded",
+        "!skip|rescal|warn",
+    ),
     cue(
         "shared_memory",
         "dev/shm|shared memory|bus error|sigbus|torch_shm_manager|file </torch_|shm_open|shm segment|shm size|shmget",
@@ -51,6 +58,7 @@ PROGRAM_CUES: tuple[Cue, ...] = (
         "!hbm|tpu|defaultcpuallocator|node running low|unable to allocate|cpu memory",
     ),
     cue("gpu_memory", "outofmemoryerror", "cuda|gpu|hip|device|torch."),
+    cue("gpu_memory", "gpu memory|kv cache", "but only|are free|is less than|is larger than|exceeds"),
     cue(
         "gpu_memory",
         "gpu|cuda|cudnn|cublas|vram",

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.diagnosis import Circumstances, Diagnosis, diagnose, diagnose_expiry, diagnose_output
+from jobs.diagnosis import Circumstances, Diagnosis, Output, diagnose, diagnose_expiry, diagnose_output
 from jobs.diagnosis.causes import CAUSES
 from jobs.diagnosis.diagnosis import ACTIONS
 
@@ -71,7 +71,7 @@ def test_expiry_is_of_the_wait_or_of_the_run() -> None:
 
 class TestOutput:
     def test_tells_what_the_program_died_of(self) -> None:
-        known = diagnose_output("Epoch 1\nTraceback (most recent call last):\n  x\nMemoryError\n")
+        _, known = diagnose_output([Output("", "Epoch 1\nTraceback (most recent call last):\n  x\nMemoryError\n")])
 
         assert known is not None
         assert known.cause == "out_of_memory"
@@ -79,7 +79,7 @@ class TestOutput:
 
     @pytest.mark.parametrize("output", ["", "Epoch 1: loss 2", "INFO: quota exceeded? no", "ValueError: bad shape"])
     def test_tells_nothing_where_nothing_is_known(self, output: str) -> None:
-        assert diagnose_output(output) is None
+        assert diagnose_output([Output("", output)])[1] is None
 
 
 @given(

@@ -1,0 +1,318 @@
+"""Find the failure that ended a job's program in the lines that its replicas wrote.
+
+A program that fails on several processes writes much: each process its own traceback, and those that lose the failed
+one complain too. Here each process is read on its own, and of the exceptions that ended a process the first is taken
+that is no consequence of another. Rules about causes (`cues`) then see only this failure, never the whole log.
+
+Source of the formats: Python's traceback module; torch.distributed.elastic (`[rank2]:`, `[default0]:`, "Root Cause
+(first observed failure)"); Ray and vLLM (`(Engine pid=9)`); Open MPI (`[1,2]<stderr>:`), read 2026-11-26.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from jobs.diagnosis.cues.lines import Line, fold
+
+MAX_LINES = 20
+"""Lines of a failure that are kept: its beginning and its end."""
+HANDLED_AFTER = 40
+"""A process that writes more lines than this after an exception has survived it."""
+_TRACEBACK = "Traceback (most recent call last):"
+_FRAME = re.compile(r'\s*File "(?P<file>[^"]{1,400})", line (?P<line>\d{1,7})')
+_EXCEPTION = re.compile(r"(?:E\s{1,4})?(?P<name>[A-Za-z_][\w.]{0,200})(?::\s?(?P<message>.*))?\Z")
+_NAMED = re.compile(r"(?:Error|Exception|Interrupt|Exit|Warning)\Z|\.exceptions\.[A-Z]")
+_DIRECT, _HANDLING = "The above exception was the direct cause", "During handling of the above exception"
+_ROOT_CAUSE = "Root Cause (first observed failure)"
+_RANK_FIELD = re.compile(r"\s*rank\s*:\s*(\d{1,6})")
+_PREFIX = re.compile(
+    r"\x1b\[[0-9;]{0,20}m"
+    r"|\[?rank\s?(?P<rank>\d{1,6})\]?:\s?"
+    r"|\[(?:default|trainer|worker)(?P<local>\d{1,6})\]:\s?"
+    r"|\[\d{1,6},(?P<mpi>\d{1,6})\]<std\w{2,3}>:\s?"
+    r"|(?P<process>\([^()]{0,80}pid=\d{1,9}[^()]{0,80}\))\s?"
+    r"|\s{2,40}[|+]\s(?=[\s\w])"
+    r"|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,\d]{0,10}Z?\]?(?:\s-\s|\s|: )?"
+)
+_LEVEL = re.compile(
+    r"\[?(?P<level>DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL)\]?(?::[A-Za-z_][\w.]{0,80}:|\s?[:|-]\s?|\s+)(?=\S)"
+)
+_GLOG = re.compile(r"(?P<level>[IWEF])\d{4} \d\d:\d\d:\d\d\.\d+\s+\d+ [\w./-]{1,80}:\d+\]\s?")
+_QUIET = frozenset({"DEBUG", "INFO", "WARNING", "WARN", "I", "W"})
+_FATAL = re.compile(
+    r"Fatal Python error: |terminate called after throwing|Segmentation fault|Bus error|Illegal instruction|Aborted\b"
+    r"|Killed\b|panic: |\*\*\* SIG|Check failed: |(?:/\S{1,80}/)?(?:ba|da|z)?sh: |\S{1,80}: error: "
+)
+_MEANINGFUL = re.compile(
+    r"abort|fatal|diverg|\bnan\b|\bis inf\b|non-?finite|exiting|giving up|fail|error|not found|no such|no module"
+    r"|killed|denied|cannot|can't",
+    re.IGNORECASE,
+)
+_LIBRARY = re.compile(r"site-packages|dist-packages|/lib/python\d|/lib64/python\d|\A<|/conda/lib/")
+_CONSEQUENCES = re.compile(
+    r"watchdog|processgroupnccl|distbackenderror|distnetworkerror|diststoreerror|childfailederror|signalexception"
+    r"|broken ?pipe|sigterm|remote process exited|connection (?:was )?(?:closed|reset) by|socket timeout|tcpstore"
+    r"|heartbeat|coordination ?service|gloo.{0,80}(?:closed|timed out)|peer is unreachable|root cause|see (?:the )?"
+    r"(?:error|stack|traceback|log).{0,20}above|calledprocesserror|processraisedexception|processexitedexception"
+    r"|returned non-zero exit status|engine core init|actordied|workercrashed|nccl (?:error|communicator was aborted)"
+    r"|horovodinternalerror|exit_barrier|keyboardinterrupt|systemexit|collective operation timeout"
+)
+_SHUTDOWN = ("Exception ignored in", "Error in atexit", "Error in sys.excepthook")
+_RULER = re.compile(r"\W*\Z")
+
+
+class Output(NamedTuple):
+    """One line that a replica wrote. `key` identifies it for the caller."""
+
+    replica: str
+    text: str
+    key: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FailureRecord:
+    """The failure that ended a program.
+
+    `exception` is its name with its module, "" if the program ended without one; `message` is then its last meaningful
+    line. `file` and `line` are the innermost frame of the user's code, "" and 0 if none is shown. `lines` are at most
+    MAX_LINES that show it, and `key` is that of the first. `is_certain` means that the exception ended its process.
+    """
+
+    exception: str
+    message: str
+    file: str = ""
+    line: int = 0
+    replica: str = ""
+    rank: int | None = None
+    lines: tuple[str, ...] = ()
+    key: int = 0
+    is_certain: bool = True
+
+    @property
+    def words(self) -> str:
+        """The exception as Python writes it, or the last meaningful line."""
+        name = self.exception.rpartition(".")[2] if self.exception else ""
+        return ": ".join(filter(None, (name, self.message)))
+
+    @property
+    def place(self) -> str:
+        """File name and line, such as "model.py:19", or ""."""
+        return f"{self.file.rpartition('/')[2]}:{self.line}" if self.file else ""
+
+
+@dataclass(slots=True)
+class _Text:
+    """A line without its prefixes: the process that wrote it, and its level."""
+
+    text: str
+    process: tuple[str, str]
+    rank: int | None
+    level: str
+    key: int
+    order: int
+
+
+@dataclass(slots=True)
+class _Found:
+    """A failure in the lines of one process; `cues` are the lines of it that a rule about causes may read."""
+
+    record: FailureRecord
+    first: _Text
+    until: int
+    cues: list[str] = field(default_factory=list)
+    is_consequence: bool = False
+
+
+def find_failure(output: Sequence[Output]) -> tuple[FailureRecord, list[Line]] | None:
+    """Return the failure that ended a program, and its lines for `cues`; None if the output shows nothing.
+
+    `output` are the lines of one attempt of all its replicas, in order of time.
+    """
+    texts = list(_clean(output))
+    root = _root_rank(texts)
+    processes: dict[tuple[str, str], list[_Text]] = {}
+    for text in _before_restarts(texts):
+        processes.setdefault(text.process, []).append(text)
+    ends = [end for lines in processes.values() if (end := _end_of(lines)) is not None]
+    causes = [end for end in ends if not end.is_consequence] or ends
+    of_root = [end for end in causes if root is not None and end.record.rank == root]
+    if not causes:
+        return _last_words(texts)
+    first = min(of_root or causes, key=lambda end: end.first.order)
+    return first.record, [Line(text, folded) for text in first.cues if (folded := fold(text))]
+
+
+def _clean(output: Sequence[Output]) -> Iterator[_Text]:
+    """Yield the lines without prefixes, in order; a message of several lines is one line each."""
+    order = 0
+    for row in output:
+        process, rank = "", None
+        for part in row.text.replace("\\n", "\n").splitlines():
+            text, level = part[:1_000], ""
+            while (found := _PREFIX.match(text)) and found.end():
+                number = found["rank"] or found["local"] or found["mpi"]
+                rank = int(number) if number else rank
+                process = (found["process"] or (f"rank {number}" if number else "")) or process
+                text = text[found.end() :]
+            if leveled := _GLOG.match(text) or _LEVEL.match(text):
+                level, text = leveled["level"], text[leveled.end() :]
+            if text.startswith("wandb:") and "rror" not in text:  # its summary follows every failure
+                continue
+            yield _Text(text, (row.replica, process), rank, level, row.key, order)
+            order += 1
+
+
+def _root_rank(texts: Sequence[_Text]) -> int | None:
+    """Return the rank that torchrun names as the first that failed, None if it names none."""
+    at = next((place for place, each in enumerate(texts) if _ROOT_CAUSE in each.text), None)
+    found = (_RANK_FIELD.match(each.text) for each in texts[at : at + 10]) if at is not None else ()
+    return next((int(match[1]) for match in found if match), None)
+
+
+def _before_restarts(texts: Sequence[_Text]) -> Iterator[_Text]:
+    """Yield the lines of each replica until its container starts again: then its first lines are repeated."""
+    first: dict[str, str] = {}
+    has_failed, is_over = set[str](), set[str]()
+    for each in texts:
+        replica = each.process[0]
+        if each.text.strip():
+            is_start = first.setdefault(replica, each.text) == each.text
+            if is_start and replica in has_failed and each.text != _TRACEBACK:
+                is_over.add(replica)
+        if _TRACEBACK in each.text or _exception_of(each.text) is not None:
+            has_failed.add(replica)
+        if replica not in is_over:
+            yield each
+
+
+def _end_of(lines: Sequence[_Text]) -> _Found | None:
+    """Return the failure that ended a process: its last one, or the last before its consequences."""
+    found = list(_failures(lines))
+    survived = len(lines) - HANDLED_AFTER
+    found = [each for each in found if each.until >= survived or each is found[-1]]
+    if not found:
+        return None
+    causes = [each for each in found if not each.is_consequence]
+    end = (causes or found)[-1]
+    if end.until < survived:
+        meaningful = [at for at in range(end.until, len(lines)) if lines[at].level not in _QUIET]
+        meaningful = [at for at in meaningful if _MEANINGFUL.search(lines[at].text)]
+        if meaningful:
+            return _plain(lines, meaningful[-1])
+        end.record = replace(end.record, is_certain=False)
+    return end
+
+
+def _failures(lines: Sequence[_Text]) -> Iterator[_Found]:
+    """Yield the failures in the lines of one process, in order. Chained tracebacks are one."""
+    place = 0
+    while place < len(lines):
+        each = lines[place]
+        if _TRACEBACK in each.text:
+            found = _traceback(lines, place)
+            place = found.until
+            yield found
+        elif each.level not in _QUIET and (named := _exception_of(each.text)) is not None:
+            yield _plain(lines, place, *named)
+            place += 1
+        elif each.level == "F" or _FATAL.match(each.text):
+            yield _plain(lines, place)
+            place += 1
+        else:
+            place += 1
+
+
+def _exception_of(text: str) -> tuple[str, str] | None:
+    """Return name and message of a line that reports an exception outside a traceback, else None."""
+    found = _EXCEPTION.match(text)
+    if found is None or not _NAMED.search(found["name"]) or found["name"].endswith("Warning"):
+        return None
+    return (found["name"], found["message"] or "") if found["name"] not in {"Error", "Exception"} else None
+
+
+def _plain(lines: Sequence[_Text], at: int, name: str = "", message: str = "") -> _Found:
+    """Return a failure that is one line, with the lines before it."""
+    each, near = lines[at], tuple(other.text for other in lines[max(at - 5, 0) : at + 5])
+    words = each.text.strip()
+    record = FailureRecord(name, message if name else words, is_certain=bool(name))
+    if not name or name == "SyntaxError":  # their place is in the lines around them
+        frame = next(filter(None, map(_FRAME.match, near)), None)
+        record = replace(record, file=frame["file"], line=int(frame["line"])) if frame is not None else record
+    record = replace(record, replica=each.process[0], rank=each.rank, lines=near, key=each.key)
+    cues = [words] if name else [other.text for other in lines[at : at + 3]]
+    return _Found(record, each, at + 1, cues, is_consequence=_is_consequence(words))
+
+
+def _is_consequence(words: str) -> bool:
+    return _CONSEQUENCES.search(words.lower()) is not None
+
+
+def _traceback(lines: Sequence[_Text], start: int) -> _Found:
+    """Return the failure of a traceback, with those that are chained to it.
+
+    Of an exception raised `from` another, the other is the cause. An exception raised while another was handled is a
+    new failure, and ends the program.
+    """
+    place, link = start, ""
+    cause: tuple[str, str, str] | None = None
+    cues: list[str] = []
+    frames: list[tuple[str, int]] = []
+    while True:
+        own, place, name, message = _block(lines, place)
+        words = ": ".join(filter(None, (name, message)))
+        cues.append(words)
+        if cause is None or link != _DIRECT or _is_consequence(cause[2]):
+            frames, cause = own, (name, message, words)
+        else:
+            frames = own + frames
+        after = place
+        while after < len(lines) and after < place + 6 and lines[after].text.strip() in ("", '"""'):
+            after += 1
+        link = next((each for each in (_DIRECT, _HANDLING) if after < len(lines) and each in lines[after].text), "")
+        following = next((at for at in range(after, min(after + 4, len(lines))) if _TRACEBACK in lines[at].text), None)
+        if not link or following is None:
+            break
+        place = following
+    name, message, words = cause
+    file, number = ([frame for frame in frames if not _LIBRARY.search(frame[0])] or frames or [("", 0)])[-1]
+    shown = [each.text for each in lines[start:place] if each.text.strip()]
+    shown = shown if len(shown) <= MAX_LINES else [*shown[:2], "...", *shown[3 - MAX_LINES :]]
+    first = lines[start]
+    record = FailureRecord(name, message, file, number, first.process[0], first.rank, tuple(shown), first.key)
+    cues.sort(key=lambda each: each != words)
+    is_late = start > 0 and lines[start - 1].text.startswith(_SHUTDOWN)
+    return _Found(record, first, place, cues, is_consequence=is_late or all(map(_is_consequence, cues)))
+
+
+def _block(lines: Sequence[_Text], start: int) -> tuple[list[tuple[str, int]], int, str, str]:
+    """Return the frames of a traceback, the place after it, and name and message of its exception."""
+    indent = len(lines[start].text) - len(lines[start].text.lstrip())
+    frames, place = list[tuple[str, int]](), start + 1
+    while place < len(lines):
+        text = lines[place].text
+        if found := _FRAME.match(text):
+            frames.append((found["file"], int(found["line"])))
+        elif text.strip() and len(text) - len(text.lstrip()) <= indent:
+            break
+        place += 1
+    if place == len(lines):
+        return frames, place, "", ""
+    found = _EXCEPTION.match(lines[place].text.strip())
+    name, message = (found["name"], found["message"] or "") if found else ("", lines[place].text.strip())
+    place += 1
+    more = lines[place].text.strip() if place < len(lines) and (not message or message.endswith(":")) else ""
+    if more and _TRACEBACK not in more and more != '"""':
+        message, place = f"{message} {more}".strip(), place + 1
+    return frames, place, name, message
+
+
+def _last_words(texts: Sequence[_Text]) -> tuple[FailureRecord, list[Line]] | None:
+    """Return the last line that has a meaning, if no process ended with an exception."""
+    loud = [at for at, each in enumerate(texts) if each.level not in _QUIET and not _RULER.match(each.text)]
+    meaningful = [at for at in loud[-MAX_LINES:] if texts[at].level or _MEANINGFUL.search(texts[at].text)]
+    if not loud:
+        return None
+    record = _plain(texts, (meaningful or loud)[-1]).record
+    last = [texts[at].text for at in meaningful[-1:] or loud[-3:]]
+    return record, [Line(text, folded) for text in last if (folded := fold(text))]
