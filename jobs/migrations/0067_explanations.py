@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0065_lifetimes_of_resources'),
+        ('jobs', '0066_catalogue_entries'),
     ]
 
     operations = [
