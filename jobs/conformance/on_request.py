@@ -203,7 +203,8 @@ TUNING_JOB = Experiment(
     plan=_tuning_job,
     steps=_run_tuning,
     claims=(
-        Claim("tuning_queued", "A tuning job is QUEUED first after the create.", "17.1", "recorded", _tuning_queued),
+        Claim("tuning_queued", "A tuning job is QUEUED first after the create.", "17.1", "recorded", _tuning_queued,
+              is_timed=True),
         Claim("study_start", "startTime of a tuning job is the study's, at most about 2 s after createTime.", "17.5",
               "recorded", _study_start),
         Claim("trial_times", "A trial's startTime has nine digits and its endTime is a whole second.", "17.5",

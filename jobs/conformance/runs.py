@@ -331,7 +331,8 @@ SUCCESS = Experiment(
     steps=_run_and_list,
     claims=(
         CREATE_ANSWER,
-        Claim("queued_first", "The job is QUEUED first after the create.", "17.1", "recorded", _queued_first),
+        Claim("queued_first", "The job is QUEUED first after the create.", "17.1", "recorded", _queued_first,
+              is_timed=True),
         Claim("forward_only", "States only go forward: QUEUED, PENDING, RUNNING, SUCCEEDED.", "17.1", "recorded",
               _forward_only),
         PROVISIONAL_START,

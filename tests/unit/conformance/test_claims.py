@@ -79,7 +79,9 @@ def test_nothing_holds_if_every_call_fails() -> None:
 
 
 def test_nothing_is_observed_without_answers() -> None:
-    assert {outcome.result for _, _, outcome in check_claim(Recording())} == {"not observed"}
+    outcomes = [outcome for _, _, outcome in check_claim(Recording())]
+
+    assert {(each.result, each.evidence) for each in outcomes} == {("not observed", "The experiment was not run.")}
 
 
 def test_claims_about_time_are_not_observed_at_another_speed() -> None:

@@ -103,3 +103,13 @@ def test_names_keep_their_form() -> None:
     assert other.endswith("/ID-2")
     assert found.text(f"projects/{PROJECT}/logs/workerpool0-0") == "projects/PROJECT/logs/workerpool0-0"
     assert found.text(f"gs://{BUCKET}/model") == "gs://BUCKET"
+
+
+@pytest.mark.parametrize(
+    "text", ["The bucket nightly is in location us.", "APOLLOMISSION", "labels.apollomission", "gs://nightly/a"]
+)
+def test_a_private_name_is_not_left_even_if_it_is_a_word(text: str) -> None:
+    found = Scrubber({"apollomission": "PROJECT", "nightly": "BUCKET"}).scrub({"message": text, "nightly": 1})
+
+    assert "nightly" not in json.dumps(found)
+    assert "apollomission" not in json.dumps(found).lower()
