@@ -7,7 +7,7 @@ INSTALL := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check i
 
 WITHOUT_TEXTS := bench cli docs emulator examples jobs/migrations staticfiles tests var
 
-.PHONY: up grpc otel simulate simulate-protocol search test test-sqlite test-postgres test-journeys chaos truth check format lint bench lock machine messages screenshots clean
+.PHONY: up grpc otel simulate simulate-protocol mutants mutants-quick search test test-sqlite test-postgres test-journeys chaos truth check format lint bench lock machine messages screenshots clean
 
 up: .venv/run.stamp ## run the whole site on this machine at http://127.0.0.1:8000; PORT= sets another port
 	@exec $(BIN)/python manage.py up --follow $$PPID
@@ -46,7 +46,13 @@ simulate-protocol: .venv/dev.stamp ## run the submission protocol alone, a hundr
 search: .venv/dev.stamp ## run the property tests with new random examples
 	DATABASE_URL= $(BIN)/pytest -q -n 2 tests/unit --hypothesis-profile=search
 
-check: lint test ## run all checks that CI runs
+mutants: .venv/dev.stamp machine ## take out each guard of the core in a copy and print who notices; hours, ONLY= selects by path or name
+	$(BIN)/python -m tests.mutants $(if $(ONLY),--only "$(ONLY)")
+
+mutants-quick: .venv/dev.stamp machine
+	$(BIN)/python -m tests.mutants --quick
+
+check: lint test mutants-quick ## run all checks that CI runs
 
 lint: .venv/dev.stamp ## check format, lint, types, import contracts and migrations
 	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports

@@ -8,6 +8,8 @@ import pytest
 from dashboard.celery import app
 from jobs import steps, tasks
 from jobs.models import Job, Scope
+from jobs.queue.claims import JOB_LEASE
+from jobs.submission.adapters import DatabaseStore
 from jobs.upkeep import repair
 from tests.domain.conftest import Cloud, RequestJob
 
@@ -42,6 +44,16 @@ class TestDue:
         request_job()
 
         assert steps.due_jobs(cloud.now - timedelta(seconds=1)) == []
+
+    def test_a_job_that_another_worker_holds_is_not_claimed(self, request_job: RequestJob, cloud: Cloud) -> None:
+        job, store = request_job(), DatabaseStore(cloud.clock)
+
+        assert store.claim(job.pk) is not None
+        assert store.claim(job.pk) is None
+        assert job.pk not in steps.due_jobs(cloud.now)
+
+        cloud.forward(seconds=JOB_LEASE.total_seconds())
+        assert store.claim(job.pk) is not None
 
 
 class TestRepair:

@@ -4,6 +4,7 @@ A person who sees an error page sends the same form again, with the same key.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
@@ -64,9 +65,15 @@ class People:
 
     # ------------------------------------------------------------ requests
     def request(
-        self, key: str, *, hours: float = SMALL_HOURS, cap: str = "", plan: Plan | None = None
+        self,
+        key: str,
+        *,
+        hours: float = SMALL_HOURS,
+        cap: str = "",
+        plan: Plan | None = None,
+        then: Callable[[], None] = lambda: None,
     ) -> Callable[[], None]:
-        """Return the action of sending the form of a job."""
+        """Return the action of sending the form of a job; `then` is called when it is accepted."""
 
         def send() -> None:
             job = requests.request_job(
@@ -81,6 +88,7 @@ class People:
             )
             self.accepted.setdefault(key, set()).add(job.pk)
             self.kernel.log("The request {} is accepted as job {}, {}.", key, job.pk, job.state)
+            then()
             tasks.enqueue_job(job.pk)
 
         return send
@@ -181,7 +189,8 @@ class People:
 
         def run() -> None:
             self.kernel.log("An operator runs manage.py {}.", command)
-            call_command(command, stdout=_Silent())
+            with suppress(SystemExit):  # an audit that finds something
+                call_command(command, stdout=_Silent())
 
         return run
 

@@ -28,6 +28,8 @@ from tests.simulation.site.receivers import Receiver
 
 WORKERS = ("Worker 0", "Worker 1", "Worker 2")
 SWEEP_SECONDS = 5.0
+RESTORE_SHARE = 0.25
+"""Of the runs: a backup is put in place."""
 BASE_MONOTONIC = 1_000.0
 BUSY = (
     "SELECT (SELECT count(*) FROM jobs_job WHERE due_at <= %s)"
@@ -140,7 +142,7 @@ class SiteSimulation:
             self.google.outages.append((begins, begins + random.choice([60.0, 600.0])))
         for _ in range(random.choice([0, 2, 6])):
             kernel.start(self._kill, at=random.uniform(0, 400))
-        if random.random() < 0.25 and self.database.can_restore:
+        if random.random() < RESTORE_SHARE and self.database.can_restore:
             self._plan_restore(random.uniform(5, 200))
         if faults.break_share or faults.stall_share or faults.kill_share or faults.stalls:
             self.is_undisturbed = False
@@ -159,15 +161,24 @@ class SiteSimulation:
     def _plan_restore(self, at: float) -> None:
         """Plan a backup at `at`, and put it in place a while later: with the site stopped, or while it works.
 
-        Inside the same file, with the connections open, a process may not notice it unless it misses an event.
+        Half of the backups are made just after a request was accepted, before a worker begins with it: the one that
+        does not know what is sent next. Inside the same file, with the connections open, a process may not notice a
+        restore unless it misses an event.
         """
         backups: list[Any] = []
-        self.kernel.start(lambda: backups.append(self.database.back_up()), at=at)
-        stops, later = self.random.random() < 0.5, at + self.random.choice([61.0, 200.0])
+        later = at + self.random.choice([61.0, 200.0])
+        if self.random.random() < 0.5:
+            later = at + self.random.choice([3.0, 10.0, 25.0])
+            self.people.at(at, "The owner", self.people.request("before-backup", then=lambda: self._back_up(backups)))
+        else:
+            self.kernel.start(lambda: self._back_up(backups), at=at)
+        stops = self.random.random() < 0.5
         drops_connections = stops or self.random.random() < 0.7
 
         def restore() -> None:
             self.kernel.current = None
+            if not backups:  # the request before it was never accepted
+                return
             self.kernel.log("The database is replaced by the backup of second {:.0f}.", at)
             self.was_restored, self.is_silent = True, not drops_connections
             self.is_undisturbed = False
@@ -181,6 +192,10 @@ class SiteSimulation:
                 self.people.at(self.kernel.seconds + 5, "An operator", self.people.operate("restored"))
 
         self.kernel.start(restore, at=later)
+
+    def _back_up(self, backups: list[Any]) -> None:
+        self.kernel.log("A backup is made.")
+        backups.append(self.database.back_up())
 
     # ------------------------------------------------------------ who acts
     def _plan_people(self) -> None:
@@ -203,6 +218,8 @@ class SiteSimulation:
                 random.uniform(0, 60), "The owner", people.schedule("nightly", minutes=5, allows_overlap=overlaps)
             )
             people.at(STORM_SECONDS, "The owner", people.pause("nightly"))
+        if random.random() < 0.2:
+            people.at(random.uniform(100, 1000), "An operator", people.operate(random.choice(["audit", "prune"])))
         if random.random() < 0.2:
             self._plan_resource(random.uniform(0, 200))
         if random.random() < 0.2:

@@ -1,0 +1,153 @@
+"""What may notice that a guard is gone, the cheapest first; and the guards that are left out, each with its reason."""
+
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+
+from tests.mutants.guards import Guard
+
+MAX_SECONDS = 900
+"""A judge that takes longer has noticed: without the guard, something never ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """A command that fails if it notices. With `on_postgres` its tests use the server of the tests."""
+
+    name: str
+    arguments: tuple[str, ...]
+    on_postgres: bool = False
+
+    def notices(self, copy: Path) -> bool:
+        """Run it in a copy of the repository; return whether it failed, was killed or never ended."""
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("TRAINBOARD_")}
+        environment |= {"DATABASE_URL": ""} | ({"TRAINBOARD_TEST_POSTGRES": "1"} if self.on_postgres else {})
+        command = [sys.executable, "-m", *self.arguments]
+        try:
+            done = subprocess.run(
+                command, cwd=copy, env=environment, capture_output=True, timeout=MAX_SECONDS, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return True
+        return done.returncode != 0
+
+
+def of_tests(*paths: str, on_postgres: bool) -> Judge:
+    """Return the judge of some test modules, whose paths begin below `tests`."""
+    words = ", ".join(Path(path).stem.removeprefix("test_") for path in paths)
+    options = ("-q", "-x", "-p", "no:cacheprovider")
+    where = " on PostgreSQL" if on_postgres else ""
+    return Judge(f"tests of {words}{where}", ("pytest", *options, *(f"tests/{path}" for path in paths)), on_postgres)
+
+
+PROTOCOL = Judge("protocol, 600 seeds", ("tests.simulation", "--protocol", "--seeds", "600", "--processes", "1"))
+SITE = Judge("site, 30 seeds", ("tests.simulation", "--seeds", "30", "--processes", "1"))
+SITE_ON_POSTGRES = Judge(
+    "site on PostgreSQL, 20 seeds", ("tests.simulation", "--seeds", "20", "--processes", "1"), on_postgres=True
+)
+SUBMISSION = of_tests(
+    "domain/test_submit.py", "domain/test_exactly_once.py", "domain/test_repeated_steps.py", on_postgres=False
+)
+QUEUE = of_tests("domain/test_queue.py", "domain/test_isolation.py", on_postgres=False)
+RACES = of_tests("domain/test_concurrency.py", on_postgres=True)
+JUDGES: dict[str, tuple[Judge, ...]] = {
+    "jobs/submission/delete.py": (of_tests("domain/test_delete.py", on_postgres=False),),
+    "jobs/submission/resource_changes.py": (of_tests("domain/test_resource_changes.py", on_postgres=False),),
+    "jobs/submission/reassessment.py": (
+        of_tests("domain/test_ask_again.py", "domain/test_persistent_resources.py", on_postgres=False),
+    ),
+    "jobs/submission/adapters.py": (SUBMISSION, RACES, SITE, SITE_ON_POSTGRES),
+    "jobs/submission/unmatched.py": (SUBMISSION, SITE),
+    "jobs/submission/*.py": (PROTOCOL, SUBMISSION, SITE),
+    "jobs/queue/*.py": (SUBMISSION, QUEUE, SITE),
+    "jobs/transitions.py": (of_tests("domain/test_transitions.py", on_postgres=False), RACES, SITE, SITE_ON_POSTGRES),
+    "jobs/steps.py": (PROTOCOL, QUEUE, SITE),
+    "jobs/models/job.py": (QUEUE, SUBMISSION, SITE),
+    "jobs/models/polling.py": (QUEUE, of_tests("domain/test_observe.py", on_postgres=False), SITE),
+    "jobs/upkeep/repair.py": (QUEUE, SITE),
+    "jobs/upkeep/approvals.py": (of_tests("domain/test_approval_times.py", on_postgres=False), SITE),
+    "jobs/upkeep/caps.py": (of_tests("domain/test_caps.py", on_postgres=False), SITE),
+    "jobs/upkeep/spending.py": (
+        of_tests("domain/test_actual_costs.py", "domain/test_caps.py", on_postgres=False),
+        SITE,
+    ),
+    "jobs/upkeep/fallbacks.py": (of_tests("domain/test_fallbacks.py", on_postgres=False), SITE),
+    "jobs/requests/fallbacks.py": (of_tests("domain/test_fallbacks.py", on_postgres=False), SITE),
+    "jobs/upkeep/schedules.py": (of_tests("domain/test_schedules.py", on_postgres=False), SITE),
+    "jobs/requests/schedule_runs.py": (of_tests("domain/test_schedules.py", on_postgres=False), SITE),
+    "jobs/messages/*.py": (
+        of_tests("domain/test_messages.py", "domain/test_message_delivery.py", on_postgres=False),
+        SITE,
+    ),
+    "jobs/models/*.py": (
+        SUBMISSION,
+        of_tests("domain/test_schedules.py", "domain/test_message_sources.py", on_postgres=False),
+        SITE,
+    ),
+}
+"""From a pattern of paths to the judges of its guards, in the order of asking. The first pattern counts."""
+
+FEW_SEEDS = Judge("protocol, 200 seeds", ("tests.simulation", "--protocol", "--seeds", "200", "--processes", "1"))
+FEW_TESTS = Judge(
+    "tests of claims and restores",
+    (
+        *("pytest", "-q", "-x", "-p", "no:cacheprovider"),
+        *("tests/domain/test_queue.py", "tests/domain/test_exactly_once.py"),
+        *("-k", "another_worker_holds or claim_that_has_expired or another_server or events_are_gone"),
+    ),
+)
+QUICK = {
+    "jobs/submission/submit.py submit.submit 948822": FEW_SEEDS,  # a request in doubt is looked up
+    "jobs/submission/submit.py submit.absent.decide 92570f": FEW_SEEDS,  # a list may lack a job for a while
+    "jobs/submission/adapters.py adapters.apply 2b476a": FEW_TESTS,  # the claim has not expired
+    "jobs/models/job.py job.due 65a9eb": FEW_TESTS,  # no other worker holds the job
+    "jobs/queue/installation.py installation.mark_restored 4df341": FEW_TESTS,  # what was not sent is marked
+    "jobs/queue/installation.py installation.load_trust a70cbc": FEW_TESTS,  # another server is noticed
+}
+"""The sample that belongs to the tests: two cores judge it within two minutes."""
+
+LEFT_OUT = {
+    "jobs/models/job.py job.with_silence *": "a mark on pages only",
+    "jobs/queue/rate_limit.py *": "it keeps calls within Google's quota and decides nothing about a job",
+    "* cancel.taken *": "it chooses only the words of an event",
+    "* unique constraint one_policy_version_per_number": "not on the way of a request to Vertex AI",
+    "jobs/models/account.py *": "sign-in, not on the way of a request to Vertex AI",
+    "jobs/models/readings.py *": "readings for display only",
+    "jobs/models/saved_view.py *": "pages of a person only",
+    "jobs/models/template.py *": "pages of a team only",
+    "jobs/models/draft.py *": "pages of a person only",
+    "jobs/models/set_aside.py *": "a list for administrators only",
+    "jobs/models/observed.py *": "observations for display only",
+    "jobs/models/trial.py *": "observations for display only",
+    "jobs/models/figures.py *": "sums of ended jobs, which are computed again",
+    "jobs/models/persistent_resource.py unique constraint *": "observations; changes are tested with their module",
+}
+"""From a pattern of `name` to the reason why nobody is asked about those guards."""
+
+
+def name(guard: Guard) -> str:
+    """Return what the patterns of LEFT_OUT and the options match."""
+    if guard.kind == "unique constraint":
+        return f"{guard.path} {guard.kind} {guard.code}"
+    return f"{guard.path} {guard.key}"
+
+
+def reason(guard: Guard) -> str:
+    """Return why a guard is left out, or ""."""
+    return next((why for pattern, why in LEFT_OUT.items() if fnmatch(name(guard), pattern)), "")
+
+
+def judges_of(guard: Guard) -> tuple[Judge, ...]:
+    """Return who is asked about a guard, in order."""
+    return next(judges for pattern, judges in JUDGES.items() if fnmatch(guard.path, pattern))
+
+
+def first_to_notice(copy: Path, judges: tuple[Judge, ...]) -> tuple[str, float]:
+    """Return the name of the first judge that notices something in a copy, or "", and the seconds it took."""
+    began = time.monotonic()
+    found = next((judge.name for judge in judges if judge.notices(copy)), "")
+    return found, time.monotonic() - began
