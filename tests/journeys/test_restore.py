@@ -188,7 +188,7 @@ class TestRefusals:
         done = site.restore(before, TRAINBOARD_VERTEX_ENDPOINT="http://127.0.0.1:9")
 
         assert done.returncode == 1
-        assert "Vertex AI did not answer 2 look-ups" in done.stderr
+        assert "Vertex AI did not answer 3 look-ups" in done.stderr
         assert is_present(site)
 
     def test_a_dump_of_another_instance(self, site: Site, before: Path) -> None:
