@@ -144,6 +144,7 @@ class TestRequestsMadeAgain:
         copy.put_back()
         cloud.forward(seconds=1)
         installation.mark_restored("a failover", now=cloud.now)
+        watch_from(cloud.now)  # a worker that has not seen the events that are gone
         cloud.fail("customJobs.list", "stale", times=9, seconds=29)
 
         job = request_job(key="one")
