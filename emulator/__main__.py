@@ -11,6 +11,7 @@ from pathlib import Path
 from emulator import grpc
 from emulator.capacity import catalogue
 from emulator.emulator import Emulator, Options
+from emulator.lifecycle.scripts import STARTS
 from emulator.replicas import images
 from emulator.replicas.process_runner import Limits
 from emulator.state import private
@@ -37,6 +38,12 @@ def arguments() -> argparse.ArgumentParser:
         default=[],
         metavar="SECONDS",
         help="seconds of running after which the first (second, ...) attempt of every Spot job is reclaimed; 0 = never",
+    )
+    parser.add_argument(
+        "--start-after-restart",
+        choices=STARTS,
+        default=STARTS[0],
+        help="startTime of a job that restarted: keep the first, or replace it by the last (not known of Vertex AI)",
     )
     parser.add_argument("--capacity", type=Path, help="JSON file with machines, quotas and how they change")
     parser.add_argument(
@@ -82,6 +89,7 @@ def _prepare(args: argparse.Namespace) -> Server:
         is_scripted=args.scripted,
         capacity=json.loads(args.capacity.read_text()) if args.capacity else {},
         reclaim_spot=tuple(value for part in args.reclaim_spot for value in part),
+        start_after_restart=args.start_after_restart,
         images=images.load(args.images) if args.images else (),
         limits=Limits(
             memory_mib=args.replica_memory_mib,

@@ -10,11 +10,12 @@ from emulator.capacity.persistent_resources import PersistentResources
 from emulator.capacity.plans import CapacityPlans
 from emulator.capacity.resource_pools import Lending
 from emulator.creation.factory import RecordFactory
-from emulator.lifecycle.clock import Clock, SetClock, WallClock
+from emulator.lifecycle.clock import Clock, SetClock, SkippingClock, WallClock
 from emulator.lifecycle.engine import Engine
 from emulator.lifecycle.interfaces import ReplicaRunner
 from emulator.lifecycle.phases import Phases
 from emulator.lifecycle.runtime import Runtime
+from emulator.lifecycle.scripts import STARTS
 from emulator.lifecycle.timers import Timers
 from emulator.lifecycle.times import Times
 from emulator.pipelines import Pipelines
@@ -32,6 +33,7 @@ from emulator.state.store import Store
 from emulator.tuning.studies import Studies
 
 MAX_TIMERS_AT_ONCE = 50
+START_SETTING = "start_after_restart"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +48,10 @@ class Options:
     capacity: Document = field(default_factory=dict)
     """A capacity plan (capacity.inventory, capacity.plans) that is merged into the current one at the start."""
     limits: Limits = field(default_factory=Limits)
+    start_after_restart: str = STARTS[0]
+    """What `startTime` shows after a restart: the "first" settled start, or the "last" (lifecycle.engine)."""
+    skips_waits: bool = False
+    """Let the clock skip the waits that no speed shortens (lifecycle.timers.SKIPPED), for tests with processes."""
     images: ImageTable = ()
     """Images that need no command, and the commands that run for them (replicas.images)."""
 
@@ -75,7 +81,9 @@ class Emulator:
         inventory = Inventory()
         lending = Lending(self.runtime, inventory)
         self._allocator = Allocator(inventory, lending)
-        self.engine = Engine(Phases(self.runtime, self._allocator, self._runner_of, self, options.reclaim_spot))
+        restarted = self.store.get_setting(START_SETTING, options.start_after_restart)
+        self.phases = Phases(self.runtime, self._allocator, self._runner_of, self, options.reclaim_spot, restarted)
+        self.engine = Engine(self.phases)
         self._script_runner = ScriptRunner(self.engine)
         self.processes = ProcessRunner(self.engine, self.folders, options.limits, Images(options.images))
         self.capacity_plans = CapacityPlans(self.engine, inventory)
@@ -132,6 +140,10 @@ class Emulator:
             self._script_runner.fire(record, key.removeprefix("script:"))
         elif isinstance(record, Job):
             self.engine.fire(record, key)
+        elif isinstance(record, Study):
+            self.studies.fire(record, key)
+        elif isinstance(record, Pipeline):
+            self.pipelines.begin(record)
         elif isinstance(record, PersistentResource):
             self.persistent_resources.fire(record, key)
         elif isinstance(record, CapacityPlan):
@@ -141,12 +153,10 @@ class Emulator:
         return self.store.find(record.owner) if record.owner else None
 
     def job_started(self, job: Job) -> None:
-        """Update the tuning job or pipeline that created a job when the job enters RUNNING."""
+        """Update the tuning job that created a job when the job enters RUNNING."""
         owner = self._owner(job)
         if isinstance(owner, Study):
-            self.studies.trial_started(owner)
-        elif isinstance(owner, Pipeline):
-            self.pipelines.follow(owner, job)
+            self.studies.trial_started(owner, job)
 
     def job_ended(self, job: Job) -> None:
         """Update the tuning job or pipeline that created a job when the job ends."""
@@ -169,6 +179,6 @@ class Emulator:
 
 def _clock(options: Options, store: Store) -> Clock:
     if not options.is_scripted:
-        return WallClock()
+        return SkippingClock() if options.skips_waits else WallClock()
     start = WallClock().now() if options.start is None else options.start
     return SetClock(store.get_setting("clock", start))

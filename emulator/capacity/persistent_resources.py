@@ -28,7 +28,7 @@ class PersistentResources:
         self._runtime.set_state(resource, "PROVISIONING")
         resource.document["createTime"] = resource.document["updateTime"]
         self._runtime.store.add(resource)
-        self._set_timer(resource, "ready", self._times.provisioning)
+        self._set_timer(resource, "ready", self._times.resource)
 
     def reboot(self, resource: PersistentResource) -> None:
         """Restart all machines. Autoscaled pools restart with their minimum."""
@@ -39,7 +39,7 @@ class PersistentResources:
             if "autoscalingSpec" in pool:
                 pool["replicaCount"] = pool["autoscalingSpec"]["minReplicaCount"]
         self._runtime.set_state(resource, "REBOOTING")
-        self._set_timer(resource, "ready", self._times.teardown)
+        self._set_timer(resource, "ready", self._times.change)
 
     def update(self, resource: PersistentResource, changed: Document) -> None:
         """Change counts, name or labels. The machines change after a while."""
@@ -56,7 +56,7 @@ class PersistentResources:
                 self._engine.cancel(job)
         self._runtime.set_state(resource, "STOPPING")
         resource.timers.clear()
-        self._set_timer(resource, "gone", self._times.teardown)
+        self._set_timer(resource, "gone", self._times.change)
 
     def _check_state(self, resource: PersistentResource, is_allowed: bool, what: str) -> None:
         if not is_allowed:

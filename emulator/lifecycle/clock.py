@@ -1,4 +1,4 @@
-"""The two clocks of an emulator: the wall clock and a clock that tests set."""
+"""The clocks of an emulator: the wall clock, one that skips some waits, and one that tests set."""
 
 import time
 
@@ -9,6 +9,21 @@ class WallClock:
     def now(self) -> float:
         """Return the current time in seconds since 1970 (UTC)."""
         return time.time()
+
+
+class SkippingClock(WallClock):
+    """The computer's clock, ahead by the waits that tests have no time for (`timers.SKIPPED`)."""
+
+    def __init__(self) -> None:
+        self._ahead = 0.0
+
+    def now(self) -> float:
+        """Return the time in seconds since 1970 (UTC), as far ahead as was skipped."""
+        return super().now() + self._ahead
+
+    def skip_to(self, moment: float) -> None:
+        """Go on at `moment`. An earlier time than the current one is ignored."""
+        self._ahead += max(0.0, moment - self.now())
 
 
 class SetClock:

@@ -1,12 +1,19 @@
-"""The end of a custom job."""
+"""The end of a custom job.
 
+A job that succeeded or failed ends at a whole second, which clients see a little later. A cancelled one ends when they
+see it, with a fraction (recorded 2026-02 and 2026-07).
+"""
+
+import math
 from collections.abc import Callable
 
 from emulator.lifecycle import messages
 from emulator.lifecycle.interfaces import Capacity, Observer
 from emulator.lifecycle.runtime import Runtime
 from emulator.lifecycle.scripts import script_of
+from emulator.lifecycle.times import provisional_start
 from emulator.protocol.documents import Document
+from emulator.protocol.timestamps import format_second, parse_time
 from emulator.state.records import Job, Phase
 
 
@@ -32,7 +39,7 @@ class Endings:
         if "error" in outcome:
             self.log_error(job, outcome)
         job.outcome = outcome
-        self.publish(job)
+        self.end(job)
 
     def release(self, job: Job) -> None:
         """Release the job's machines."""
@@ -41,21 +48,32 @@ class Endings:
             self._capacity.release(job)
             self._machines_freed()
 
+    def end(self, job: Job) -> None:
+        """End a job, whose outcome is decided. Clients see it now if it was cancelled, else soon."""
+        assert job.outcome is not None
+        if job.phase == Phase.CLEANING:
+            self._runtime.log(job, messages.TORN_DOWN)
+        self.release(job)
+        state = job.outcome["state"]
+        texts = {"JOB_STATE_FAILED": messages.FAILED, "JOB_STATE_SUCCEEDED": messages.SUCCEEDED}
+        self._runtime.log(job, texts.get(state, messages.CANCELLED))
+        job.timers.clear()
+        job.phase, job.replicas = Phase.ENDED, {}
+        if state == "JOB_STATE_CANCELLED":
+            self.publish(job)
+            return
+        now = self._runtime.clock.now()
+        # No job ends before it was seen to start. One that never ran does not end before its creation either.
+        earliest = job.runs_since or provisional_start(job.name, parse_time(job.document["createTime"]))
+        job.ended_at = max(math.floor(now), math.ceil(earliest))
+        published = now + self._runtime.times.scaled(self._runtime.times.publishing)
+        self._runtime.timers.set_at(job, "publish", max(published, job.ended_at))
+
     def publish(self, job: Job) -> None:
         """Publish the outcome, with its error. Only a script can delay the error."""
         assert job.outcome is not None
-        if job.phase == Phase.TEARDOWN:
-            self._runtime.log(job, messages.TORN_DOWN)
-        self.release(job)
         self._runtime.set_state(job, job.outcome["state"])
-        job.document["endTime"] = job.document["updateTime"]
-        job.timers.clear()
-        job.replicas = {}
-        if job.state == "JOB_STATE_FAILED":
-            self._runtime.log(job, messages.FAILED)
-        else:
-            text = messages.SUCCEEDED if job.outcome == messages.SUCCESS else messages.CANCELLED
-            self._runtime.log(job, text)
+        job.document["endTime"] = format_second(job.ended_at) if job.ended_at else job.document["updateTime"]
         error_seconds = script_of(job).error_seconds
         if error_seconds and "error" in job.outcome:
             job.phase = Phase.REPORTING

@@ -1,7 +1,12 @@
 """The engine: what can be done to a custom job, and what can happen to it.
 
-QUEUED -> PROVISIONING -> STARTING -> RUNNING -> STOPPING -> TEARDOWN -> (REPORTING, in scripts) -> DONE
+QUEUED -> PROVISIONING -> STARTING -> RUNNING -> STOPPING -> TEARDOWN -> CLEANING -> ENDED -> (REPORTING) -> DONE
    ^-------------- retry, Spot restart -------------'
+
+Clients see another order, as recorded in 2026: a new job is PENDING without `startTime`, 0.3 s later QUEUED with a
+provisional one (createTime + 0.15 s), then PENDING again. When it runs, a whole second takes the place of the
+provisional start, 10 to 13 s before the moment at which it reads RUNNING. A job that is cancelled while it waits keeps
+the provisional one. What `startTime` shows after a restart is not known (`Phases.start_after_restart`).
 """
 
 from emulator.lifecycle import exits, messages
@@ -9,8 +14,9 @@ from emulator.lifecycle.interfaces import Exit
 from emulator.lifecycle.phases import CHECK_TRIAL_SECONDS, DEFAULT_TIMEOUT, Phases
 from emulator.lifecycle.runtime import check_can_cancel
 from emulator.lifecycle.scripts import script_of
-from emulator.lifecycle.times import MAX_INTERNAL_RETRIES
+from emulator.lifecycle.times import MAX_INTERNAL_RETRIES, QUEUED_SECONDS, provisional_start
 from emulator.protocol.errors import precondition
+from emulator.protocol.timestamps import format_time, parse_time
 from emulator.state.records import PRIMARY, Job, Phase
 
 ON_PERSISTENT_RESOURCE_QUEUE_SECONDS = 1.0
@@ -27,33 +33,48 @@ class Engine:
 
     # ------------------------------------------------------------ what clients and control calls ask for
     def submit(self, job: Job) -> None:
-        """Queue a new job."""
+        """Accept a new job, which is PENDING until it is queued."""
         self.runtime.logs.open(job.id)
-        self.runtime.set_state(job, "JOB_STATE_QUEUED")
+        self.runtime.set_state(job, "JOB_STATE_PENDING")
         job.document["createTime"] = job.document["updateTime"]
-        self.runtime.log(job, messages.WAITING)
-        script = script_of(job)
-        seconds = self._times.queue if script.queue_seconds is None else script.queue_seconds
-        if "persistentResourceId" in job.spec:  # the resource has its own queue, and there is none before it
-            seconds = min(seconds, ON_PERSISTENT_RESOURCE_QUEUE_SECONDS)
-        self._timers.set(job, "phase", self._times.scaled(seconds))
+        self._timers.set(job, "queued", QUEUED_SECONDS)
         max_wait = self._phases.capacity.max_wait_seconds(job)
         if max_wait is not None:
             self._timers.set(job, "give-up", max_wait)
         self._store.add(job)
 
+    def _queue(self, job: Job) -> None:
+        """Queue a new job: it is QUEUED until machines are requested, or for two seconds if that comes later."""
+        self.runtime.set_state(job, "JOB_STATE_QUEUED")
+        created = parse_time(job.document["createTime"])
+        job.document["startTime"] = format_time(provisional_start(job.name, created))
+        self.runtime.log_provisioning(job)
+        script = script_of(job)
+        seconds = self._times.queue if script.queue_seconds is None else script.queue_seconds
+        if "persistentResourceId" in job.spec:  # the resource has its own queue, and there is none before it
+            seconds = min(seconds, ON_PERSISTENT_RESOURCE_QUEUE_SECONDS)
+        self._timers.set_at(job, "phase", created + max(self._times.scaled(seconds), QUEUED_SECONDS))
+        if seconds > self._times.queue and not script.waits_in_queue:
+            self._timers.set_at(job, "pending", created + max(self._times.scaled(self._times.queue), QUEUED_SECONDS))
+
     def cancel(self, job: Job) -> None:
-        """Start to cancel a job, which may still end otherwise. Raise ApiError 400 if it has ended."""
+        """Start to cancel a job, which may still end otherwise. Raise ApiError 400 if it has ended.
+
+        One that waits reads as before until it is cancelled three seconds later (recorded 2026-07).
+        """
         check_can_cancel(job)
-        if job.state == "JOB_STATE_CANCELLING":
+        if job.state == "JOB_STATE_CANCELLING" or (job.phase == Phase.STOPPING and job.then == "cancelled"):
             return
-        self.runtime.set_state(job, "JOB_STATE_CANCELLING")
         self._phases.waiting.pop(job.name, None)
         self._timers.cancel(job, "give-up")
         if job.phase in (Phase.QUEUED, Phase.PROVISIONING):
+            self._timers.cancel(job, "queued", "pending", "preparing", "launch")
             job.phase, job.then = Phase.STOPPING, "cancelled"
             self._timers.set(job, "phase", self._times.scaled(self._times.cancel))
-        elif job.has_started:
+            self._store.save(job)
+            return
+        self.runtime.set_state(job, "JOB_STATE_CANCELLING")
+        if job.has_started:
             self._phases.stop(job, "cancelled")
         elif job.phase == Phase.STOPPING and job.then in ("requeue", "restart"):
             job.then = "cancelled"
@@ -147,7 +168,7 @@ class Engine:
         """
         for job in jobs:
             self._timers.restore(job)
-            if job.phase == Phase.QUEUED and "phase" not in job.timers:
+            if job.phase == Phase.QUEUED and not {"phase", "queued"} & set(job.timers):
                 self._timers.set(job, "phase", 0)
             if job.phase != Phase.DONE and not job.script:
                 lost = job.running_replicas
@@ -166,7 +187,11 @@ class Engine:
     def fire(self, job: Job, key: str) -> None:
         """Handle a due timer of a job."""
         kind, _, replica = key.partition(":")
-        if kind == "phase":
+        if kind in ("queued", "pending", "preparing", "launch"):
+            self._begin(job, kind)
+        elif kind == "publish":
+            self._phases.endings.publish(job)
+        elif kind == "phase":
             self._phases.next(job)
         elif kind == "timeout":
             self._time_out(job)
@@ -184,6 +209,17 @@ class Engine:
         elif kind == "watch" and job.phase == Phase.RUNNING and self._phases.observer.check_trial(job):
             self._timers.set(job, "watch", CHECK_TRIAL_SECONDS)
         self._store.save(job)
+
+    def _begin(self, job: Job, key: str) -> None:
+        """Take a step before RUNNING."""
+        if key == "queued":
+            self._queue(job)
+        elif key == "pending" and job.state == "JOB_STATE_QUEUED":
+            self.runtime.set_state(job, "JOB_STATE_PENDING")
+        elif key == "preparing":
+            self.runtime.log(job, messages.PREPARING)
+        elif key == "launch":
+            self._phases.start_all(job)
 
     def _time_out(self, job: Job) -> None:
         outcome = messages.timed_out(job.scheduling.get("timeout", DEFAULT_TIMEOUT))

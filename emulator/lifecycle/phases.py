@@ -1,5 +1,6 @@
 """The phases of a custom job's life and their transitions."""
 
+import math
 from collections.abc import Callable
 
 from emulator.lifecycle import exits, messages
@@ -7,8 +8,9 @@ from emulator.lifecycle.endings import Endings
 from emulator.lifecycle.interfaces import Capacity, Observer, ReplicaRunner
 from emulator.lifecycle.runtime import Runtime
 from emulator.lifecycle.scripts import script_of
+from emulator.lifecycle.times import MIN_START_SECONDS, provisional_start, visible_after
 from emulator.protocol.documents import Document
-from emulator.protocol.timestamps import parse_duration, parse_time
+from emulator.protocol.timestamps import format_second, format_time, parse_duration, parse_time
 from emulator.state.records import Job, Phase
 
 DEFAULT_TIMEOUT = "604800s"
@@ -19,7 +21,8 @@ class Phases:
     """Moves jobs between phases, without saving the record: `Engine` saves it.
 
     `runner_of` returns the runner of a job's replicas. `reclaim_after` are seconds of running after which the first,
-    second, ... attempt of every Spot job is reclaimed; 0 = not.
+    second, ... attempt of every Spot job is reclaimed; 0 = not. `start_after_restart` is what `startTime` shows after a
+    restart: the "first" settled start, or the "last" one and a provisional one meanwhile.
     """
 
     def __init__(
@@ -29,10 +32,12 @@ class Phases:
         runner_of: Callable[[Job], ReplicaRunner],
         observer: Observer,
         reclaim_after: tuple[float, ...],
+        start_after_restart: str,
     ) -> None:
         self.runtime, self._timers, self._times = runtime, runtime.timers, runtime.times
         self.capacity, self.runner_of, self.observer = capacity, runner_of, observer
         self._reclaim_after = reclaim_after
+        self.start_after_restart = start_after_restart
         self.endings = Endings(runtime, capacity, observer, machines_freed=self.admit_waiting)
         self.waiting: dict[str, Job] = {}
         """Jobs that wait for machines or quota, in order."""
@@ -52,7 +57,11 @@ class Phases:
             case Phase.STOPPING:
                 self.after_stop(job)
             case Phase.TEARDOWN:
-                self.endings.publish(job)
+                if job.outcome is None or job.outcome["state"] != "JOB_STATE_FAILED":
+                    self.runtime.log(job, messages.TEARING_DOWN)
+                self._enter(job, Phase.CLEANING, self._times.teardown)
+            case Phase.CLEANING:
+                self.endings.end(job)
             case Phase.REPORTING:
                 self.endings.publish_error(job)
 
@@ -83,7 +92,6 @@ class Phases:
                 self._timers.cancel(job, "give-up")
                 job.holds_capacity = True
                 self._set_pending(job)
-                self.runtime.log(job, messages.PROVISIONING)
                 self._enter(job, Phase.PROVISIONING, 0 if allocation.is_ready else self._times.provisioning)
 
     def admit_waiting(self) -> None:
@@ -103,22 +111,24 @@ class Phases:
             return
         self.endings.log_error(job, outcome)
         job.attempt += 1
-        self.runtime.log(job, messages.WAITING)
+        self.runtime.log_provisioning(job)
         self._enter(job, Phase.QUEUED, self._times.stockout_retry)
 
     def _launch(self, job: Job) -> None:
-        """Start every replica. User code may run from here on."""
-        self.runtime.log(job, messages.SETTING_UP)
+        """Start every replica, unless an image cannot be pulled. User code may run from here on."""
         error = self.runner_of(job).start_error(job)
         if error is not None:
             self.endings.finish(job, error)
             return
-        self.runtime.log(job, messages.WAITING_FOR_PROGRAM)
-        self.runtime.log(job, messages.PREPARING)
         job.machines, job.worker_restarts = dict.fromkeys(job.replica_names, job.hosts), {}
-        self._start_all(job)
+        self.start_all(job)
 
-    def _start_all(self, job: Job) -> None:
+    def start_all(self, job: Job) -> None:
+        """Start every replica, not before the first second that `startTime` may show."""
+        if self.runtime.clock.now() < _first_second(job):
+            job.phase = Phase.PROVISIONING
+            self._timers.set_at(job, "launch", _first_second(job))
+            return
         self._enter(job, Phase.STARTING, self._times.starting)
         for replica in job.replica_names:
             self.start(job, replica)
@@ -132,10 +142,13 @@ class Phases:
         """Enter RUNNING, because all replicas have started."""
         job.phase = Phase.RUNNING
         self._timers.cancel(job, "phase")
-        if "startTime" not in job.document:
-            job.document["startTime"] = self.runtime.timestamp()
+        job.runs_since = now = self.runtime.clock.now()
+        if "." in job.document.get("startTime", "."):  # it is provisional
+            settled = math.floor(now - self._times.scaled(visible_after(job.name)))
+            job.document["startTime"] = format_second(max(settled, _first_second(job)))
+        if "timeout" not in job.timers:
             timeout = parse_duration(job.scheduling.get("timeout", DEFAULT_TIMEOUT))
-            self._timers.set_at(job, "timeout", parse_time(job.document["startTime"]) + timeout)
+            self._timers.set_at(job, "timeout", now + timeout)
         self.runtime.set_state(job, "JOB_STATE_RUNNING")
         self.runtime.log(job, messages.RUNNING)
         if job.trial:
@@ -207,20 +220,30 @@ class Phases:
         if job.then == "cancelled" and script_of(job).wins_over_cancel:
             job.then, job.outcome = "teardown", messages.SUCCESS
         if job.then == "restart":
-            self.runtime.set_state(job, "JOB_STATE_PENDING")
-            job.attempt += 1
-            self._start_all(job)
+            self._wait_again(job)
+            self.start_all(job)
         elif job.then == "requeue":
             self.endings.release(job)
-            job.attempt += 1
             job.hosts += 1
-            self.runtime.set_state(job, "JOB_STATE_PENDING")
-            self.runtime.log(job, messages.WAITING)
+            self._wait_again(job)
+            self.runtime.log_provisioning(job)
             self._enter(job, Phase.QUEUED, self._times.job_retry)
         elif job.then == "cancelled":
             job.outcome = job.outcome or messages.cancelled()
-            self.endings.publish(job)
+            self.endings.end(job)
         else:
-            if job.outcome is None or job.outcome["state"] != "JOB_STATE_FAILED":
-                self.runtime.log(job, messages.TEARING_DOWN)
-            self._enter(job, Phase.TEARDOWN, self._times.teardown)
+            self._enter(job, Phase.TEARDOWN, self._times.noticing)
+
+    def _wait_again(self, job: Job) -> None:
+        """Return to PENDING. `startTime` keeps its value, or is provisional again (not known, so both can be set)."""
+        job.attempt += 1
+        job.waits_since = self.runtime.clock.now()
+        if (script_of(job).start_after_restart or self.start_after_restart) == "last":
+            job.document["startTime"] = format_time(provisional_start(job.name, job.waits_since))
+        self.runtime.set_state(job, "JOB_STATE_PENDING")
+
+
+def _first_second(job: Job) -> int:
+    """Return the earliest settled start of an attempt, a whole second."""
+    created = parse_time(job.document["createTime"])
+    return math.ceil(max(created + MIN_START_SECONDS, job.waits_since))

@@ -4,6 +4,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any
 
+from emulator.lifecycle import messages
 from emulator.lifecycle.clock import Clock
 from emulator.lifecycle.timers import Timers
 from emulator.lifecycle.times import Times
@@ -40,6 +41,12 @@ class Runtime:
             record.document["webAccessUris"] = uris
         if isinstance(record, WithHistory):
             record.add_to_history(now, state)
+
+    def log_provisioning(self, job: Job) -> None:
+        """Write the service's lines about a job that it will provision, which share a second, and plan the next one."""
+        for text in (messages.WAITING, messages.PROVISIONING, messages.SETTING_UP, messages.WAITING_FOR_PROGRAM):
+            self.log(job, text)
+        self.timers.set(job, "preparing", self.times.scaled(self.times.preparing))
 
     def log(self, job: Job, text: str, *, severity: str = "INFO", task: str = "service") -> None:
         """Write a log line of the service or of a replica."""

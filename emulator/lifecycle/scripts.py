@@ -25,6 +25,10 @@ class Script:
     exit_seconds: float = 30.0
     """How long a replica runs before it ends with `exit_code`."""
     queue_seconds: float | None = None
+    """How long the job waits before machines are requested: in PENDING, or with `waits_in_queue` in QUEUED."""
+    waits_in_queue: bool = False
+    start_after_restart: str = ""
+    """What `startTime` shows after a restart, "first" or "last" (lifecycle.engine); "" = the emulator's setting."""
     preempt_after: Sequence[float] = ()
     evictions: int = 0
     """How often the primary replica is evicted, each time after `exit_seconds`."""
@@ -43,7 +47,7 @@ SCRIPTS: dict[str, Script] = {
     "happy": Script(summary="Queues, is provisioned, runs ten minutes, succeeds."),
     "short": Script(summary="Like happy, but runs one second.", run_seconds=1),
     "long": Script(summary="Like happy, but runs for 30 days, unless its timeout ends it.", run_seconds=2_592_000),
-    "slow-queue": Script(summary="Waits two hours in QUEUED, then happy.", queue_seconds=7_200),
+    "slow-queue": Script(summary="Waits two hours in QUEUED, then happy.", queue_seconds=7_200, waits_in_queue=True),
     "stockout": Script(summary="Gets no machines in any retry, then fails with STOCKOUT.", capacity="stockout"),
     "preempted": Script(summary="Reclaimed after 120 s, twice, then happy.", preempt_after=(120, 120)),
     "preempted-once": Script(summary="Reclaimed after 20 s, then runs one second.", preempt_after=(20,), run_seconds=1),
@@ -74,7 +78,9 @@ SCRIPTS: dict[str, Script] = {
 
 NO_SCRIPT = Script()
 TIMES = ("queue_seconds", "run_seconds", "exit_seconds", "preempt_after")
-"""The times of a script that a rule may replace."""
+"""The times of a script that a rule may replace. Besides, it may set `start_after_restart`."""
+START_AFTER_RESTART = "start_after_restart"
+STARTS = ("first", "last")
 MAX_PREEMPTIONS = 100
 
 
@@ -101,6 +107,9 @@ def _follow_command(job: Job) -> Script:
 
 def check_times(times: Mapping[str, Any]) -> None:
     """Raise ValueError for names that are not times of a `Script`, and for values that are not numbers of seconds."""
+    times = dict(times)
+    if times.pop(START_AFTER_RESTART, "first") not in STARTS:
+        raise ValueError(f"{START_AFTER_RESTART} must be one of {', '.join(STARTS)}.")
     if unknown := set(times) - set(TIMES):
         raise ValueError(f"A script has no time {', '.join(sorted(unknown))}; its times are {', '.join(TIMES)}.")
     for name, value in times.items():

@@ -3,8 +3,11 @@
 import heapq
 from collections.abc import Callable
 
-from emulator.lifecycle.clock import Clock, SetClock
+from emulator.lifecycle.clock import Clock, SetClock, SkippingClock
 from emulator.state.records import Record
+
+SKIPPED = frozenset({"queued", "pending", "launch", "settle", "begin", "publish"})
+"""Timers for whose time a `SkippingClock` does not wait: steps of up to two seconds that no speed shortens."""
 
 
 class Timers:
@@ -31,6 +34,8 @@ class Timers:
     def set_at(self, record: Record, key: str, due: float) -> None:
         """Make `key` due at a time."""
         record.timers[key] = due
+        if key in SKIPPED and isinstance(self._clock, SkippingClock):
+            self._clock.skip_to(due)
         self._count += 1
         heapq.heappush(self._heap, (due, self._count, record.name, key))
         self.changed()

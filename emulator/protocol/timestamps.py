@@ -12,6 +12,17 @@ def format_time(moment: float) -> str:
     return f"{EPOCH + timedelta(microseconds=round(moment * 1e6)):%Y-%m-%dT%H:%M:%S.%fZ}"
 
 
+def format_second(moment: float) -> str:
+    """Return a whole second as RFC 3339 in UTC, without a fraction."""
+    return format_time(moment)[:19] + "Z"
+
+
+def format_nanoseconds(moment: float) -> str:
+    """Return a time as RFC 3339 in UTC with nine digits. The last three are made up, as a float has six."""
+    text = format_time(moment)[:-1]
+    return f"{text}{(int(text[-6:]) * 7 + 353) % 1000:03d}Z"
+
+
 def parse_time(text: str) -> float:
     """Parse an RFC 3339 time (any offset, up to nine fractional digits). Raise ValueError if it is invalid."""
     trimmed = re.sub(r"(\.\d{6})\d+", r"\1", text.strip())

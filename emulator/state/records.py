@@ -25,7 +25,10 @@ class Phase(StrEnum):
     STOPPING = "stopping"
     """Replicas are being ended. `then` is the next step."""
     TEARDOWN = "teardown"
-    """The program has ended and the service cleans up. The outcome is not public yet."""
+    """The program has ended and the service notices it (TEARDOWN), cleans up (CLEANING), and publishes the end (ENDED).
+    The outcome is not public yet."""
+    CLEANING = "cleaning"
+    ENDED = "ended"
     REPORTING = "reporting"
     """The end is public, but not its error. Only in scripts."""
     DONE = "done"
@@ -125,6 +128,9 @@ class Job(WithHistory):
     worker_restarts: dict[str, int] = field(default_factory=dict)
     ports: dict[str, int] = field(default_factory=dict)  # replica -> its port on 127.0.0.1, the same in every attempt
     holds_capacity: bool = False
+    waits_since: float = 0.0  # when it was created, or went back from running
+    runs_since: float = 0.0  # when it last entered RUNNING
+    ended_at: float = 0.0  # the whole second of its end, 0 before
     owner: str = ""  # the tuning job or pipeline that created it
     trial: str = ""
 
@@ -182,12 +188,13 @@ class Job(WithHistory):
 
 @dataclass(kw_only=True)
 class Study(WithHistory):
-    """A hyperparameter tuning job. `is_open`: more trials may follow."""
+    """A hyperparameter tuning job. `is_open`: more trials may follow; `is_cancelled`: its trials are being ended."""
 
     kind: ClassVar[str] = "hyperparameterTuningJobs"
     message: ClassVar[str] = "HyperparameterTuningJob"
 
     is_open: bool = True
+    is_cancelled: bool = False
     has_failed: bool = False
     failed: int = 0
     owner: str = ""

@@ -1,27 +1,38 @@
-"""The life of a hyperparameter tuning job. Every trial is a custom job, and the state follows from the trials."""
+"""The life of a hyperparameter tuning job. Every trial is a custom job, and the state follows from the trials.
 
+As recorded in 2020, 2021 and 2026: it is PENDING without `startTime`, QUEUED with a provisional one, and PENDING again
+until its first trial runs. About two seconds after the creation a whole second takes the place of the provisional
+start: that of the study. It says nothing about machines, only `startTime` (nine digits) and `endTime` (whole seconds)
+of trials do.
+"""
+
+import math
 from collections.abc import Callable
 
 from emulator.creation.factory import RecordFactory
 from emulator.lifecycle.engine import Engine
 from emulator.lifecycle.runtime import check_can_cancel
+from emulator.lifecycle.times import QUEUED_SECONDS, provisional_start
 from emulator.protocol import errors
 from emulator.protocol.documents import Document
-from emulator.protocol.timestamps import parse_time
+from emulator.protocol.timestamps import format_nanoseconds, format_second, format_time, parse_time
 from emulator.replicas.cluster import metric_file
 from emulator.state.folders import Folders
 from emulator.state.records import Job, Study
 from emulator.tuning import measures, search, space
 from emulator.tuning.space import Point
 
+PENDING, RUNNING = "JOB_STATE_PENDING", "JOB_STATE_RUNNING"
 SUCCEEDED, FAILED = "JOB_STATE_SUCCEEDED", "JOB_STATE_FAILED"
+PENDING_SECONDS = 1.4
+"""When the first trials are started, after the creation (recorded 2026-07), at speed 1."""
 MAX_FAILED_SHARE, MIN_FAILED = 0.5, 3
 """Limits without maxFailedTrialCount (our rule): a study fails when all ended trials have failed, so with its first
 one, or when more than this share of the ended trials and at least this number have failed."""
 
 
 class Studies:
-    """Manages the life of every study. `study_changed` is called when a study has entered RUNNING or has ended."""
+    """Manages the life of every study. `study_changed` is called when a study has ended."""
 
     def __init__(
         self, engine: Engine, factory: RecordFactory, folders: Folders, study_changed: Callable[[Study], None]
@@ -31,19 +42,46 @@ class Studies:
 
     # ------------------------------------------------------------ what clients ask for
     def submit(self, study: Study) -> None:
-        """Start a new study and its first trials."""
+        """Accept a new study. Its trials start a moment later."""
         self._runtime.set_state(study, "JOB_STATE_PENDING")
         study.document["createTime"] = study.document["updateTime"]
+        self._runtime.timers.set(study, "queued", QUEUED_SECONDS)
         self._store.add(study)
-        self._start_trials(study)
 
     def cancel(self, study: Study) -> None:
-        """Cancel all running trials. The study follows them."""
+        """Cancel all trials. The study follows them. One that waits reads as before until then (recorded 2026-07)."""
         check_can_cancel(study)
-        if study.state != "JOB_STATE_CANCELLING":
+        if study.is_cancelled:
+            return
+        study.is_cancelled = True
+        if study.state == RUNNING:
             self._runtime.set_state(study, "JOB_STATE_CANCELLING")
-            self._stop_trials(study)
+        self._runtime.timers.cancel(study, "queued", "pending")
+        self._stop_trials(study)
+        if study.running:
             self._end_if_done(study)
+        else:
+            times = self._runtime.times
+            self._runtime.timers.set(study, "end", times.scaled(times.cancel))
+            self._store.save(study)
+
+    def fire(self, study: Study, key: str) -> None:
+        """Handle a due timer of a study."""
+        created = parse_time(study.document["createTime"])
+        if key == "queued":
+            self._runtime.set_state(study, "JOB_STATE_QUEUED")
+            study.document["startTime"] = format_time(provisional_start(study.name, created))
+            pending = max(self._runtime.times.scaled(PENDING_SECONDS), QUEUED_SECONDS)
+            self._runtime.timers.set_at(study, "pending", created + pending)
+            self._runtime.timers.set_at(study, "settle", math.ceil(created + PENDING_SECONDS))
+        elif key == "pending":
+            self._runtime.set_state(study, PENDING)
+            self._start_trials(study)
+        elif key == "settle" and not study.is_finished:
+            study.document["startTime"] = format_second(self._runtime.clock.now())
+        elif key == "end":
+            self._end_if_done(study)
+        self._store.save(study)
 
     def _start_trials(self, study: Study) -> None:
         """Start trials until enough are running. End the study when nothing is left to do."""
@@ -58,7 +96,6 @@ class Studies:
                 "id": str(number),
                 "state": "ACTIVE",
                 "parameters": [{"parameterId": name, "value": value} for name, value in point.items()],
-                "startTime": self._runtime.timestamp(),
             }
             study.trials.append(trial)
             self._store.save(study)
@@ -67,7 +104,8 @@ class Studies:
 
     def resume(self, study: Study) -> None:
         """Continue after a restart of the emulator: find the jobs of trials that were being started."""
-        if study.is_finished:
+        self._runtime.timers.restore(study)
+        if study.is_finished or {"queued", "pending"} & set(study.timers):
             return
         jobs = {job.trial: job for job in self._store.all(Job) if job.owner == study.name}
         for trial in study.trials:
@@ -95,13 +133,12 @@ class Studies:
         trial["customJob"] = job.name
 
     # ------------------------------------------------------------ what happens by itself
-    def trial_started(self, study: Study) -> None:
+    def trial_started(self, study: Study, job: Job) -> None:
         """Handle a trial whose job has started."""
-        if study.state == "JOB_STATE_PENDING":
-            self._runtime.set_state(study, "JOB_STATE_RUNNING")
-            study.document.setdefault("startTime", study.document["updateTime"])
-            self._store.save(study)
-            self._study_changed(study)
+        study.trial(job.trial).setdefault("startTime", format_nanoseconds(job.runs_since))
+        if study.state == PENDING and not study.is_cancelled:
+            self._runtime.set_state(study, RUNNING)
+        self._store.save(study)
 
     def check_trial(self, study: Study, job: Job) -> bool:
         """Read a running trial's metrics, and stop it early if it is hopeless. Return whether to check it again."""
@@ -125,7 +162,8 @@ class Studies:
         self._read_metrics(study, trial, job)
         final = measures.final(trial.get("measurements", []), study.spec)
         was_stopped = trial["state"] == "STOPPING"
-        trial["endTime"] = self._runtime.timestamp()
+        ended = job.ended_at or max(self._runtime.clock.now(), math.ceil(job.runs_since))
+        trial["endTime"] = format_second(ended)
         if (job.state == SUCCEEDED or was_stopped) and final is not None:
             trial |= {"state": "SUCCEEDED", "finalMeasurement": final}
         else:
@@ -151,7 +189,8 @@ class Studies:
             value = 1 - sum((place - 1 / 3) ** 2 for place in places)
             measured = [{"stepCount": "1", "metrics": [{"metricId": metrics[0], "value": value}]}]
         else:
-            measured = measures.load(metric_file(job, self._folders), metrics, started=parse_time(trial["startTime"]))
+            started = job.runs_since or self._runtime.clock.now()
+            measured = measures.load(metric_file(job, self._folders), metrics, started=started)
         if measured and measured != trial.get("measurements"):
             trial["measurements"] = measured
             self._store.save(study)
@@ -166,7 +205,7 @@ class Studies:
     def _end_if_done(self, study: Study) -> None:
         """End the study when no trial is running and none will follow."""
         if not study.is_open and not study.running and not study.is_finished:
-            if study.state == "JOB_STATE_CANCELLING":
+            if study.is_cancelled:
                 study.document["error"] = errors.status(errors.CANCELLED, "CANCELED")
                 self._runtime.set_state(study, "JOB_STATE_CANCELLED")
             elif study.has_failed:

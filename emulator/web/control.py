@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from emulator.emulator import Emulator
+from emulator.emulator import START_SETTING, Emulator
 from emulator.lifecycle.clock import SetClock
-from emulator.lifecycle.scripts import SCRIPTS
+from emulator.lifecycle.scripts import SCRIPTS, STARTS
 from emulator.protocol import timestamps
 from emulator.protocol.calls import Call
 from emulator.protocol.documents import Document
@@ -134,6 +134,21 @@ def script(emulator: Emulator, call: Call) -> Document:
         raise invalid("times must be a JSON object.")
     emulator.script_rules.add(str(body.get("match", "*")), str(body.get("script", body.get("story", ""))), times)
     return scripts(emulator, call)
+
+
+def settings(emulator: Emulator, call: Call) -> Document:  # noqa: ARG001
+    """Return what can be set about jobs."""
+    return {START_SETTING: emulator.phases.start_after_restart}
+
+
+def change_settings(emulator: Emulator, call: Call) -> Document:
+    """Set what `startTime` shows after a restart, for restarts from now on: `{"start_after_restart": "last"}`."""
+    value = _body(call, START_SETTING).get(START_SETTING)
+    if value not in STARTS:
+        raise invalid(f"{START_SETTING} must be one of {', '.join(STARTS)}.")
+    emulator.phases.start_after_restart = value
+    emulator.store.set_setting(START_SETTING, value)
+    return settings(emulator, call)
 
 
 def faults(emulator: Emulator, call: Call) -> Document:  # noqa: ARG001

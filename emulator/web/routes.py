@@ -141,6 +141,8 @@ ROUTES = [
     route("POST", "/_emulator/clock", "_emulator.clock", control.set_clock),
     route("GET", "/_emulator/script", "_emulator.script", control.scripts),
     route("POST", "/_emulator/script", "_emulator.script", control.script),
+    route("GET", "/_emulator/settings", "_emulator.settings", control.settings),
+    route("POST", "/_emulator/settings", "_emulator.settings", control.change_settings),
     route("GET", "/_emulator/faults", "_emulator.faults", control.faults),
     route("POST", "/_emulator/faults", "_emulator.faults", control.plan_fault),
     route("DELETE", "/_emulator/faults", "_emulator.faults", control.forget_faults),

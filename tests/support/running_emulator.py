@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import threading
 import urllib.parse
 import urllib.request
@@ -15,6 +16,8 @@ from emulator.replicas.process_runner import Limits
 from emulator.web.server import Server, listen
 
 START_SECONDS = 10.0
+START_AFTER_RESTART = os.environ.get("TRAINBOARD_EMULATOR_START_AFTER_RESTART", "first")
+"""What `startTime` shows after a restart; `pytest --start-after-restart last` runs all tests with the other variant."""
 
 
 class Running:
@@ -97,6 +100,8 @@ def running(
     gRPC, which needs requirements/grpc.txt. `more` are further `Options`, such as reclaim_spot or images. `speed`
     shortens the service's times; the default is 1,000, and 1 for a scripted emulator.
 
+    The clock of real jobs skips the waits that no speed shortens, unless `skips_waits` is False.
+
     `is_waited_for` waits for the emulator's end, a fifth of a second. Without it, a scripted emulator, which has no
     processes to end, keeps running in the background, and its state folder must not be used again.
     """
@@ -104,6 +109,7 @@ def running(
     limits = Limits(memory_mib=memory_mib)
     forget_catalogue = extend(catalogue) if catalogue else None
     bound, is_ready = listen("127.0.0.1", port), threading.Event()
+    more = {"skips_waits": True, "start_after_restart": START_AFTER_RESTART} | more
     emulator = Emulator(Options(state=state, speed=speed, is_scripted=scripted, start=start, limits=limits, **more))
     server = Server(emulator, bound, ready=is_ready.set, demands_credential=demands_credential)
     grpc_address = _add_grpc(server, emulator) if grpc else ""

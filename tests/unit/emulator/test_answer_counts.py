@@ -45,4 +45,10 @@ def test_a_state_that_no_answer_showed_counts_none(scripted: Running) -> None:
 
     scripted.call("GET", f"/v1/{made['name']}")
 
-    assert answer_counts(scripted, "jobs") == [("QUEUED", 1), ("PENDING", 0), ("RUNNING", 0), ("SUCCEEDED", 1)]
+    assert answer_counts(scripted, "jobs") == [
+        ("PENDING", 1),
+        ("QUEUED", 0),
+        ("PENDING", 0),
+        ("RUNNING", 0),
+        ("SUCCEEDED", 1),
+    ]

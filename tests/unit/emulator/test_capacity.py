@@ -166,7 +166,7 @@ class TestFlexStart:
         job = submit(scripted, strategy="FLEX_START", scheduling=scheduling)
         scripted.advance(after - 10)
         assert short(scripted, job) == "PENDING"
-        scripted.advance(10)
+        scripted.advance(10 + 5)
 
         assert short(scripted, job) == end
 

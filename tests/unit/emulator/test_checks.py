@@ -134,7 +134,7 @@ class TestCreate:
     def test_flex_start_offers_some_gpus_only(self, scripted: Running, machine: Any, is_offered: bool) -> None:
         body = with_pools(pool(**machine), scheduling={"strategy": "FLEX_START", "maxWaitDuration": "0s"})
         if is_offered:
-            assert scripted.call("POST", JOBS, body)["state"] == "JOB_STATE_QUEUED"
+            assert scripted.call("POST", JOBS, body)["state"] == "JOB_STATE_PENDING"
         else:
             message = refused(scripted, body)["message"]
             assert f"Field: {FIELD}.machine_spec; Message: The FLEX_START strategy does not support" in message
@@ -156,7 +156,7 @@ class TestCreate:
         if is_pod and strategy != "STANDARD":
             assert "The SPOT strategy does not support TPU Pods." in refused(scripted, body)["message"]
         else:
-            assert scripted.call("POST", JOBS, body)["state"] == "JOB_STATE_QUEUED"
+            assert scripted.call("POST", JOBS, body)["state"] == "JOB_STATE_PENDING"
 
     def test_refuses_spot_on_a_persistent_resource(self, scripted: Running) -> None:
         body = with_pools(GOOD, scheduling={"strategy": "SPOT"}, persistentResourceId="shared")

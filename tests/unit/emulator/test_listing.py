@@ -38,6 +38,7 @@ def jobs(scripted: Running) -> Running:
         scripted.call("POST", JOBS, job_body(name=name, labels=labels))
     scripted.advance(100)
     scripted.call("POST", JOBS, job_body(name="alpha-2", labels={"team": "red", "trainboard_job": "1a-2b"}))
+    scripted.advance(1)
     return scripted
 
 

@@ -85,7 +85,7 @@ class TestAnswers:
     def test_get(self, scripted: Running, job: dict[str, Any]) -> None:
         path = "/v1/" + job["name"]
 
-        assert ask(scripted, path, "name,state") == {"name": job["name"], "state": "JOB_STATE_QUEUED"}
+        assert ask(scripted, path, "name,state") == {"name": job["name"], "state": "JOB_STATE_PENDING"}
         assert ask(scripted, path, "display_name,labels/team") == {"displayName": "a job", "labels": {"team": "red"}}
         pools = {"workerPoolSpecs": [{"machineSpec": {"machineType": "n1-standard-4"}}]}
         assert ask(scripted, path, "jobSpec(workerPoolSpecs/machineSpec)") == {"jobSpec": pools}
@@ -97,10 +97,10 @@ class TestAnswers:
         scripted.call("POST", JOBS, job_body(["true"], name="second"))
 
         page = ask(scripted, JOBS, "customJobs(state,name),nextPageToken", pageSize="1", readMask="state,displayName")
-        assert page["customJobs"] == [{"state": "JOB_STATE_QUEUED"}]
+        assert page["customJobs"] == [{"state": "JOB_STATE_PENDING"}]
         assert set(page) == {"customJobs", "nextPageToken"}
         whole = ask(scripted, JOBS, "customJobs/state", **{"$alt": "json;enum-encoding=int"})
-        assert whole == {"customJobs": [{"state": 1}, {"state": 1}]}
+        assert whole == {"customJobs": [{"state": 2}, {"state": 2}]}
         assert job["name"]
 
     def test_create_keeps_what_it_names(self, scripted: Running) -> None:

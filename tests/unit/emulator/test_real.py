@@ -267,7 +267,7 @@ class TestStopping:
         assert job["state"] == "JOB_STATE_SUCCEEDED"
         assert truth["preemptions"] == 2
         steps = [step["state"].removeprefix("JOB_STATE_") for step in truth["history"]]
-        assert steps == ["QUEUED", *["PENDING", "RUNNING"] * 3, "SUCCEEDED"]
+        assert steps == ["PENDING", "QUEUED", *["PENDING", "RUNNING"] * 3, "SUCCEEDED"]
 
     def test_the_end_of_the_primary_ends_the_others(self, real: Running) -> None:
         pool = {

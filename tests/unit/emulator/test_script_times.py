@@ -12,6 +12,10 @@ from tests.support.running_emulator import Running, running
 from tests.unit.emulator.conftest import JOBS, job_body
 
 
+QUEUED = ["PENDING", "QUEUED", "PENDING"]
+"""What a new job reads until it runs."""
+
+
 def history(emulator: Running, job: dict[str, Any]) -> list[str]:
     return [step["state"].removeprefix("JOB_STATE_") for step in emulator.truth(job["name"])["jobs"][0]["history"]]
 
@@ -21,12 +25,14 @@ def test_replace_those_of_the_script_for_jobs_that_match(scripted: Running) -> N
     spot = {"strategy": "SPOT"}
     mine, other = (scripted.call("POST", JOBS, job_body(name=name, scheduling=spot)) for name in ("mine", "other"))
     scripted.advance(90)
-    assert (history(scripted, mine), history(scripted, other)) == (["QUEUED"], ["QUEUED", "PENDING"])
+    assert history(scripted, mine) == history(scripted, other) == QUEUED
+    phases = [scripted.truth(job["name"])["jobs"][0]["phase"] for job in (mine, other)]
+    assert phases == ["queued", "provisioning"]
 
     scripted.advance(1_000)
 
-    assert history(scripted, mine) == ["QUEUED", "PENDING", "RUNNING", "PENDING", "RUNNING", "SUCCEEDED"]
-    assert history(scripted, other) == ["QUEUED", "PENDING", "RUNNING", "SUCCEEDED"]
+    assert history(scripted, mine) == [*QUEUED, "RUNNING", "PENDING", "RUNNING", "SUCCEEDED"]
+    assert history(scripted, other) == [*QUEUED, "RUNNING", "SUCCEEDED"]
 
 
 @pytest.mark.parametrize(
@@ -56,7 +62,7 @@ def test_a_job_that_an_earlier_version_has_written_keeps_its_script(tmp_path: Pa
     with running(tmp_path, scripted=True) as emulator:
         emulator.advance(1_000)
 
-        assert history(emulator, job) == ["QUEUED", "PENDING", "RUNNING", "PENDING", "RUNNING", "SUCCEEDED"]
+        assert history(emulator, job) == [*QUEUED, "RUNNING", "PENDING", "RUNNING", "SUCCEEDED"]
 
 
 def test_the_earlier_name_of_a_script_is_understood(scripted: Running) -> None:

@@ -10,6 +10,10 @@ from tests.support.running_emulator import Running
 from tests.unit.emulator.conftest import JOBS, entries, job_body, log_texts, stamp_of, state
 
 
+WAITING = ["PENDING", "QUEUED", "PENDING"]
+"""What a new job reads until it runs."""
+
+
 def submit(emulator: Running, script: str = "happy", **more: Any) -> dict[str, Any]:
     """Create a job that plays a script."""
     return dict(emulator.call("POST", JOBS, job_body(labels={"emulator_script": script}, **more)))
@@ -36,11 +40,12 @@ class TestHappy:
     def test_passes_through_all_states_on_time(self, scripted: Running) -> None:
         job = submit(scripted)
         seen = [state(scripted, job)]
-        for seconds in (19, 2, 148, 7, 593, 60, 2):
+        for seconds in (0.3, 1.6, 0.2, 168, 6, 592, 60, 2):
             scripted.advance(seconds)
             seen.append(state(scripted, job))
 
         assert [one.removeprefix("JOB_STATE_") for one in seen] == [
+            "PENDING",
             "QUEUED",
             "QUEUED",
             "PENDING",
@@ -76,14 +81,24 @@ class TestHappy:
             "Job completed successfully",
         ]
 
-    def test_start_time_appears_with_running_and_end_time_with_the_end(self, scripted: Running) -> None:
+    def test_the_provisional_start_gives_way_to_a_whole_second(self, scripted: Running) -> None:
         job = submit(scripted)
-        scripted.advance(100)
-        assert not {"startTime", "endTime", "error"} & set(document(scripted, job))
+        assert not {"startTime", "endTime", "error"} & set(job)
+        scripted.advance(0.3)
+        provisional = document(scripted, job)["startTime"]
+        scripted.advance(170)
+        assert document(scripted, job)["startTime"] == provisional
+        scripted.advance(5)
+        runs = document(scripted, job)
         scripted.advance(2_000)
         ended = document(scripted, job)
 
-        assert ended["createTime"] < ended["startTime"] < ended["endTime"]
+        created, settled = stamp_of(job["createTime"]), stamp_of(runs["startTime"])
+        assert timedelta(seconds=0.12) <= stamp_of(provisional) - created <= timedelta(seconds=0.17)
+        assert timedelta(seconds=10) <= stamp_of(runs["updateTime"]) - settled <= timedelta(seconds=14)
+        assert ended["startTime"] == runs["startTime"]
+        assert timedelta(0) < stamp_of(ended["updateTime"]) - stamp_of(ended["endTime"]) < timedelta(seconds=29)
+        assert {len(each) for each in (ended["startTime"], ended["endTime"])} == {len("2027-01-15T08:00:00Z")}
         assert "error" not in ended
 
 
@@ -100,14 +115,15 @@ class TestFailures:
             "The replica workerpool0-0 exited with a non-zero status of 1. Termination reason: Error. \n"
         )
         assert log_texts(scripted, job).count("Training has started.") == 2
-        assert states(scripted, job) == ["QUEUED", "PENDING", "RUNNING", "FAILED"]
+        assert states(scripted, job) == [*WAITING, "RUNNING", "FAILED"]
         assert facts(scripted, job)["attempt"] == 1
 
     def test_the_log_of_a_failure_is_as_it_was_recorded(self, scripted: Running) -> None:
         job = submit(scripted, "fails")
         scripted.advance(100_000)
         *_, told, torn_down, failed = entries(scripted, job, ' AND resource.labels.task_name="service"')
-        began, ended = (stamp_of(document(scripted, job)[name]) for name in ("startTime", "endTime"))
+        runs = next(step for step in facts(scripted, job)["history"] if step["state"] == "JOB_STATE_RUNNING")
+        ended = stamp_of(document(scripted, job)["updateTime"])
 
         assert told["severity"] == "ERROR"
         assert told["textPayload"].endswith(
@@ -116,13 +132,13 @@ class TestFailures:
             f"&resource=ml_job%2Fjob_id%2F{job['name'].rpartition('/')[2]}&advancedFilter="
             "resource.type%3D%22ml_job%22%0Aresource.labels.job_id%3D%22" + job["name"].rpartition("/")[2] + "%22"
         )
-        assert stamp_of(told["timestamp"]) - began == timedelta(seconds=25 + 26), "26 s after the exit"
+        assert stamp_of(told["timestamp"]) - stamp_of(runs["at"]) == timedelta(seconds=25 + 26), "26 s after the exit"
         assert [(line["severity"], line["textPayload"]) for line in (torn_down, failed)] == [
             ("INFO", "Finished tearing down training program."),
             ("INFO", "Job failed."),
         ]
         assert torn_down["timestamp"] == failed["timestamp"]
-        assert ended - stamp_of(told["timestamp"]) > timedelta(minutes=1)
+        assert ended - stamp_of(told["timestamp"]) >= timedelta(minutes=1)
         assert "Tearing down training program." not in log_texts(scripted, job, "service")
 
     def test_another_worker_that_ends_meanwhile_changes_nothing(self, scripted: Running) -> None:
@@ -131,7 +147,7 @@ class TestFailures:
         scripted.evict(job["name"])
         scripted.advance(100_000)
 
-        assert states(scripted, job) == ["QUEUED", "PENDING", "RUNNING", "FAILED"]
+        assert states(scripted, job) == [*WAITING, "RUNNING", "FAILED"]
         assert "status of 1." in document(scripted, job)["error"]["message"]
 
     def test_an_evicted_worker_restarts_five_times_then_the_job_retries_three_times(self, scripted: Running) -> None:
@@ -139,14 +155,14 @@ class TestFailures:
         scripted.advance(100_000)
 
         assert log_texts(scripted, job).count("Training has started.") == 24
-        assert states(scripted, job) == ["QUEUED", *["PENDING", "RUNNING"] * 4, "FAILED"]
+        assert states(scripted, job) == ["PENDING", "QUEUED", *["PENDING", "RUNNING"] * 4, "FAILED"]
         assert (facts(scripted, job)["retries"], facts(scripted, job)["workerRestarts"]) == (3, {"workerpool0-0": 5})
 
     def test_a_worker_restart_is_one_of_the_job_where_the_job_says_so(self, scripted: Running) -> None:
         job = submit(scripted, "evicted", scheduling={"restartJobOnWorkerRestart": True})
         scripted.advance(5_000)
 
-        assert states(scripted, job) == ["QUEUED", *["PENDING", "RUNNING"] * 3, "SUCCEEDED"]
+        assert states(scripted, job) == ["PENDING", "QUEUED", *["PENDING", "RUNNING"] * 3, "SUCCEEDED"]
 
     def test_disabled_retries_fail_at_once(self, scripted: Running) -> None:
         job = submit(scripted, "fails", scheduling={"disableRetries": True})
@@ -166,7 +182,7 @@ class TestFailures:
             assert "error" not in shown
 
         assert {"code", "message"} <= set(shown["error"])
-        assert shown["updateTime"] == shown["endTime"]
+        assert shown["updateTime"] > shown["endTime"]
 
     def test_a_minute_of_tear_down_comes_before_it(self, scripted: Running) -> None:
         job = submit(scripted, "oom")
@@ -197,7 +213,7 @@ class TestFailures:
         scripted.advance(5_000)
         assert log_texts(scripted, job).count("Training has started.") == 3
 
-        assert states(scripted, job) == ["QUEUED", "PENDING", "RUNNING", "SUCCEEDED"]
+        assert states(scripted, job) == [*WAITING, "RUNNING", "SUCCEEDED"]
         machines = {one["labels"].get("compute.googleapis.com/resource_name") for one in entries(scripted, job)}
         assert len(machines - {None}) == 1
 
@@ -238,7 +254,7 @@ class TestInterruptions:
         job = submit(scripted, "preempted", scheduling={"strategy": "SPOT"})
         scripted.advance(5_000)
 
-        assert states(scripted, job) == ["QUEUED", *["PENDING", "RUNNING"] * 3, "SUCCEEDED"]
+        assert states(scripted, job) == ["PENDING", "QUEUED", *["PENDING", "RUNNING"] * 3, "SUCCEEDED"]
         assert sum(line.startswith("Terminated by service") for line in log_texts(scripted, job)) == 2
 
     def test_the_seventh_preemption_is_a_stockout(self, scripted: Running) -> None:
@@ -302,7 +318,7 @@ class TestInterruptions:
         job = submit(scripted, "maintenance")
         scripted.advance(5_000)
 
-        assert states(scripted, job) == ["QUEUED", "PENDING", "RUNNING", "SUCCEEDED"]
+        assert states(scripted, job) == [*WAITING, "RUNNING", "SUCCEEDED"]
         assert log_texts(scripted, job).count("Training has started.") == 2
 
     def test_a_stop_signal_that_is_ignored_ends_in_a_kill(self, scripted: Running) -> None:
@@ -319,18 +335,25 @@ class TestInterruptions:
 class TestCancel:
     """A cancellation is first requested, and takes effect later."""
 
-    @pytest.mark.parametrize("after", [0, 30, 172, 300])
-    def test_ends_cancelled_with_error_code_one(self, scripted: Running, after: float) -> None:
+    @pytest.mark.parametrize(
+        ("after", "then"),
+        [(0, "PENDING"), (1, "QUEUED"), (30, "PENDING"), (172, "CANCELLING"), (300, "CANCELLING")],
+    )
+    def test_ends_cancelled_with_error_code_one(self, scripted: Running, after: float, then: str) -> None:
         job = submit(scripted)
         scripted.advance(after)
+        before = document(scripted, job)
         assert scripted.call("POST", f"/v1/{job['name']}:cancel", {}) == {}
-        assert state(scripted, job) == "JOB_STATE_CANCELLING"
-        scripted.advance(10)
+        scripted.advance(1)
+        assert state(scripted, job) == f"JOB_STATE_{then}"
+        scripted.advance(9)
         ended = document(scripted, job)
 
         assert ended["state"] == "JOB_STATE_CANCELLED"
-        assert ended["error"]["code"] == 1
-        assert "endTime" in ended
+        assert ended["error"] == {"code": 1, "message": "CANCELED"}
+        assert ended["endTime"] == ended["updateTime"]
+        if then != "CANCELLING":
+            assert ended.get("startTime") == before.get("startTime"), "a wait keeps its provisional start"
 
     @pytest.mark.parametrize(("script", "after"), [("cancel-races", 300), ("happy", 800)])
     def test_may_still_end_with_success(self, scripted: Running, script: str, after: float) -> None:
@@ -347,7 +370,7 @@ class TestCancel:
             scripted.call("POST", f"/v1/{job['name']}:cancel", {})
         scripted.advance(100)
 
-        assert states(scripted, job) == ["QUEUED", "CANCELLING", "CANCELLED"]
+        assert states(scripted, job) == ["PENDING", "CANCELLED"]
 
     def test_of_a_finished_job_is_refused(self, scripted: Running) -> None:
         job = submit(scripted)

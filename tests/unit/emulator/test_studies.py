@@ -58,7 +58,8 @@ class TestStudies:
 
     def test_trials_are_custom_jobs_with_their_parameters(self, scripted: Running) -> None:
         made = scripted.call("POST", STUDIES, study_body())
-        trial = made["trials"][0]
+        scripted.advance(2)
+        trial = get(scripted, made)["trials"][0]
         job = scripted.call("GET", "/v1/" + trial["customJob"])
         container = job["jobSpec"]["workerPoolSpecs"][0]["containerSpec"]
 
@@ -169,8 +170,9 @@ class TestWaitingTrials:
 
         assert [trial["state"] for trial in get(scripted, made)["trials"]] == ["ACTIVE", "ACTIVE"]
         assert (first["state"], second["state"]) == ("JOB_STATE_RUNNING", "JOB_STATE_QUEUED")
-        assert "startTime" in first
-        assert "startTime" not in second
+        assert "." not in first["startTime"]
+        assert "." in second["startTime"]
+        assert ["startTime" in trial for trial in get(scripted, made)["trials"]] == [True, False]
         assert get(scripted, made)["state"] == "JOB_STATE_RUNNING"
 
     def test_runs_one_after_the_other_where_quota_is_for_one(self, scripted: Running) -> None:
@@ -193,7 +195,7 @@ class TestWaitingTrials:
         assert get(scripted, other)["state"] == "JOB_STATE_RUNNING"
         assert [job["state"] for job in self.jobs(scripted, made)] == ["JOB_STATE_QUEUED"] * 2
         assert get(scripted, made)["state"] == "JOB_STATE_PENDING"
-        assert "startTime" not in get(scripted, made)
+        assert all("startTime" not in trial for trial in get(scripted, made)["trials"])
 
     def test_without_machines_it_is_infeasible_and_says_so(self, scripted: Running) -> None:
         made = self.begin(scripted, {"machines": {"us-central1": {"cpu": 0}}})
@@ -202,7 +204,7 @@ class TestWaitingTrials:
 
         assert ended["state"] == "JOB_STATE_FAILED"
         assert "Resources are insufficient" in ended["trials"][0]["infeasibleReason"]
-        assert all("startTime" not in job for job in self.jobs(scripted, made))
+        assert all("." in job["startTime"] for job in self.jobs(scripted, made))
 
 
 def pipeline_body(inputs: Any, definition: str = CUSTOM, **more: Any) -> dict[str, Any]:
@@ -237,11 +239,14 @@ class TestPipelines:
         job_name = made["trainingTaskMetadata"]["backingCustomJob"]
         assert made["state"] == "PIPELINE_STATE_PENDING"
         assert made["trainingTaskInputs"] == MIXED | {"scheduling": {}}
-        scripted.advance(200)
-        assert get(scripted, made)["state"] == "PIPELINE_STATE_RUNNING"
+        scripted.advance(0.3)
+        runs = get(scripted, made)
+        assert (runs["state"], runs["startTime"]) == ("PIPELINE_STATE_RUNNING", runs["updateTime"])
         scripted.advance(10_000)
 
-        assert get(scripted, made)["state"] == "PIPELINE_STATE_SUCCEEDED"
+        ended = get(scripted, made)
+        assert ended["state"] == "PIPELINE_STATE_SUCCEEDED"
+        assert (ended["startTime"], ended["endTime"]) == (runs["startTime"], ended["updateTime"])
         assert scripted.call("GET", "/v1/" + job_name)["state"] == "JOB_STATE_SUCCEEDED"
 
     def test_reads_either_spelling_and_floats(self, scripted: Running) -> None:

@@ -62,7 +62,7 @@ class TestTrials:
 
     def test_a_trial_that_runs_has_those_of_its_job(self, scripted: Running) -> None:
         made = scripted.call("POST", STUDIES, study_body(job={"enableWebAccess": True}))
-        assert all("webAccessUris" not in trial for trial in made["trials"])
+        assert "trials" not in made
         scripted.advance(200)
         trials = get(scripted, made)["trials"]
 
