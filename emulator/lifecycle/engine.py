@@ -14,7 +14,7 @@ from emulator.lifecycle.interfaces import Exit
 from emulator.lifecycle.phases import CHECK_TRIAL_SECONDS, DEFAULT_TIMEOUT, Phases
 from emulator.lifecycle.runtime import check_can_cancel
 from emulator.lifecycle.scripts import script_of
-from emulator.lifecycle.times import MAX_INTERNAL_RETRIES, QUEUED_SECONDS, provisional_start
+from emulator.lifecycle.times import MAX_INTERNAL_RETRIES, MIN_PENDING_SECONDS, QUEUED_SECONDS, provisional_start
 from emulator.protocol.errors import precondition
 from emulator.protocol.timestamps import format_time, parse_time
 from emulator.state.records import PRIMARY, Job, Phase
@@ -53,9 +53,11 @@ class Engine:
         seconds = self._times.queue if script.queue_seconds is None else script.queue_seconds
         if "persistentResourceId" in job.spec:  # the resource has its own queue, and there is none before it
             seconds = min(seconds, ON_PERSISTENT_RESOURCE_QUEUE_SECONDS)
-        self._timers.set_at(job, "phase", created + max(self._times.scaled(seconds), QUEUED_SECONDS))
+        wait, pending = self._times.scaled(seconds), self._times.scaled(self._times.queue)
+        key = "phase" if wait > MIN_PENDING_SECONDS else "admit"
+        self._timers.set_at(job, key, created + max(wait, MIN_PENDING_SECONDS))
         if seconds > self._times.queue and not script.waits_in_queue:
-            self._timers.set_at(job, "pending", created + max(self._times.scaled(self._times.queue), QUEUED_SECONDS))
+            self._timers.set_at(job, "pending", created + max(pending, MIN_PENDING_SECONDS))
 
     def cancel(self, job: Job) -> None:
         """Start to cancel a job, which may still end otherwise. Raise ApiError 400 if it has ended.
@@ -68,7 +70,7 @@ class Engine:
         self._phases.waiting.pop(job.name, None)
         self._timers.cancel(job, "give-up")
         if job.phase in (Phase.QUEUED, Phase.PROVISIONING):
-            self._timers.cancel(job, "queued", "pending", "preparing", "launch")
+            self._timers.cancel(job, "queued", "admit", "pending", "preparing", "launch")
             job.phase, job.then = Phase.STOPPING, "cancelled"
             self._timers.set(job, "phase", self._times.scaled(self._times.cancel))
             self._store.save(job)
@@ -168,7 +170,7 @@ class Engine:
         """
         for job in jobs:
             self._timers.restore(job)
-            if job.phase == Phase.QUEUED and not {"phase", "queued"} & set(job.timers):
+            if job.phase == Phase.QUEUED and not {"phase", "queued", "admit"} & set(job.timers):
                 self._timers.set(job, "phase", 0)
             if job.phase != Phase.DONE and not job.script:
                 lost = job.running_replicas
@@ -187,7 +189,7 @@ class Engine:
     def fire(self, job: Job, key: str) -> None:
         """Handle a due timer of a job."""
         kind, _, replica = key.partition(":")
-        if kind in ("queued", "pending", "preparing", "launch"):
+        if kind in ("queued", "admit", "pending", "preparing", "launch"):
             self._begin(job, kind)
         elif kind == "publish":
             self._phases.endings.publish(job)
@@ -214,6 +216,8 @@ class Engine:
         """Take a step before RUNNING."""
         if key == "queued":
             self._queue(job)
+        elif key == "admit":
+            self._phases.next(job)
         elif key == "pending" and job.state == "JOB_STATE_QUEUED":
             self.runtime.set_state(job, "JOB_STATE_PENDING")
         elif key == "preparing":

@@ -92,7 +92,9 @@ class Phases:
                 self._timers.cancel(job, "give-up")
                 job.holds_capacity = True
                 self._set_pending(job)
-                self._enter(job, Phase.PROVISIONING, 0 if allocation.is_ready else self._times.provisioning)
+                own = script_of(job).provisioning_seconds
+                usual = 0 if allocation.is_ready else self._times.provisioning
+                self._enter(job, Phase.PROVISIONING, usual if own is None else own)
 
     def admit_waiting(self) -> None:
         """Let the waiting jobs request machines again, in order, because some may be free."""

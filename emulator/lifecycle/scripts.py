@@ -26,6 +26,7 @@ class Script:
     """How long a replica runs before it ends with `exit_code`."""
     queue_seconds: float | None = None
     """How long the job waits before machines are requested: in PENDING, or with `waits_in_queue` in QUEUED."""
+    provisioning_seconds: float | None = None
     waits_in_queue: bool = False
     start_after_restart: str = ""
     """What `startTime` shows after a restart, "first" or "last" (lifecycle.engine); "" = the emulator's setting."""
@@ -77,7 +78,7 @@ SCRIPTS: dict[str, Script] = {
 
 
 NO_SCRIPT = Script()
-TIMES = ("queue_seconds", "run_seconds", "exit_seconds", "preempt_after")
+TIMES = ("queue_seconds", "provisioning_seconds", "run_seconds", "exit_seconds", "preempt_after")
 """The times of a script that a rule may replace. Besides, it may set `start_after_restart`."""
 START_AFTER_RESTART = "start_after_restart"
 STARTS = ("first", "last")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from emulator.lifecycle.clock import Clock, SetClock, SkippingClock
 from emulator.state.records import Record
 
-SKIPPED = frozenset({"queued", "pending", "launch", "settle", "begin", "publish"})
+SKIPPED = frozenset({"queued", "admit", "pending", "launch", "settle", "begin", "publish"})
 """Timers for whose time a `SkippingClock` does not wait: steps of up to two seconds that no speed shortens."""
 
 

@@ -49,8 +49,9 @@ class Times:
         return max(self.scaled(self.grace), self.min_grace)
 
 
-QUEUED_SECONDS = 0.3
-"""When a new job is QUEUED, after its creation (recorded 2026-07: 0.28 to 0.36 s). No speed shortens it."""
+QUEUED_SECONDS, MIN_PENDING_SECONDS = 0.3, 0.6
+"""When a new job is QUEUED, after its creation (recorded 2026-07: 0.28 to 0.36 s), and the earliest time at which it is
+PENDING after that. No speed shortens them."""
 MIN_START_SECONDS = 1.0
 """The settled start of a job is at least this long after its creation."""
 

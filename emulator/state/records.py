@@ -207,9 +207,13 @@ class Study(WithHistory):
 
     @property
     def trials(self) -> list[Document]:
-        """The trials, which callers change in place."""
-        trials: list[Document] = self.document.setdefault("trials", [])
+        """The trials. Callers change those in it in place, and add with `add_trial`."""
+        trials: list[Document] = self.document.get("trials", [])
         return trials
+
+    def add_trial(self, trial: Document) -> None:
+        """Add a trial."""
+        self.document.setdefault("trials", []).append(trial)
 
     @property
     def running(self) -> list[str]:

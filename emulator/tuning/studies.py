@@ -24,8 +24,9 @@ from emulator.tuning.space import Point
 
 PENDING, RUNNING = "JOB_STATE_PENDING", "JOB_STATE_RUNNING"
 SUCCEEDED, FAILED = "JOB_STATE_SUCCEEDED", "JOB_STATE_FAILED"
-PENDING_SECONDS = 1.4
-"""When the first trials are started, after the creation (recorded 2026-07), at speed 1."""
+PENDING_SECONDS, START_SECONDS = 1.4, 2.3
+"""When a study is PENDING, at speed 1, and when `startTime` becomes a whole second and the first trials are created, at
+any speed, after its creation (recorded 2020-09 and 2026-07)."""
 MAX_FAILED_SHARE, MIN_FAILED = 0.5, 3
 """Limits without maxFailedTrialCount (our rule): a study fails when all ended trials have failed, so with its first
 one, or when more than this share of the ended trials and at least this number have failed."""
@@ -73,12 +74,13 @@ class Studies:
             study.document["startTime"] = format_time(provisional_start(study.name, created))
             pending = max(self._runtime.times.scaled(PENDING_SECONDS), QUEUED_SECONDS)
             self._runtime.timers.set_at(study, "pending", created + pending)
-            self._runtime.timers.set_at(study, "settle", math.ceil(created + PENDING_SECONDS))
+            self._runtime.timers.set_at(study, "settle", created + START_SECONDS)
         elif key == "pending":
             self._runtime.set_state(study, PENDING)
-            self._start_trials(study)
         elif key == "settle" and not study.is_finished:
             study.document["startTime"] = format_second(self._runtime.clock.now())
+            if not study.is_cancelled:
+                self._start_trials(study)
         elif key == "end":
             self._end_if_done(study)
         self._store.save(study)
@@ -97,7 +99,7 @@ class Studies:
                 "state": "ACTIVE",
                 "parameters": [{"parameterId": name, "value": value} for name, value in point.items()],
             }
-            study.trials.append(trial)
+            study.add_trial(trial)
             self._store.save(study)
             self._launch(study, trial, point)
         self._end_if_done(study)
@@ -105,7 +107,7 @@ class Studies:
     def resume(self, study: Study) -> None:
         """Continue after a restart of the emulator: find the jobs of trials that were being started."""
         self._runtime.timers.restore(study)
-        if study.is_finished or {"queued", "pending"} & set(study.timers):
+        if study.is_finished or {"queued", "pending", "settle"} & set(study.timers):
             return
         jobs = {job.trial: job for job in self._store.all(Job) if job.owner == study.name}
         for trial in study.trials:

@@ -97,8 +97,8 @@ def running(
     `start` is the initial time of the scripted clock (default: now). `memory_mib` limits the memory of one replica; 0
     is no limit. `catalogue` is what it knows in addition, as of `--catalogue`. `demands_credential` requires the
     credential, as on systems that do not report the owner of a connection; the url then contains it. `grpc` also serves
-    gRPC, which needs requirements/grpc.txt. `more` are further `Options`, such as reclaim_spot or images. `speed`
-    shortens the service's times; the default is 1,000, and 1 for a scripted emulator.
+    gRPC, which needs requirements/grpc.txt. `more` are further `Options`, such as reclaim_spot or images. `speed` is
+    1,000 for real jobs, and 1 for a scripted emulator.
 
     The clock of real jobs skips the waits that no speed shortens, unless `skips_waits` is False.
 

@@ -11,7 +11,6 @@ from emulator.state.store import FILE
 from tests.support.running_emulator import Running, running
 from tests.unit.emulator.conftest import JOBS, job_body
 
-
 QUEUED = ["PENDING", "QUEUED", "PENDING"]
 """What a new job reads until it runs."""
 

@@ -9,7 +9,6 @@ import pytest
 from tests.support.running_emulator import Running
 from tests.unit.emulator.conftest import JOBS, entries, job_body, log_texts, stamp_of, state
 
-
 WAITING = ["PENDING", "QUEUED", "PENDING"]
 """What a new job reads until it runs."""
 

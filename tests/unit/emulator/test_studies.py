@@ -58,7 +58,7 @@ class TestStudies:
 
     def test_trials_are_custom_jobs_with_their_parameters(self, scripted: Running) -> None:
         made = scripted.call("POST", STUDIES, study_body())
-        scripted.advance(2)
+        scripted.advance(3)
         trial = get(scripted, made)["trials"][0]
         job = scripted.call("GET", "/v1/" + trial["customJob"])
         container = job["jobSpec"]["workerPoolSpecs"][0]["containerSpec"]
