@@ -28,7 +28,17 @@ from emulator.scenarios.script_runner import ScriptRunner
 from emulator.state.buckets import Buckets
 from emulator.state.folders import Folders
 from emulator.state.logs import Logs
-from emulator.state.records import CapacityPlan, Job, Model, Operation, PersistentResource, Pipeline, Record, Study
+from emulator.state.records import (
+    CapacityPlan,
+    Job,
+    Model,
+    Nested,
+    Operation,
+    PersistentResource,
+    Pipeline,
+    Record,
+    Study,
+)
 from emulator.state.store import Store
 from emulator.tuning.studies import Studies
 
@@ -95,7 +105,7 @@ class Emulator:
 
     def start(self) -> None:
         """Restore the records of an earlier emulator process. Needs the running event loop."""
-        for kind in (Operation, Model, Pipeline):
+        for kind in (Operation, Model, Pipeline, *Nested.__subclasses__()):
             self.store.load(kind)
         self.capacity_plans.restore(self.store.load(CapacityPlan))
         if self.options.capacity:

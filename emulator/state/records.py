@@ -254,6 +254,82 @@ class CapacityPlan(Record):
 
 
 @dataclass(kw_only=True)
+class Nested(Record):
+    """A resource below another one: `holder` is the part of the name in between, such as `metadataStores/default`."""
+
+    holder: str = ""
+
+    @property
+    def name(self) -> str:
+        """The full name."""
+        return f"{self.parent}/{self.holder + '/' if self.holder else ''}{self.kind}/{self.id}"
+
+
+@dataclass(kw_only=True)
+class MetadataStore(Nested):
+    """A metadata store, which contains experiments and their runs as contexts."""
+
+    kind: ClassVar[str] = "metadataStores"
+    message: ClassVar[str] = "MetadataStore"
+
+
+@dataclass(kw_only=True)
+class Context(Nested):
+    """An experiment or a run of one."""
+
+    kind: ClassVar[str] = "contexts"
+    message: ClassVar[str] = "Context"
+
+
+@dataclass(kw_only=True)
+class Artifact(Nested):
+    """Something that a run used or wrote, such as its TensorBoard run."""
+
+    kind: ClassVar[str] = "artifacts"
+    message: ClassVar[str] = "Artifact"
+
+
+@dataclass(kw_only=True)
+class Execution(Nested):
+    """A step of a run."""
+
+    kind: ClassVar[str] = "executions"
+    message: ClassVar[str] = "Execution"
+
+
+@dataclass(kw_only=True)
+class Tensorboard(Nested):
+    """A TensorBoard instance. Only its description is stored."""
+
+    kind: ClassVar[str] = "tensorboards"
+    message: ClassVar[str] = "Tensorboard"
+
+
+@dataclass(kw_only=True)
+class TensorboardExperiment(Nested):
+    """An experiment of a TensorBoard."""
+
+    kind: ClassVar[str] = "experiments"
+    message: ClassVar[str] = "TensorboardExperiment"
+
+
+@dataclass(kw_only=True)
+class TensorboardRun(Nested):
+    """A run of an experiment of a TensorBoard."""
+
+    kind: ClassVar[str] = "runs"
+    message: ClassVar[str] = "TensorboardRun"
+
+
+@dataclass(kw_only=True)
+class TensorboardTimeSeries(Nested):
+    """A metric of a run of a TensorBoard. Its values are not stored."""
+
+    kind: ClassVar[str] = "timeSeries"
+    message: ClassVar[str] = "TensorboardTimeSeries"
+
+
+@dataclass(kw_only=True)
 class Model(Record):
     """A model that a pipeline has uploaded. Only its description is stored."""
 

@@ -13,6 +13,7 @@ from emulator.methods import (
     artifacts,
     cloud_access,
     compute_types,
+    experiments,
     jobs,
     locations,
     log_entries,
@@ -26,7 +27,23 @@ from emulator.methods import (
 )
 from emulator.protocol import partial_responses
 from emulator.protocol.calls import Call
-from emulator.state.records import Job, Model, PersistentResource, Pipeline, Record, Study
+from emulator.state.records import (
+    Artifact,
+    Context,
+    Execution,
+    Job,
+    MetadataStore,
+    Model,
+    Nested,
+    PersistentResource,
+    Pipeline,
+    Record,
+    Study,
+    Tensorboard,
+    TensorboardExperiment,
+    TensorboardRun,
+    TensorboardTimeSeries,
+)
 from emulator.web import control, page
 
 Handler = Callable[[Emulator, Call], Any | Awaitable[Any]]
@@ -47,11 +64,24 @@ HTTP = {
     "delete": ("DELETE", "/{id}"),
     "cancel": ("POST", "/{id}:cancel"),
     "reboot": ("POST", "/{id}:reboot"),
+    "addContextChildren": ("POST", "/{id}:addContextChildren"),
+    "addContextArtifactsAndExecutions": ("POST", "/{id}:addContextArtifactsAndExecutions"),
 }
 """The HTTP method of each method of a collection, and its path below the collection."""
 KINDS = (Job.kind, Study.kind, Pipeline.kind, PersistentResource.kind)
 PARTS = {"holder": f"(?P<holder>(?:{'|'.join(KINDS)})/[^/:]+)"}
 PARTS |= {name: f"(?P<{name}>.+)" for name in ("object", "package", "image")}
+
+
+STORE, TENSORBOARD = "/metadataStores/{store}", "/tensorboards/{tensorboard}"
+EXPERIMENT = TENSORBOARD + "/experiments/{experiment}"
+EXPERIMENT_METHODS = {
+    "create": experiments.create,
+    "list": experiments.list_,
+    "get": experiments.get,
+    "patch": experiments.patch,
+    "delete": experiments.delete,
+}
 
 
 class Route(NamedTuple):
@@ -95,6 +125,16 @@ def _operations() -> list[Route]:
     return routes
 
 
+def _experiment_part(kind: type[Nested], names: str, path: str = "", **handlers: Handler) -> list[Route]:
+    """Return the routes of a kind that experiments consist of, below `path`."""
+    for name in names.split():
+        handlers[name] = functools.partial(EXPERIMENT_METHODS[name], kind=kind)
+    return [
+        route(HTTP[name][0], f"{PARENT}{path}/{kind.kind}{HTTP[name][1]}", f"{kind.kind}.{name}", handler)
+        for name, handler in handlers.items()
+    ]
+
+
 ROUTES = [
     *_collection(Job, "list get delete cancel", create=jobs.create_custom_job),
     *_collection(Study, "list delete cancel", create=jobs.create_study, get=jobs.get_study),
@@ -108,6 +148,20 @@ ROUTES = [
         reboot=persistent_resources.reboot,
     ),
     *_collection(Model, "list", get=jobs.get_model, delete=jobs.delete_model),
+    *_experiment_part(MetadataStore, "create list get delete"),
+    *_experiment_part(
+        Context,
+        "create list get patch delete",
+        STORE,
+        addContextChildren=experiments.add_children,
+        addContextArtifactsAndExecutions=experiments.add_artifacts_and_executions,
+    ),
+    *_experiment_part(Artifact, "create list get patch delete", STORE),
+    *_experiment_part(Execution, "create list get patch delete", STORE),
+    *_experiment_part(Tensorboard, "create list get delete"),
+    *_experiment_part(TensorboardExperiment, "create list get delete", TENSORBOARD),
+    *_experiment_part(TensorboardRun, "create list get delete", EXPERIMENT),
+    *_experiment_part(TensorboardTimeSeries, "create list get delete", f"{EXPERIMENT}/runs/{{run}}"),
     *_operations(),
     route("GET", PARENT, "locations.get", locations.get),
     route("GET", "/v1/projects/{project}/locations", "locations.list", locations.list_),

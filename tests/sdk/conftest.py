@@ -20,7 +20,14 @@ RESOURCES = {
     "hyperparameterTuningJobs": "HyperparameterTuningJob",
     "trainingPipelines": "TrainingPipeline",
     "persistentResources": "PersistentResource",
+    "contexts": "Context",
+    "artifacts": "Artifact",
+    "executions": "Execution",
+    "runs": "TensorboardRun",
+    "experiments": "TensorboardExperiment",
 }
+OPERATIONS = ("persistentResources", "metadataStores", "tensorboards")
+"""Collections whose resources are created by long-running operations."""
 
 
 class Witness:
@@ -44,10 +51,10 @@ class Witness:
         path = url.partition("?")[0]
         if path.endswith("/entries:list"):
             return self.logging.faults("ListLogEntriesResponse", body)
-        is_write = verb in ("DELETE", "PATCH") or (verb == "POST" and "persistentResources" in path)
-        if is_write or "/operations" in path:
+        found = re.search(r"/(\w+)(/\d+|/[\w-]+)?$", path)
+        is_write = verb in ("PATCH", "POST") and found is not None and found[1] in OPERATIONS
+        if verb == "DELETE" or is_write or "/operations" in path:
             return self.aiplatform.faults("GoogleLongrunningOperation", body)
-        found = re.search(r"/locations/[^/]+/(\w+)(/\d+|/[\w-]+)?$", path)
         if found is None or found[1] not in RESOURCES:
             return []
         message = RESOURCES[found[1]]

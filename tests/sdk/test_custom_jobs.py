@@ -99,6 +99,11 @@ class TestCustomJob:
         assert list((emulator.state / "buckets" / "stage" / "penguins").rglob("*")) != []
 
 
+def text(entry: Any) -> str:
+    """The text of a log entry, of the service or of a replica."""
+    return str(entry.payload["message"] if isinstance(entry.payload, dict) else entry.payload)
+
+
 class TestLogging:
     """google-cloud-logging reads the log lines of a job."""
 
@@ -115,10 +120,10 @@ class TestLogging:
             client_options={"api_endpoint": emulator.url},
         )
         job_id = made.resource_name.rpartition("/")[2]
-        text = f'resource.type="ml_job" AND resource.labels.job_id="{job_id}"'
-        found = list(client.list_entries(filter_=text, page_size=4))
+        wanted = f'resource.type="ml_job" AND resource.labels.job_id="{job_id}"'
+        found = list(client.list_entries(filter_=wanted, page_size=4))
 
-        assert {"epoch 1", "careful", "Job is running."} <= {entry.payload for entry in found}
+        assert {"epoch 1", "careful", "Job is running."} <= {text(entry) for entry in found}
         assert [entry.timestamp for entry in found] == sorted(entry.timestamp for entry in found)
-        errors = client.list_entries(filter_=text + " AND severity>=ERROR", order_by="timestamp desc")
-        assert [entry.payload for entry in errors] == ["careful"]
+        errors = client.list_entries(filter_=wanted + " AND severity>=ERROR", order_by="timestamp desc")
+        assert [text(entry) for entry in errors] == ["careful"]

@@ -11,9 +11,17 @@ from typing import Any
 import googleapiclient
 from google.cloud import aiplatform_v1beta1
 from google.cloud.aiplatform_v1.types import (
+    artifact,
+    context,
     custom_job,
+    execution,
     hyperparameter_tuning_job,
+    metadata_store,
     persistent_resource,
+    tensorboard,
+    tensorboard_experiment,
+    tensorboard_run,
+    tensorboard_time_series,
     training_pipeline,
 )
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
@@ -26,6 +34,14 @@ ROOTS = (
     hyperparameter_tuning_job.HyperparameterTuningJob,
     training_pipeline.TrainingPipeline,
     persistent_resource.PersistentResource,
+    metadata_store.MetadataStore,
+    context.Context,
+    artifact.Artifact,
+    execution.Execution,
+    tensorboard.Tensorboard,
+    tensorboard_experiment.TensorboardExperiment,
+    tensorboard_run.TensorboardRun,
+    tensorboard_time_series.TensorboardTimeSeries,
 )
 SCALARS = {
     FieldDescriptor.TYPE_STRING: "string",

@@ -79,13 +79,16 @@ def emulator_state(site: Site) -> Path:
     return site.state / "emulator"
 
 
-def emulator(site: Site, *, port: int, grpc_port: int | None, speed: float) -> Part:
+def emulator(
+    site: Site, *, port: int, grpc_port: int | None, speed: float, start_after_restart: str = "first"
+) -> Part:
     """Return the Vertex AI emulator. Its jobs are processes that it ends itself, so it is ended with SIGTERM.
 
-    `grpc_port` is the port for gRPC, None to serve no gRPC.
+    `grpc_port` is the port for gRPC, None to serve no gRPC. `start_after_restart` is an option of the emulator.
     """
     where = ["--host", "127.0.0.1", "--port", str(port), "--state", str(emulator_state(site))]
     where += [] if grpc_port is None else ["--grpc", str(grpc_port)]
+    where += ["--start-after-restart", start_after_restart]
     return site.part("emulator", "-m", "emulator", *where, "--speed", f"{speed:g}", "--reclaim-spot", "25")
 
 
