@@ -8,7 +8,7 @@ from emulator.lifecycle.endings import Endings
 from emulator.lifecycle.interfaces import Capacity, Observer, ReplicaRunner
 from emulator.lifecycle.runtime import Runtime
 from emulator.lifecycle.scripts import script_of
-from emulator.lifecycle.times import MIN_START_SECONDS, provisional_start, visible_after
+from emulator.lifecycle.times import MIN_START_SECONDS, provisional_start
 from emulator.protocol.documents import Document
 from emulator.protocol.timestamps import format_second, format_time, parse_duration, parse_time
 from emulator.state.records import Job, Phase
@@ -146,7 +146,7 @@ class Phases:
         self._timers.cancel(job, "phase")
         job.runs_since = now = self.runtime.clock.now()
         if "." in job.document.get("startTime", "."):  # it is provisional
-            settled = math.floor(now - self._times.scaled(visible_after(job.name)))
+            settled = math.floor(now - self._times.scaled(self._times.visible))
             job.document["startTime"] = format_second(max(settled, _first_second(job)))
         if "timeout" not in job.timers:
             timeout = parse_duration(job.scheduling.get("timeout", DEFAULT_TIMEOUT))

@@ -16,8 +16,9 @@ class Times:
     `worker_restart` and `exit_report` are the times from the end of a container to its next start, and to the line with
     which the service logs a final end (recorded 2026-02-23: 17 and 26 seconds). `noticing` is the time from the end of
     a program to the line that its tear-down begins (5 to 25 s), `teardown` the time from there to the end (37 to 50 s),
-    and `publishing` the time until clients see the end (0.6 to 29 s; all recorded in February 2026). `resource` and
-    `change` are the times that a persistent resource takes to be created, and to be rebooted or deleted.
+    and `publishing` the time until clients see the end (0.6 to 29 s; all recorded in February 2026). A job reads
+    RUNNING `visible` after its settled start, or up to a second later because that is a whole second (10 to 13 s).
+    `resource` and `change` are the times that a persistent resource takes to be created, and to be rebooted or deleted.
     """
 
     speed: float = 1.0
@@ -25,6 +26,7 @@ class Times:
     preparing: float = 1.0
     provisioning: float = 168.0
     starting: float = 5.0
+    visible: float = 11.0
     resource: float = 150.0
     change: float = 60.0
     grace: float = 30.0
@@ -56,20 +58,10 @@ MIN_START_SECONDS = 1.0
 """The settled start of a job is at least this long after its creation."""
 
 
-def spread(name: str, low: float, high: float) -> float:
-    """Return a number between two limits that is always the same for a record."""
-    return low + (high - low) * (zlib.crc32(name.encode()) % 1000) / 1000
-
-
 def provisional_start(name: str, created: float) -> float:
     """Return the `startTime` of a job that waits: 0.12 to 0.17 s after its creation, never a whole second."""
-    moment = round(created + spread(name, 0.12, 0.17), 6)
+    moment = round(created + 0.12 + zlib.crc32(name.encode()) % 50_000 / 1e6, 6)
     return moment if moment % 1 else moment + 0.000_1
-
-
-def visible_after(name: str) -> float:
-    """Return how long after its settled start a job reads RUNNING: 10 to 13 s at speed 1."""
-    return spread(name, 10.0, 13.0)
 
 
 MAX_WORKER_RESTARTS = 5

@@ -58,7 +58,7 @@ class TestLife:
         ended = real.get("custom_job", created.name)
 
         assert [job.state.removeprefix("JOB_STATE_") for job in (created, started, ended)] == [
-            "QUEUED",
+            "PENDING",
             "RUNNING",
             "SUCCEEDED",
         ]
