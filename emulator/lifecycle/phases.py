@@ -145,9 +145,10 @@ class Phases:
         job.phase = Phase.RUNNING
         self._timers.cancel(job, "phase")
         job.runs_since = now = self.runtime.clock.now()
+        settled = max(math.floor(now - self._times.scaled(self._times.visible)), _first_second(job))
+        job.first_start = job.first_start or settled
         if "." in job.document.get("startTime", "."):  # it is provisional
-            settled = math.floor(now - self._times.scaled(self._times.visible))
-            job.document["startTime"] = format_second(max(settled, _first_second(job)))
+            job.document["startTime"] = format_second(settled)
         if "timeout" not in job.timers:
             timeout = parse_duration(job.scheduling.get("timeout", DEFAULT_TIMEOUT))
             self._timers.set_at(job, "timeout", now + timeout)

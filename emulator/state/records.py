@@ -130,6 +130,7 @@ class Job(WithHistory):
     holds_capacity: bool = False
     waits_since: float = 0.0  # when it was created, or went back from running
     runs_since: float = 0.0  # when it last entered RUNNING
+    first_start: float = 0.0  # the settled start of its first run
     ended_at: float = 0.0  # the whole second of its end, 0 before
     owner: str = ""  # the tuning job or pipeline that created it
     trial: str = ""

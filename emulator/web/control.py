@@ -85,6 +85,7 @@ def _show_job(job: Job) -> Document:
         "script": job.script,
         "strategy": job.strategy,
         "attempt": job.attempt,
+        "firstStart": timestamps.format_time(job.first_start) if job.first_start else None,
         "hosts": job.hosts,
         "retries": job.retries,
         "preemptions": job.preemptions,

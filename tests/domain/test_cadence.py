@@ -140,13 +140,13 @@ class TestSilentRegions:
         for region in ("us-central1", "europe-west4"):
             steps.advance(request_job(region=region).pk, clock=cloud.clock)
         Scope.objects.filter(region="us-central1").update(failures=8, failing_since=cloud.now)
-        cloud.forward(minutes=1)
+        cloud.forward(minutes=4)
 
         with cadence.call_seconds(1):
             look(cloud)
 
-        assert Job.objects.get(region="europe-west4").state == "pending"
-        assert Job.objects.get(region="us-central1").state == "queued"
+        assert Job.objects.get(region="europe-west4").state == "running"
+        assert Job.objects.get(region="us-central1").state == "pending"
 
     def test_a_look_that_takes_long_ends_and_goes_on_at_once(
         self, submitted: Job, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
@@ -212,11 +212,11 @@ class TestCost:
             return False
 
         monkeypatch.setattr("jobs.queue.claims.renew_poll", taken_over)
-        cloud.forward(minutes=1)
+        cloud.forward(minutes=4)
         look(cloud)
 
         submitted.refresh_from_db()
-        assert submitted.state == "queued"
+        assert submitted.state == "pending"
         assert Scope.objects.get().claim is not None
 
 

@@ -2,7 +2,6 @@
 
 from datetime import datetime, timedelta
 from decimal import Decimal
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -15,19 +14,15 @@ from jobs.prices.record import record_price
 from jobs.states import JobState
 from jobs.upkeep import count_ended
 from tests.domain.conftest import Cloud, RequestJob, Submit, watch
+from tests.support.truth import machine_spans
 
 pytestmark = pytest.mark.django_db
 RESOURCE = "a2-highgpu-1g"
 
 
 def true_run(cloud: Cloud, job: Job) -> timedelta:
-    """Return how long the job was RUNNING, as the emulator itself recorded it."""
-    history = [(datetime.fromisoformat(each["at"]), each["state"]) for each in cloud.truth(job.remote_name)["history"]]
-    total = timedelta()
-    for (start, state), (end, _) in pairwise(history):
-        if state == "JOB_STATE_RUNNING":
-            total += end - start
-    return total
+    """Return how long the machines of the job ran, as the emulator itself recorded it."""
+    return sum((end - start for start, end in machine_spans(cloud.truth(job.remote_name))), timedelta())
 
 
 def in_cents(usd_per_hour: Decimal, run: timedelta) -> int:

@@ -37,7 +37,7 @@ def test_a_submission_and_its_calls_are_counted(submit: Submit, cloud: Cloud) ->
     job = submit("happy")
     counted = counts.take()
 
-    assert job.state == "queued"
+    assert job.state == "pending"
     assert counted["api_calls", "Vertex AI|2xx"] >= 1
 
 

@@ -174,7 +174,7 @@ class TestBeforeItIsSent:
         look(cloud)
         steps.advance(job.pk, clock=cloud.clock)
         job.refresh_from_db()
-        assert (job.state, job.last_error) == ("queued", "")
+        assert (job.state, job.last_error) == ("pending", "")
 
     def test_a_job_does_not_stand_in_its_own_way(
         self, resources: Resources, cloud: Cloud, request_job: RequestJob
@@ -187,7 +187,7 @@ class TestBeforeItIsSent:
 
         assert [known.used(0) for known in found] == [0]
         steps.advance(job.pk, clock=cloud.clock)
-        assert Job.objects.get().state == "queued"
+        assert Job.objects.get().state == "pending"
         assert rest_body(requests.submission_of(job).job)["jobSpec"]["persistentResourceId"] == "night-shift"
 
 

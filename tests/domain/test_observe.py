@@ -22,7 +22,7 @@ class TestStates:
 
         watch(cloud, submitted, minutes=60)
 
-        assert path(submitted) == ["approved", "submitting", "queued", "pending", "running", "succeeded"]
+        assert path(submitted) == ["approved", "submitting", "pending", "running", "succeeded"]
         remote = cloud.job(submitted.remote_name)
         assert submitted.ended_at is not None
         assert submitted.started_at is not None

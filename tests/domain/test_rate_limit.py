@@ -137,7 +137,7 @@ class TestSteps:
         cloud.forward(minutes=1)
         steps.advance(second.pk, clock=cloud.clock)
         second.refresh_from_db()
-        assert (second.state, second.last_error) == ("queued", "")
+        assert (second.state, second.last_error) == ("pending", "")
 
     def test_a_job_that_may_not_be_sent_any_more_takes_no_call(
         self, request_job: RequestJob, cloud: Cloud, settings: Any, team: Team
@@ -150,7 +150,7 @@ class TestSteps:
 
         steps.advance(other.pk, clock=cloud.clock)
 
-        assert [Job.objects.get(pk=job.pk).state for job in (abroad, other)] == ["submit_failed", "queued"]
+        assert [Job.objects.get(pk=job.pk).state for job in (abroad, other)] == ["submit_failed", "pending"]
 
     def test_a_scope_waits_without_counting_as_failing(
         self, request_job: RequestJob, cloud: Cloud, settings: Any

@@ -2,7 +2,6 @@
 
 from datetime import datetime, timedelta
 from decimal import Decimal
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from jobs.models import Job, Trial, UnmatchedJob
 from jobs.states import JobState
 from jobs.upkeep import spending
 from tests.domain.conftest import Cloud, RequestJob, look, watch
+from tests.support.truth import machine_spans
 
 ONE_GPU = {"quotas": {"us-central1": {"custom_model_training_preemptible_nvidia_a100_gpus": 1}}}
 KINDS: tuple[dict[str, Any], ...] = (
@@ -59,13 +59,9 @@ def trial(job: Job, number: int) -> Trial:
 
 
 def machines_ran(cloud: Cloud, job: Job) -> list[timedelta]:
-    """How long the custom job of each trial was RUNNING, as the emulator remembers it."""
-    found = []
-    for row in job.trials.order_by("pk"):
-        history = [(cloud.moment(one["at"]), one["state"]) for one in cloud.truth(row.custom_job)["history"]]
-        runs = [then - at for (at, state), (then, _) in pairwise(history) if state == "JOB_STATE_RUNNING"]
-        found.append(sum(runs, timedelta()))
-    return found
+    """How long the machines of each trial ran, as the emulator remembers it."""
+    lives = [cloud.truth(row.custom_job) for row in job.trials.order_by("pk")]
+    return [sum((end - start for start, end in machine_spans(life)), timedelta()) for life in lives]
 
 
 def bill(cloud: Cloud, job: Job) -> Decimal:

@@ -7,7 +7,7 @@ received it may have been killed. Everything that the site recorded must have ha
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -36,8 +36,14 @@ class Moment:
 
 
 def lived(life: Life) -> list[Moment]:
-    """Return the states that the resource really had."""
-    return [Moment(named(m["state"]), datetime.fromisoformat(m["at"]), m["answers"]) for m in life["history"]]
+    """Return the states that the resource really had, from the times that its answers say: startTime and endTime."""
+    found = [Moment(named(m["state"]), datetime.fromisoformat(m["at"]), m["answers"]) for m in life["history"]]
+    if first := life.get("firstStart"):
+        position = next(index for index, moment in enumerate(found) if moment.state == "running")
+        found[position] = replace(found[position], at=datetime.fromisoformat(first))
+    if "endTime" in life["document"]:
+        found[-1] = replace(found[-1], at=datetime.fromisoformat(life["document"]["endTime"]))
+    return found
 
 
 def named(raw: str) -> str:

@@ -6,11 +6,9 @@ site learns of them only by polling. The cost of each job is computed here witho
 
 import math
 import random
-from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
-from itertools import pairwise
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -21,6 +19,7 @@ from jobs.prices.record import record_price
 from tests.domain.conftest import Cloud, look
 from tests.support import samples
 from tests.support.played_jobs import KINDS, PLANS
+from tests.support.truth import machine_spans
 
 POLL, INCREMENT = 30, 30
 RATE = 0.25
@@ -131,10 +130,9 @@ def truth(cloud: Cloud) -> dict[str, Any]:
     return dict(cloud._emulator.truth())
 
 
-def true_seconds(history: Iterable[dict[str, str]]) -> int:
-    """Return the whole seconds in RUNNING, by the emulator's record."""
-    moments = [(datetime.fromisoformat(each["at"]), each["state"]) for each in history]
-    ran = sum((end - at for (at, state), (end, _) in pairwise(moments) if state == "JOB_STATE_RUNNING"), timedelta())
+def true_seconds(life: dict[str, Any]) -> int:
+    """Return the whole seconds in which the machines of a job ran, by the emulator's record."""
+    ran = sum((end - start for start, end in machine_spans(life)), timedelta())
     return math.ceil(ran.total_seconds())
 
 
@@ -149,5 +147,5 @@ def true_runs(cloud: Cloud) -> dict[str, list[int]]:
     """Return the billed seconds by job: of a custom job, of a tuning job's trials, of a pipeline's job."""
     runs: dict[str, list[int]] = {}
     for job in truth(cloud)["jobs"]:
-        runs.setdefault(job["owner"] or job["name"], []).append(true_seconds(job["history"]))
+        runs.setdefault(job["owner"] or job["name"], []).append(true_seconds(job))
     return runs
