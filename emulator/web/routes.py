@@ -129,8 +129,10 @@ def _experiment_part(kind: type[Nested], names: str, path: str = "", **handlers:
     """Return the routes of a kind that experiments consist of, below `path`."""
     for name in names.split():
         handlers[name] = functools.partial(EXPERIMENT_METHODS[name], kind=kind)
+    # Cloud Monitoring has a collection timeSeries too.
+    label = "tensorboardTimeSeries" if kind is TensorboardTimeSeries else kind.kind
     return [
-        route(HTTP[name][0], f"{PARENT}{path}/{kind.kind}{HTTP[name][1]}", f"{kind.kind}.{name}", handler)
+        route(HTTP[name][0], f"{PARENT}{path}/{kind.kind}{HTTP[name][1]}", f"{label}.{name}", handler)
         for name, handler in handlers.items()
     ]
 
