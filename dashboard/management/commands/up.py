@@ -132,10 +132,9 @@ def _layers(site: plan.Site, stack: ExitStack, *, emulated: bool) -> list[list[P
     if emulated:
         port = ports.remembered(site.state / "emulator-port", "127.0.0.1")
         speed = env.number("TRAINBOARD_EMULATOR_SPEED", default=30, least=1)
-        grpc_port, restarted = _grpc_port(site, besides=port), env.text("TRAINBOARD_EMULATOR_START_AFTER_RESTART", "first")
-        servers.append(
-            plan.emulator(site, port=port, grpc_port=grpc_port, speed=speed, start_after_restart=restarted)
-        )
+        grpc_port = _grpc_port(site, besides=port)
+        restarted = env.text("TRAINBOARD_EMULATOR_START_AFTER_RESTART", "first")
+        servers.append(plan.emulator(site, port=port, grpc_port=grpc_port, speed=speed, start_after_restart=restarted))
         variables |= {"TRAINBOARD_VERTEX_ENDPOINT": f"http://127.0.0.1:{port}", "TRAINBOARD_REHEARSAL": "1"}
         variables["TRAINBOARD_VERTEX_TOKEN_FILE"] = str(plan.emulator_state(site) / plan.CREDENTIAL)
         # Loopback has no quota on reads, and people watch a rehearsal closely.

@@ -79,9 +79,7 @@ def emulator_state(site: Site) -> Path:
     return site.state / "emulator"
 
 
-def emulator(
-    site: Site, *, port: int, grpc_port: int | None, speed: float, start_after_restart: str = "first"
-) -> Part:
+def emulator(site: Site, *, port: int, grpc_port: int | None, speed: float, start_after_restart: str = "first") -> Part:
     """Return the Vertex AI emulator. Its jobs are processes that it ends itself, so it is ended with SIGTERM.
 
     `grpc_port` is the port for gRPC, None to serve no gRPC. `start_after_restart` is an option of the emulator.
