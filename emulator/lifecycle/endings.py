@@ -85,7 +85,8 @@ class Endings:
     def publish_error(self, job: Job) -> None:
         """Publish the error, if there is one."""
         assert job.outcome is not None
-        job.phase = Phase.DONE
+        is_later, job.phase = job.phase is Phase.REPORTING, Phase.DONE
         if "error" in job.outcome:
             job.document["error"] = job.outcome["error"]
-            job.document["updateTime"] = self._runtime.timestamp()
+            if is_later:  # of a cancelled job, the time of the update is that of the end
+                job.document["updateTime"] = self._runtime.timestamp()
