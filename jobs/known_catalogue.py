@@ -9,11 +9,11 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import Count, Max
-from django.utils import timezone
 
 from jobs.cache import Recent
 from jobs.catalog import ACCELERATORS, MACHINES, compute
 from jobs.catalog.compute import ACCELERATOR, MACHINE, SOURCE, Change, Reading
+from jobs.clock import display_now
 from jobs.models import CatalogueEntry
 from jobs.vertex import PlatformClient
 
@@ -62,7 +62,7 @@ def _add(rows: list[CatalogueEntry]) -> int:
 
 def refresh() -> None:
     """Take the recorded entries into the catalogue of this process, at most ten seconds late."""
-    _recent.get(None, timezone.now())
+    _recent.get(None, display_now())
 
 
 def forget() -> None:

@@ -294,7 +294,7 @@ class TestLists:
         page = engineer.post("/jobs/new/", example | {"region": "us-west2"}).content.decode()
 
         assert fields_of(page)["pool-0-machine_type"] == "a2-highgpu-1g"
-        assert "us-west2 has no" in text_in(page, "id_pool-0-machine_type-finds") + text_in(
+        assert "us-west2 had no" in text_in(page, "id_pool-0-machine_type-finds") + text_in(
             page, "id_pool-0-accelerator_type-finds"
         )
 
