@@ -11,6 +11,7 @@ MODULES = (
     "jobs/queue/*.py",
     "jobs/transitions.py",
     "jobs/steps.py",
+    "jobs/stages.py",
     "jobs/models/job.py",
     "jobs/models/polling.py",
     "jobs/upkeep/repair.py",

@@ -66,6 +66,7 @@ JUDGES: dict[str, tuple[Judge, ...]] = {
     "jobs/queue/*.py": (SUBMISSION, QUEUE, SITE),
     "jobs/transitions.py": (of_tests("domain/test_transitions.py", on_postgres=False), RACES, SITE, SITE_ON_POSTGRES),
     "jobs/steps.py": (PROTOCOL, QUEUE, SITE),
+    "jobs/stages.py": (QUEUE, SITE),
     "jobs/models/job.py": (QUEUE, SUBMISSION, SITE),
     "jobs/models/polling.py": (QUEUE, of_tests("domain/test_observe.py", on_postgres=False), SITE),
     "jobs/upkeep/repair.py": (QUEUE, SITE),

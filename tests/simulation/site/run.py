@@ -265,6 +265,7 @@ def imitated(run: SiteSimulation) -> Iterator[None]:
         for target, name, value in (
             (clock, "read_database_clock", kernel.read_clock),
             (time, "monotonic", lambda: BASE_MONOTONIC + kernel.seconds),
+            (time, "clock_gettime", lambda _: BASE_MONOTONIC + kernel.seconds),
             (os, "urandom", kernel.random.randbytes),
             (secrets, "randbelow", lambda below: kernel.random.randrange(below)),
             (BoundedAdapter, "send", send),
