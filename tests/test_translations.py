@@ -57,6 +57,9 @@ NEVER_SHOWN = frozenset(
         "ValueError",
         "AssertionError",
         "log",
+        "confirmed_value",
+        "transition",
+        "take_each",
         "record_event",
         "record_sign_in_event",
     }
@@ -84,7 +87,7 @@ SOURCES = frozenset(
 )
 """Where findings and stored specs come from, which is English on every page."""
 WORDS = re.compile(r"[A-Za-z}] [A-Za-z{]")
-COMMAND = re.compile(r"(SELECT|PRAGMA|ALTER|gcloud|python|celery|sudo|curl) ")
+COMMAND = re.compile(r"(SELECT|PRAGMA|ALTER|gcloud|python|celery|sudo|curl|redis-cli|timedatectl) ")
 ENGLISH = frozenset(
     {
         "prices of {}",

@@ -131,7 +131,7 @@ def check_sweep(now: datetime) -> Iterator[Check]:
     for each in states:
         name = _("sweep: %(stage)s", stage=each.name)
         if each.failing_since is not None:
-            since = f"{each.failing_since:%Y-%m-%d %H:%M} UTC"
+            since = each.failing_since.isoformat(" ", "minutes")
             words = _(
                 "It has failed %(n)s times since %(since)s: %(error)s",
                 n=each.failures,
