@@ -83,7 +83,7 @@ def at_now(step: Callable[[datetime], object]) -> Callable[[Clock], object]:
 STAGES = (
     Stage("further attempts", watch_fallbacks),
     Stage("schedules", at_now(watch_schedules)),
-    Stage("messages", at_now(messages.route)),
+    Stage("messages", at_now(messages.route_messages)),
     Stage("ended jobs", at_now(count_ended)),
     Stage("caps", at_now(watch_caps), every=2),
     Stage("spending", at_now(watch_spending), every=2),

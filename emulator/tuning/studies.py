@@ -2,7 +2,7 @@
 
 As recorded in 2020, 2021 and 2026: it is PENDING without `startTime`, QUEUED with a provisional one, and PENDING again
 until its first trial runs. About two seconds after the creation a whole second takes the place of the provisional
-start: that of the study. It says nothing about machines, only `startTime` (nine digits) and `endTime` (whole seconds)
+start: that of the study. It is not about machines, only `startTime` (nine digits) and `endTime` (whole seconds)
 of trials do.
 """
 

@@ -116,7 +116,7 @@ def _machine_changes(reading: Reading) -> Iterator[Change]:
 
 
 def values_of(known: Machine) -> dict[str, Any]:
-    """Return what Compute Engine tells of a machine of the catalogue; None for what no source gives."""
+    """Return the values that Compute Engine lists for a machine of the catalogue; None for what no source gives."""
     memory = None if known.memory_gib is None else f"{known.memory_gib.quantize(CENT).normalize():f}"
     is_fixed = known.gpu_attach == "fixed"
     gpus = {"gpu_type": known.gpu_type if is_fixed else "", "gpu_count": known.gpu_count if is_fixed else 0}
@@ -124,7 +124,7 @@ def values_of(known: Machine) -> dict[str, Any]:
 
 
 def recorded_machine(name: str, values: Mapping[str, Any], as_of: date) -> Machine:
-    """Return the machine of recorded values; what they do not tell is that of the data file, if it has the machine."""
+    """Return the machine of recorded values; what they lack is that of the data file, if it has the machine."""
     known = MACHINES.listed.get(name)
     hardware: dict[str, Any] = {
         "vcpu": int(values["vcpu"]),

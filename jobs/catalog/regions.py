@@ -38,7 +38,7 @@ _RETIRED = frozenset(name for name, found in ACCELERATORS.items() if found.is_re
 def accelerators_in(region: str) -> frozenset[str]:
     """Return the accelerators available for training in a region; empty if it has none or is unknown.
 
-    Accelerators that the site has recorded are in each region, because no source says where they are.
+    Accelerators that the site has recorded are in each region, because no source lists where they are.
     """
     found = REGIONS.get(region)
     return (found.accelerators - _RETIRED) | set(ACCELERATORS.recorded) if found is not None else frozenset()

@@ -10,7 +10,7 @@ from jobs.messages.content import content_of, headline_of, path_of
 from jobs.messages.deliver import deliver, due_destinations
 from jobs.messages.kinds import DEFAULT_OF_CHANNEL, LABELS, PERSONAL, choices_of
 from jobs.messages.reports import report_when_due
-from jobs.messages.route import route
+from jobs.messages.route import route as route_messages
 from jobs.messages.waits import watch_waits
 
 __all__ = [
@@ -24,6 +24,6 @@ __all__ = [
     "headline_of",
     "path_of",
     "report_when_due",
-    "route",
+    "route_messages",
     "watch_waits",
 ]

@@ -72,7 +72,7 @@ def live(request_job: RequestJob, clock: Clock) -> Live:
 
 def deliver(clock: Clock) -> int:
     """Do what a sweep and its tasks do once; return how many messages were sent."""
-    for stage in (messages.watch_waits, messages.report_when_due, messages.route):
+    for stage in (messages.watch_waits, messages.report_when_due, messages.route_messages):
         stage(clock.now)
     return sum(messages.deliver(each, clock=clock.clock) for each in messages.due_destinations(clock.now))
 
@@ -219,7 +219,7 @@ class TestFailures:
         channel("slack")
         bad = live(*RUN, name="bad")
         live(*RUN, name="good")
-        Job.objects.filter(pk=bad.pk).update(error=[1])
+        Job.objects.filter(pk=bad.pk).update(state="failed", explanation=[1])
         Message.objects.filter(job=bad).update(kind="failed")
         deliver(clock)
 
@@ -345,7 +345,7 @@ class TestClaims:
     ) -> None:
         made = channel("slack")
         live(*RUN)
-        messages.route(clock.now)
+        messages.route_messages(clock.now)
         assert queue.claim_channel(made.pk, clock.now) is not None
         assert len(queue.claim_next(clock.now, made)) == 1  # and it dies here
         assert deliver(clock) == 0

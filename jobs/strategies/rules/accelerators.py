@@ -75,7 +75,7 @@ def accelerators_fit_the_machine(submission: Submission) -> Iterator[Problem]:
         name, count = spec.accelerator, spec.accelerator_count
         retired = name in ACCELERATORS and ACCELERATORS[name].is_retired
         if not name or name not in ACCELERATORS or count < 1 or retired or found.takes(name, count):
-            continue  # of an unknown accelerator, `unknown_value` tells
+            continue  # `unknown_value` is about an unknown accelerator
         allowed = sorted(found.attachable.get(name, ()))
         path = submission.pool_path(index, "machineSpec.acceleratorCount" if allowed else "machineSpec.acceleratorType")
         yield Problem(

@@ -389,33 +389,3 @@ class TestCancel:
 
         assert document(scripted, job)["state"] == "JOB_STATE_CANCELLED"
         assert "timeout of 3600s" in document(scripted, job)["error"]["message"]
-
-
-class TestChoosing:
-    """Who plays what."""
-
-    def test_the_latest_rule_that_fits_wins(self, scripted: Running) -> None:
-        scripted.script("fails")
-        scripted.script("oom", match="red*")
-        scripted.script("stockout", match='labels.team="blue"')
-        made = [
-            scripted.call("POST", JOBS, job_body(name=name, labels=labels))
-            for name, labels in (("any", {}), ("red 1", {}), ("red 2", {"team": "blue"}))
-        ]
-
-        assert [facts(scripted, job)["script"] for job in made] == ["fails", "oom", "stockout"]
-
-    def test_an_unknown_story_is_refused(self, scripted: Running) -> None:
-        with pytest.raises(urllib.error.HTTPError) as refused:
-            submit(scripted, "heroic")
-
-        with refused.value:
-            assert b"heroic" in refused.value.read()
-
-    def test_an_unknown_state_is_shown_for_a_while(self, scripted: Running) -> None:
-        job = submit(scripted, "strange")
-        scripted.advance(170 + 90)
-        assert state(scripted, job) == "JOB_STATE_REBALANCING"
-        scripted.advance(60)
-
-        assert state(scripted, job) == "JOB_STATE_RUNNING"

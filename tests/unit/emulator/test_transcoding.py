@@ -107,6 +107,7 @@ def test_half_an_answer_is_a_failure() -> None:
 def test_every_http_method_of_google_is_there_over_grpc_too() -> None:
     elsewhere = {"projects.testIamPermissions", "serviceAccounts.testIamPermissions", "services.batchGet"}
     elsewhere |= {"quotaInfos.list", "timeSeries.list", "dockerImages.get", "repositories.get", "tags.get"}
+    elsewhere |= {"machineTypes.aggregatedList", "acceleratorTypes.aggregatedList"}
     of_vertex_ai = [each for each in routes.ROUTES if each.method not in elsewhere]  # not other services'
     over_http = {each.method for each in of_vertex_ai if "projects" in each.pattern.pattern}
     reached = set()
