@@ -20,6 +20,8 @@ from tests.support.running_emulator import Running, running
 RequestJob = Callable[..., Job]
 MAX_LEFT_OUT = 7
 """Looks at a Vertex AI at which nothing happens."""
+SECONDS_UNTIL_CANCELLED = 4
+"""A job that waits reads as before until about three seconds after its cancellation was accepted (recorded 2026-07)."""
 
 
 @pytest.fixture
@@ -103,6 +105,12 @@ class Cloud:
     def job(self, name: str) -> dict[str, Any]:
         """One job's document."""
         return next(document for document in self.jobs() if document["name"] == name)
+
+    def cancelled(self) -> list[str]:
+        """Move on until accepted cancellations show, and return the names of the cancelled or cancelling jobs."""
+        self.forward(seconds=SECONDS_UNTIL_CANCELLED)
+        states = {"JOB_STATE_CANCELLING", "JOB_STATE_CANCELLED"}
+        return [document["name"] for document in self.jobs() if document["state"] in states]
 
     def create(self, document: dict[str, Any]) -> dict[str, Any]:
         """Create a job behind Trainboard's back."""

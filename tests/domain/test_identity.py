@@ -282,7 +282,9 @@ class TestRequestsThatAwaitApproval:
 
         sweep(cloud)
 
-        assert live(cloud) == []
+        (remote,) = cloud.jobs()
+        assert cloud.cancelled() == [remote["name"]]
+        assert cloud.calls()["customJobs.cancel"] == 1
         assert forgotten.events.filter(kind="duplicate").count() == 1
         forgotten.refresh_from_db()
         assert forgotten.due_at is None
