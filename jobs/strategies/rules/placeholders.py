@@ -111,7 +111,7 @@ def unfilled(submission: Submission) -> list[Placeholder]:
     ]
 
 
-@rule(Severity.ERROR, GCLOUD)
+@rule(Severity.ERROR, GCLOUD, by_strategy=True)
 def placeholders_are_filled_or_confirmed(submission: Submission) -> Iterator[Problem]:
     """What looks like a placeholder in an argument, a variable or a name is filled in or confirmed as meant."""
     if submission.confirmed is None:
@@ -122,7 +122,7 @@ def placeholders_are_filled_or_confirmed(submission: Submission) -> Iterator[Pro
             yield Problem(path, message, _("Write the real value, or confirm that this is the real value."))
 
 
-@rule(Severity.NOTE, GCLOUD)
+@rule(Severity.NOTE, GCLOUD, by_strategy=True)
 def confirmed_values_are_recorded(submission: Submission) -> Iterator[Problem]:
     """A value that looks like a placeholder and was confirmed as meant literally is kept in the job's record."""
     confirmed = submission.confirmed

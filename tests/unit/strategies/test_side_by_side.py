@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 
 from jobs import spec
 from jobs.spec import Submission
@@ -39,6 +39,7 @@ def test_every_boundary_is_found_as_by_each_strategy_alone(kind: str, body: dict
 
 
 @given(JOBS)
+@example(("custom_job", {"jobSpec": {"persistentResourceId": "$(0)", "scheduling": {"strategy": "FLEX_START"}}}))
 def test_any_job_is_judged_as_by_each_strategy_alone(drawn: tuple[str, dict[str, Any]]) -> None:
     job = submitted(drawn)
 
