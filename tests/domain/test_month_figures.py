@@ -8,7 +8,7 @@ from unittest import mock
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import OperationalError, connection
+from django.db import connection
 from django.db.models import Sum
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
 from jobs import transitions
+from jobs.isolation import RowsFailed
 from jobs.models import Job, JobEvent, JobFigures, MonthFigures, Team
 from jobs.models.figures import IN_COLUMNS, WAITS
 from jobs.states import may_follow
@@ -200,8 +201,8 @@ def test_folding_waits_for_a_worker_that_is_about_to_add_to_a_row(request_job: R
             cursor.execute("SET lock_timeout = '50ms'" if is_postgres else "PRAGMA busy_timeout = 50")
         try:
             fold_months()
-        except OperationalError as error:
-            refused.append(str(error))
+        except RowsFailed as error:
+            refused.append(error.reason)
         finally:
             connection.close()
 
