@@ -104,9 +104,12 @@ def _as_before_a_worker() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _nothing_kept() -> None:
-    """Forget what earlier tests have read of databases that are gone."""
+    """Forget what earlier tests have read of databases that are gone, and drawn of jobs with the same ids."""
     if "jobs.cache" in sys.modules:
+        from django.core.cache import caches
+
         sys.modules["jobs.cache"].forget_all()
+        caches["rows"].clear()
 
 
 @pytest.fixture

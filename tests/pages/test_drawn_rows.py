@@ -27,11 +27,6 @@ STATES = ("awaiting_approval", "queued", "running", "succeeded", "failed")
 ADDRESSES = ("/", "/?who=all", "/?who=mine", "/?hide=machines&hide=times", "/?hours=48", "/?group=owner")
 
 
-@pytest.fixture(autouse=True)
-def nothing_kept() -> None:
-    caches["rows"].clear()
-
-
 def live_part(client: Client, address: str = "/") -> str:
     answer = client.get(address, headers={"HX-Request": "true"})
     assert answer.status_code == 200
