@@ -75,7 +75,7 @@ def month_of(day: date) -> Text:
 
 def day_of(day: date) -> Text:
     """Return a day, such as "22 August 2026"."""
-    return translatable("%(day)s %(month)s", day=day.day, month=month_of(day))
+    return _("%(day)s %(month)s", day=day.day, month=month_of(day))
 
 
 def is_translatable(text: str) -> bool:

@@ -18,8 +18,9 @@ from jobs.policy_rules import Approvers, Rule
 from jobs.policy_words import describe
 from jobs.spec.reading import KINDS, read
 from jobs.spec.shape import fields
+from jobs.spec.unknown import unknown_findings
 from jobs.strategies import RULES, STRATEGIES, check
-from jobs.texts import Text, as_json, from_json, is_translatable, joined, month_of, translatable
+from jobs.texts import Text, as_json, day_of, from_json, is_translatable, joined, month_of, translatable
 from jobs.translations import translated
 from tests.unit.strategies.cases import submission
 
@@ -114,6 +115,7 @@ def test_months_are_translated_with_their_year() -> None:
     assert [month_of(date(2026, number, 1)) for number in (1, 12)] == ["January 2026", "December 2026"]
     with override("pt-br"):
         assert translated(month_of(date(2026, 3, 1))) == "março de 2026"
+        assert translated(day_of(date(2026, 3, 1))) == "1 de março de 2026"
 
 
 @pytest.mark.parametrize(
@@ -149,15 +151,30 @@ def test_whatever_a_spec_refuses_is_translated(kind: str) -> None:
 
 
 def test_a_refusal_of_a_spec_is_translated_with_what_it_quotes() -> None:
-    body = {"stagingBucket": "b", "jobSpec": {"enableWebAccess": [1], "scheduling": {"strategy": "SPOTT"}}}
+    body = {"displayName": 3, "jobSpec": {"enableWebAccess": [1], "scheduling": {"timeout": "5 hours"}}}
     with override("es"):
-        assert [(translated(each.message), translated(each.remedy)) for each in read("custom_job", body)[1]] == [
+        assert [translated(each.message) for each in read("custom_job", body)[1]] == [
+            "displayName debe ser un texto, no un número “3”.",
+            "enableWebAccess debe ser true o false, no una lista.",
+            'timeout debe dar los segundos con una s y entre comillas, como "7200s", no “5 hours”.',
+        ]
+
+
+def test_what_is_unknown_in_a_spec_is_translated_with_what_it_quotes() -> None:
+    job, _ = read("custom_job", {"stagingBucket": "b", "jobSpec": {"scheduling": {"strategy": "SPOTT"}}})
+    assert job is not None
+    with override("es"):
+        assert [(translated(each.message), translated(each.remedy)) for each in unknown_findings(job)] == [
             (
-                "“stagingBucket” no es un campo de CustomJob.",
+                "“stagingBucket” no es un campo de CustomJob que Trainboard conozca a fecha de"
+                " 21 de noviembre de 2026; decide Vertex AI.",
                 "Es un argumento del SDK de Python; la API tiene `baseOutputDirectory.outputUriPrefix`.",
             ),
-            ("enableWebAccess debe ser true o false, no una lista.", ""),
-            ("“SPOTT” no es un valor de strategy que Vertex AI conozca.", "¿Quiso decir `SPOT`?"),
+            (
+                "“SPOTT” no es un valor de strategy que Trainboard conozca a fecha de"
+                " 21 de noviembre de 2026; decide Vertex AI.",
+                "¿Quiso decir `SPOT`?",
+            ),
         ]
 
 
