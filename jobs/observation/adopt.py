@@ -29,6 +29,7 @@ from jobs.prices import current_book
 from jobs.queue import claims
 from jobs.requests.request_keys import adopted_key, job_id
 from jobs.spec.shape import fields
+from jobs.spec.unknown import unknown_findings
 from jobs.storable import fit
 
 UUID_FORM = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -88,7 +89,7 @@ def _adopt(external: ExternalJob, remote: vertex.RemoteJob, team: Team, by: User
     if is_unreadable(findings):
         words += " Its description is nested too deeply or too large to be read, so Trainboard keeps only its name."
     elif findings:
-        words += " Trainboard does not know parts of its description. It keeps them, but a clone leaves them out."
+        words += " Trainboard does not know parts of its description. It keeps them, and a clone asks about them."
     transitions.record_event(
         job,
         JobEvent.Kind.ADOPTED,
@@ -112,13 +113,15 @@ def body_of(kind: str, raw: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def submission_in(external: ExternalJob) -> tuple[spec.Submission, list[spec.Finding]]:
-    """Return the part of a discovered job that is known here, and findings about what could not be read.
+    """Return what could be read of a discovered job, and findings about the rest and about what is not known here.
 
     Nothing is read of a body that is nested too deeply or too large.
     """
     read, findings = spec.read(external.kind, body_of(external.kind, external.body))
     if read is None:
         read = spec.read(external.kind, {})[0]
+    else:
+        findings = [*findings, *unknown_findings(read)]
     place = external.discovery
     return spec.Submission(kind=external.kind, project=place.project, region=place.region, job=read), findings
 

@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from jobs import observation, requests, steps, tasks
 from jobs.models import ExternalJob, Job, LogLine, Scope, Team
 from jobs.observation import log_feeds
+from jobs.spec.unknown import unknown_findings
 from jobs.upkeep.audit import audit
 from jobs.vertex import timestamp
 from tests.domain.conftest import Cloud, RequestJob, look, watch
@@ -79,9 +80,11 @@ class TestRow:
 
         assert job.spec["jobSpec"]["quantumBits"] == {"count": 7}
         event = job.events.get(kind="adopted")
-        assert "a clone leaves them out" in event.message
+        assert "a clone asks about them" in event.message
         assert "jobSpec.quantumBits" in {each["field"] for each in event.detail["not_read"]}
-        assert requests.submission_of(job).display_name == "theirs"
+        clone = requests.submission_of(job)
+        assert clone.display_name == "theirs"
+        assert {"jobSpec.quantumBits"} <= {finding.field for finding in unknown_findings(clone.job)}
         assert list(audit(cloud.now)) == []
 
     @pytest.mark.parametrize(
@@ -259,7 +262,10 @@ class TestFuture:
         told = states_of(job)
         assert told[-2:] == ["running", "succeeded"]
         assert len(told) == len(set(told))
-        assert job.started_at == cloud.moment(remote["startTime"])
+        started = cloud.moment(remote["startTime"])
+        # The startTime of a tuning job or pipeline is that of the study or pipeline itself, before any machine runs.
+        assert job.started_at is not None
+        assert job.started_at == started if kind == "custom_job" else job.started_at > started
         assert job.ended_at == cloud.moment(remote["endTime"])
         assert list(audit(cloud.now)) == []
 

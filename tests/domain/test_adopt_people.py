@@ -8,11 +8,13 @@ from django.contrib.auth.models import User
 from jobs import observation, requests, spec, steps
 from jobs.errors import NotPermitted
 from jobs.models import Job, Membership, Policy, Team
+from jobs.queue import installation
 from jobs.submission import delete_job, may_delete
 from jobs.upkeep import repair
 from tests.domain.conftest import Cloud
 from tests.domain.test_adopt import adopted
 from tests.domain.test_discovery import found, make
+from tests.support.clock import watch_from
 
 
 class TestPeople:
@@ -73,6 +75,8 @@ class TestPeople:
         assert not {"customJobs.cancel", "customJobs.delete"} & cloud.calls().keys()
 
     def test_a_clone_of_it_is_ours(self, team: Team, owner: User, cloud: Cloud) -> None:
+        watch_from(cloud.now)
+        installation.load_installation(cloud.now)
         Policy.objects.filter(team=team).update(ask_over_usd=1000)  # theirs may run for a day
         team = Team.objects.get(pk=team.pk)
         make(cloud, name="theirs")
