@@ -18,9 +18,11 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import translation
 
+from dashboard.access.confirmation import CONFIRMED_AT
 from dashboard.access.locale import FILES, zone_names
 from dashboard.drawing.figures import dated, day_of
 from dashboard.pages.audit_log import SIGN_INS
+from jobs import explain
 from jobs.messages.route import new_delivery
 from jobs.models import Budget, BudgetChange, BudgetNotice, Job, Message, Schedule, ScheduleRun, Team, Trial
 from jobs.people.audit import record_sign_in_event
@@ -55,6 +57,12 @@ NAMES = frozenset(
 EXAMPLE = "/jobs/new/?example=1"
 GCLOUD = (
     "gcloud ai custom-jobs create --region=us-central1 --display-name=x --worker-pool-spec=machine-type=n1-standard-4"
+)
+EXITED = "The replica workerpool0-0 exited with a non-zero status of 1."
+TRACEBACK = (
+    "Traceback (most recent call last):",
+    '  File "/app/train.py", line 19, in <module>',
+    "IndexError: 7",
 )
 NOT_DRAWN = frozenset(
     """
@@ -180,9 +188,15 @@ def written(keys: dict[str, Any], team: Team, admin: User, clock: Clock) -> None
 
 
 @pytest.fixture
-def drawn(keys: dict[str, Any], make_job: MakeJob, study: Job, restarted: Log, written: None) -> list[str]:
+def drawn(
+    keys: dict[str, Any], make_job: MakeJob, study: Job, restarted: Log, written: None, clock: Clock
+) -> list[str]:
     """Return what the crawl asks for: every address with a page, and pages of jobs in many states."""
-    jobs = [*(make_job(state) for state in STATES), restarted.job, study]
+    fallen = make_job("failed", error={"code": 3, "message": EXITED})
+    for number, line in enumerate(TRACEBACK):
+        Log(fallen, clock).write(number, line, severity="ERROR")
+    explain.refresh(fallen)
+    jobs = [*(make_job(state) for state in STATES), restarted.job, study, fallen]
     Job.objects.filter(state="awaiting_approval").update(cloned_from=jobs[0])
     count_ended()
     schedule = Schedule.objects.get()
@@ -204,6 +218,10 @@ def pages(client: Client, addresses: list[str]) -> dict[str, str]:
     answers["/jobs/new/check/"] = client.post("/jobs/new/check/", typed)
     answers["POST /jobs/new/"] = client.post("/jobs/new/", typed | {"display_name": "", "region": ""})
     answers["POST /jobs/import/"] = client.post(reverse("import"), {"text": GCLOUD})
+    session = client.session
+    session[CONFIRMED_AT] = 0
+    session.save()
+    answers["POST /account/tokens/"] = client.post("/account/tokens/", {"name": "7"})
     return {
         address: answer.content.decode()
         for address, answer in answers.items()
