@@ -159,8 +159,13 @@ class Cloud:
 
 
 @pytest.fixture
-def cloud(tmp_path: Path, clock: Clock, settings: Any) -> Iterator[Cloud]:
-    """A Vertex AI of the test's own, at the test's time, which the site's settings point to."""
+def cloud(tmp_path: Path, clock: Clock, settings: Any, db: None) -> Iterator[Cloud]:
+    """A Vertex AI of the test's own, at the test's time, which the site's settings point to.
+
+    The process has watched the database from its first moment, whatever it did in the tests before.
+    """
+    watch_from(clock.now)
+    installation.load_installation(clock.now)
     with running(tmp_path / "emulator", scripted=True, start=clock.now.timestamp(), is_waited_for=False) as emulator:
         settings.VERTEX_ENDPOINT = settings.LOGGING_ENDPOINT = settings.STORAGE_ENDPOINT = emulator.url
         settings.MONITORING_ENDPOINT = emulator.url

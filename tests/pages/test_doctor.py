@@ -13,7 +13,7 @@ from tests.support.clock import Clock
 def keep(clock: Clock) -> None:
     status = doctor.Status
     checks = [
-        doctor.Check(translatable("This site"), "Redis", status.PASS, translatable("It answers.")),
+        doctor.Check(translatable("This site"), "Redis", status.PASS, translatable("It answers and accepts writes.")),
         doctor.Check("Project p", "monitoring.timeSeries.list", status.WARN, "Missing.", "gcloud warn"),
         doctor.Check("Project p", "aiplatform.customJobs.create", status.FAIL, "<b>Missing.", "gcloud fail --x='a b'"),
     ]
@@ -33,7 +33,7 @@ def test_shows_what_fails_first_with_its_command(admin: User, signed_in: SignIn,
     assert "This site: 1 passed" in text
     assert "<b>Missing" not in answer.content.decode()
     spanish = text_of(signed_in(admin).get("/doctor/", headers={"accept-language": "es"}))
-    assert "Redis Responde." in spanish
+    assert "Redis Responde y acepta escrituras." in spanish
     assert "Este sitio:" in spanish
 
 
