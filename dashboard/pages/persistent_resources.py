@@ -17,7 +17,6 @@ from dashboard.queries.persistent_resources import (
     Counted,
     get_holdings,
     list_changes,
-    list_lifetimes,
     list_resource_scopes,
     list_resources,
 )
@@ -135,13 +134,13 @@ def resources_context(request: Request, scopes: list[Scope], now: datetime) -> d
     held, counted = get_holdings(request.user, listed.rows, now - PERIOD, now)
     book = recent_book(now)
     may = May(teams_by_project(request.user, "request"), teams_by_own_project(request.user, "approve"))
-    ends = list_lifetimes(listed.rows)
+    changes, ends = list_changes(request.user, now, listed.rows)
     cards = [replace(_card(may, holding, book, counted[key], now), ends=ends.get(key)) for key, holding in held.items()]
     return {
         "now": now,
         "page": listed.page,
         "cards": cards,
-        "changes": list_changes(request.user, now),
+        "changes": changes,
         "may_change": bool(may.change),
         "strip": _strip(cards),
         "period": PERIOD,

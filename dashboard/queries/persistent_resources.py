@@ -130,31 +130,28 @@ def _list_sizes(
     return found
 
 
-def list_changes(user: User, now: datetime) -> list[ResourceChange]:
-    """Return open and recently ended changes of persistent resources in the person's projects. One query."""
-    projects = teams_by_project(user)
-    recent = Q(ended_at=None) | Q(ended_at__gte=now - CHANGES_SHOWN)
-    changes = ResourceChange.objects.filter(recent, project__in=list(projects))
-    changes = changes.filter(Q(asked_at__gte=now - 2 * CHANGES_SHOWN) | Q(ended_at=None))
-    return list(changes.select_related("asked_by").order_by("-asked_at", "pk")[:MAX_CHANGES])
+def list_changes(
+    user: User, now: datetime, resources: Sequence[PersistentResource]
+) -> tuple[list[ResourceChange], dict[tuple[str, str, str], datetime]]:
+    """Return open and recently ended changes in the person's projects, and when each of `resources` is to be deleted.
 
-
-def list_lifetimes(resources: Sequence[PersistentResource]) -> dict[tuple[str, str, str], datetime]:
-    """Return when each of these resources is to be deleted, by project, region and id. One query."""
-    changes = ResourceChange.objects.filter(
-        project__in={row.project for row in resources}, resource_id__in={row.resource_id for row in resources},
-        outcome=ResourceChange.Outcome.ACCEPTED,
-    ).exclude(action__in=["resize", "reboot"]).order_by("asked_at", "pk")  # fmt: skip
-    found: dict[tuple[str, str, str], datetime] = {}
-    for change in changes if resources else ():
+    The times are by project, region and id. One query.
+    """
+    accepted = Q(outcome=ResourceChange.Outcome.ACCEPTED, resource_id__in={row.resource_id for row in resources})
+    gives_life = accepted & Q(action__in=[ResourceChange.Action.CREATE, ResourceChange.Action.EXTEND])
+    recent = Q(ended_at__gte=now - CHANGES_SHOWN, asked_at__gte=now - 2 * CHANGES_SHOWN) | Q(ended_at=None)
+    changes = ResourceChange.objects.filter(recent | gives_life, project__in=list(teams_by_project(user)))
+    ends: dict[tuple[str, str, str], datetime] = {}
+    shown = []
+    for change in changes.select_related("asked_by").order_by("asked_at", "pk"):
         key = (change.project, change.region, change.resource_id)
-        if change.action == ResourceChange.Action.DELETE:
-            continue
-        if change.action == ResourceChange.Action.CREATE:
-            found.pop(key, None)
+        if change.action == ResourceChange.Action.CREATE and change.outcome == ResourceChange.Outcome.ACCEPTED:
+            ends.pop(key, None)  # an earlier resource of this id
         if change.deletes_at is not None:
-            found[key] = max(change.deletes_at, found.get(key, change.deletes_at))
-    return found
+            ends[key] = max(change.deletes_at, ends.get(key, change.deletes_at))
+        if change.ended_at is None or min(change.ended_at, change.asked_at + CHANGES_SHOWN) >= now - CHANGES_SHOWN:
+            shown.append(change)
+    return sorted(shown, key=lambda change: change.asked_at, reverse=True)[:MAX_CHANGES], ends
 
 
 def find_change(user: User, pk: int) -> ResourceChange | None:

@@ -1,6 +1,7 @@
 """Tests of the inbox, message preferences, channels of teams, and undelivered messages."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -342,8 +343,9 @@ class TestUndelivered:
         return rows.get()
 
     def test_a_lead_sees_the_error_and_sends_it_again(
-        self, lead: Client, dead: Delivery, hints: list[str], clock: Clock
+        self, lead: Client, dead: Delivery, hints: list[str], clock: Clock, settings: Any
     ) -> None:
+        settings.SESSION_IDLE = timedelta(days=14)
         page = text_of(lead.get("/messages/undelivered/"))
         assert "The server answered with status 503." in page
         assert "Failed: resnet" in page

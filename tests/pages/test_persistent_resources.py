@@ -101,7 +101,8 @@ class TestCards:
         assert 'class="stale">last seen' in page
         assert "permission denied" in page
 
-    def test_one_that_is_gone_is_mentioned_for_a_week(self, engineer: Client, clock: Clock) -> None:
+    def test_one_that_is_gone_is_mentioned_for_a_week(self, engineer: Client, clock: Clock, settings: Any) -> None:
+        settings.SESSION_IDLE = timedelta(days=14)
         seen(gone_at=clock.now, now=clock.now)
         clock.forward(days=6)
         assert "Deleted in the last seven days night-shift" in text_of(engineer.get("/persistent-resources/"))

@@ -93,7 +93,7 @@ class TestAmounts:
         self, used: PersistentResource, engineer: Client, django_assert_max_num_queries: Any
     ) -> None:
         engineer.get("/persistent-resources/")
-        with django_assert_max_num_queries(11):
+        with django_assert_max_num_queries(10):
             engineer.get("/persistent-resources/")
 
 
