@@ -50,7 +50,9 @@ def count(version: Version, question: str) -> int:
 def test_both_versions_take_jobs_to_their_end(versions: tuple[Version, Version]) -> None:
     old, new = versions
     old.run("manage.py", "migrate", "--verbosity", "0")
-    emulator = Emulator(new, new.home / "emulator")
+    # The version before takes the provisional start of a waiting job for a run, as it is recorded of Vertex AI;
+    # tests/domain/test_start_repair.py is about the rows that it leaves then.
+    emulator = Emulator(old, new.home / "emulator")
     for each in versions:
         each.environment["TRAINBOARD_VERTEX_ENDPOINT"] = emulator.url
     workers = {"old": old.start_worker()}
@@ -74,7 +76,8 @@ def test_both_versions_take_jobs_to_their_end(versions: tuple[Version, Version])
     for each in versions:
         assert set(DONE.findall(each.log("worker"))) >= {"advance", "observe", "sweep"}, f"{each.name} did its part"
         assert BAD.findall(each.log("worker")) == []
-        assert "All rows keep their invariants." in each.run("manage.py", "audit")
+    # The version before does not know the events with which this one corrects a start.
+    assert "All rows keep their invariants." in new.run("manage.py", "audit")
 
 
 def end(worker: "subprocess.Popen[bytes]") -> None:

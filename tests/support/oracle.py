@@ -112,12 +112,29 @@ def assert_same(row: Row, life: Life) -> Counter[str]:
     assert missing is not None, where
     assert all(moment.told < SURELY for moment in missing), where
     document = life["document"]
-    for ours_name, theirs in (("started_at", "startTime"), ("ended_at", "endTime")):
-        assert _moment(row[ours_name]) == _moment(document.get(theirs)), f"{ours_name}, {where}"
+    assert _moment(row["ended_at"]) == _moment(document.get("endTime")), f"ended_at, {where}"
+    assert_started(row, true, where)
     assert (row["error"] or None) == document.get("error"), where
     assert_restarts(row, life, where)
     told = sum(moment.told > 0 for moment in true)
     return Counter(told=told, recorded=told - sum(moment.told > 0 for moment in missing))
+
+
+def assert_started(row: Row, true: list[Moment], where: str) -> None:
+    """Check when the site believes that machines began to work: at the first run, to the second.
+
+    A run that ended before any answer showed it may be missing; then the first one that was shown counts at the latest.
+    """
+    started = _moment(row["started_at"])
+    runs = [(moment.at.replace(microsecond=0), moment.told > 0) for moment in true if moment.state == "running"]
+    shown = [at for at, is_shown in runs if is_shown]
+    if started is None:
+        assert shown == [], f"started_at is empty, {where}"
+        return
+    assert runs != [], f"started_at {started}, {where}"
+    assert started >= runs[0][0], f"started_at {started}, {where}"
+    if shown and row["kind"] == "custom_job":
+        assert started <= shown[0], f"started_at {started}, {where}"
 
 
 def assert_restarts(row: Row, life: Life, where: str) -> None:

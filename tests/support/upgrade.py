@@ -106,7 +106,7 @@ class Version:
 
 
 class Emulator:
-    """The emulator of the new version, with scripted jobs on an accelerated clock."""
+    """The emulator of one version, with scripted jobs on an accelerated clock."""
 
     def __init__(self, version: Version, state: Path) -> None:
         """Start the emulator."""
