@@ -205,7 +205,10 @@ class TestPlaces:
     def test_the_sweep_hands_the_place_out(self, team: Team, cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
         handed_out: list[dict[str, Any]] = []
         monkeypatch.setattr(tasks.observe, "apply_async", lambda **options: handed_out.append(options["kwargs"]))
+        monkeypatch.setattr("jobs.clock.read_database_clock", lambda: cloud.now)
 
+        tasks.sweep()  # finds the place
+        cloud.forward(seconds=10)
         tasks.sweep()
 
         assert [each["scope_id"] for each in handed_out] == [Scope.objects.get().pk]

@@ -247,16 +247,16 @@ class TestRows:
             "detail": {"text": "t"},
         }
         rows = [Message.objects.create(once_key=f"k{n}", **kept) for n in range(5)]
-        routed = messages.route.__globals__["_deliveries"]
+        routed = messages.route._deliveries
 
         def deliveries(message: Message, *rest: Any) -> Any:
             if message.pk == rows[2].pk:
                 raise DataError("odd")
             return routed(message, *rest)
 
-        monkeypatch.setitem(messages.route.__globals__, "_deliveries", deliveries)
+        monkeypatch.setattr(messages.route, "_deliveries", deliveries)
         with pytest.raises(RowsFailed):
-            messages.route(clock.now)
+            messages.route_messages(clock.now)
 
         assert list(Message.objects.filter(routed_at=None)) == [rows[2]]
 
