@@ -93,12 +93,13 @@ def ask_for_change(
                 columns = _assess(wanted or dict(before or {}), region, lifetime, team, by, now)
                 columns["lifetime_hours"], waits = int(hours_of(lifetime)), True
             elif action == Action.RESIZE:
-                left = _lifetime_left(project, region, resource_id, now)
-                columns = _assess(wanted, region, left, team, by, now)
-                old = _hourly(before or {}, region)
-                new = columns["usd_per_hour"]
+                old, new = _hourly(before or {}, region), _hourly(wanted, region)
                 waits = old is None or new is None or new > old
-                columns |= {} if waits else {"needs": [], "findings": []}
+                if waits:
+                    left = _lifetime_left(project, region, resource_id, now)
+                    columns = _assess(wanted, region, left, team, by, now)
+                else:  # no additional cost: neither policy nor a spent budget refuses it
+                    columns = {"usd_per_hour": storable_usd(new)}
             return ResourceChange.objects.create(
                 team=team, project=project, region=region, resource_id=resource_id, action=action, body=wanted,
                 asked_by=by, asked_at=now, due_at=None if waits else now, allowed_at=None if waits else now, **columns,
@@ -126,8 +127,8 @@ def approve_change(change: ResourceChange, *, by: User, now: datetime) -> bool:
         row.approved_by = [*row.approved_by, by.pk]
         given = [sum(roster.is_in(group, person, row.team_id) for person in row.approved_by) for group in groups]
         if all(count >= group.approvals for count, group in zip(given, groups, strict=True)):
-            stops = [each for each in _budget_findings(row.most_usd, row.team, row.asked_by, now) if _stops(each)]
-            if stops:
+            left = left_for(row.team_id, groups_of_resource(row.asked_by_id), now)
+            if stops := list(filter(_stops, budget.check(row.most_usd, left))):
                 raise NotAllowed(stops)
             row.allowed_at = row.due_at = now
         row.save(update_fields=["approved_by", "allowed_at", "due_at"])
@@ -191,7 +192,7 @@ def _assess(
     if rule is not None and rule.outcome == "refuse":
         message = translatable("The policy of the team refuses these machines (rule %(number)s).", number=number)
         raise NotAllowed([Finding("policy_refuses_resource", Severity.ERROR, "", message, rule.words)])
-    found = _budget_findings(most, team, by, now)
+    found = budget.check(most, left)
     if any(map(_stops, found)):
         raise NotAllowed(found)
     groups: Sequence[Approvers] = rule.groups if rule is not None and rule.outcome == "ask" else (ONE_APPROVER,)
@@ -202,10 +203,6 @@ def _assess(
         "needs": needs,
         "findings": [finding.as_kept() for finding in found],
     }
-
-
-def _budget_findings(most: Decimal | None, team: Team, by: User, now: datetime) -> list[Finding]:
-    return list(budget.check(most, left_for(team.pk, groups_of_resource(by.pk), now)))
 
 
 def _stops(finding: Finding) -> bool:

@@ -285,6 +285,22 @@ class TestResize:
         assert not fewer.awaits_approval
         assert fewer.due_at == cloud.now
 
+    def test_a_spent_budget_or_a_policy_refuses_no_smaller_resource(
+        self, cloud: Cloud, team: Team, approver: User, lead: User, rules: Any
+    ) -> None:
+        row = made(cloud, team, approver, lead)
+        create_budget(team, BudgetValues("machines", Decimal(1), Passing.STOP), by=lead, reason="agreed", now=cloud.now)
+        rules([{"outcome": "refuse"}])
+
+        fewer = ask(cloud, team, approver, "resize", body=resize_body(row, {0: 1}), before=row.body)
+
+        assert fewer.due_at == cloud.now
+        with pytest.raises(NotAllowed):
+            ask_for_change(
+                "resize", team=Team.objects.get(pk=team.pk), project=team.project, region="us-central1",
+                resource_id="other", by=approver, now=cloud.now, body=resize_body(row, {0: 9}), before=row.body,
+            )  # fmt: skip
+
     def test_counts_the_rest_of_the_lifetime(self, cloud: Cloud, team: Team, approver: User, lead: User) -> None:
         row = made(cloud, team, approver, lead)
         cloud.forward(days=5)
