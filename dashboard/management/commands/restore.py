@@ -48,7 +48,7 @@ class Command(BaseCommand):
         try:
             restore.check(file)
             try:
-                self._say(f"Restoring {file} into {restore.new} ...")
+                self._print(f"Restoring {file} into {restore.new} ...")
                 url = restore.load(file)
                 _check_version(restore.migrations())
                 self._manage(url, "migrate", "--noinput", "--verbosity", "0")
@@ -59,11 +59,11 @@ class Command(BaseCommand):
                 if not is_complete:
                     restore.discard()
             for line in restore.switch():
-                self._say(line)
+                self._print(line)
         except RestoreError as error:
             raise CommandError(f"{error}\nThe present database is unchanged.") from None
 
-    def _say(self, line: str) -> None:
+    def _print(self, line: str) -> None:
         self.stdout.write(line)
         self.stdout.flush()
 
