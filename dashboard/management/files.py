@@ -1,7 +1,8 @@
 """Jobs in files: open them, parse them with the files that they name, and place them as the options specify."""
 
+import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -95,3 +96,16 @@ def _beside(folder: Path, name: str) -> str | None:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, ValueError, RuntimeError):
         return None
+
+
+def read_pages(paths: Sequence[Path]) -> Iterator[tuple[Path, Any]]:
+    """Yield the pages of saved responses of a list, each with its file. A file has one page, or a JSON list of them.
+
+    Raise CommandError for a file that cannot be read or is not JSON.
+    """
+    for path in paths:
+        try:
+            answer = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise CommandError(f"Cannot read {path}: {error}") from None
+        yield from ((path, page) for page in (answer if isinstance(answer, list) else [answer]))

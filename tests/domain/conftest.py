@@ -15,6 +15,7 @@ from jobs.queue import installation
 from tests.conftest import person
 from tests.support import samples
 from tests.support.clock import Clock, DatabaseTime, watch_from
+from tests.support.replayed import Replayed, replayed
 from tests.support.running_emulator import Running, running
 
 RequestJob = Callable[..., Job]
@@ -232,3 +233,13 @@ def watch(cloud: Cloud, job: Job, *, minutes: float, every: float = 45) -> None:
         pass_time(cloud, until, every)
         look(cloud)
         job.refresh_from_db()
+
+
+@pytest.fixture
+def service(clock: Clock, settings: Any) -> Iterator[Replayed]:
+    """A service that replays recorded answers, to which the site points."""
+    with replayed(clock) as service:
+        settings.VERTEX_ENDPOINT = settings.LOGGING_ENDPOINT = settings.STORAGE_ENDPOINT = service.url
+        settings.MONITORING_ENDPOINT = service.url
+        settings.POLL_INTERVAL = timedelta(seconds=10)
+        yield service

@@ -1,7 +1,5 @@
 """Tests of answers that no recording shows: they are recorded as seen, none is dropped, and no figure is invented."""
 
-from collections.abc import Iterator
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,20 +9,10 @@ from jobs.models import Job, Scope
 from jobs.observation.watched import list_watched
 from tests.domain.conftest import RequestJob
 from tests.domain.test_recorded_jobs import CREATED, PROVISIONAL, after, begin, poll_at, poll_through, states, waiting
-from tests.support.clock import Clock
-from tests.support.replayed import Answer, Replayed, answer_at, replayed, rfc3339
+from tests.support.replayed import Answer, Replayed, answer_at, rfc3339
 
 pytestmark = pytest.mark.both_databases
 STOCKOUT = {"code": 8, "message": "Resources are insufficient in region: us-central1. Please try a different region."}
-
-
-@pytest.fixture
-def service(clock: Clock, settings: Any) -> Iterator[Replayed]:
-    with replayed(clock) as service:
-        settings.VERTEX_ENDPOINT = settings.LOGGING_ENDPOINT = settings.STORAGE_ENDPOINT = service.url
-        settings.MONITORING_ENDPOINT = service.url
-        settings.POLL_INTERVAL = timedelta(seconds=10)
-        yield service
 
 
 def without(answer: Answer, *names: str) -> Answer:

@@ -1,6 +1,5 @@
 """Tests that recorded answers of the real Vertex AI cause no restart, run time or cost that the job did not have."""
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
@@ -17,7 +16,6 @@ from tests.support.replayed import (
     Replayed,
     answer_at,
     recorded_cancellations,
-    replayed,
     rfc3339,
     whole_lives,
 )
@@ -26,15 +24,6 @@ pytestmark = pytest.mark.both_databases
 LIVES = whole_lives()
 CREATED = datetime.fromisoformat("2026-02-18T01:23:27.567461Z")
 PROVISIONAL = "2026-02-18T01:23:27.714674Z"
-
-
-@pytest.fixture
-def service(clock: Clock, settings: Any) -> Iterator[Replayed]:
-    with replayed(clock) as service:
-        settings.VERTEX_ENDPOINT = settings.LOGGING_ENDPOINT = settings.STORAGE_ENDPOINT = service.url
-        settings.MONITORING_ENDPOINT = service.url
-        settings.POLL_INTERVAL = timedelta(seconds=10)
-        yield service
 
 
 def look(clock: Clock) -> None:

@@ -3,7 +3,6 @@
 The answers are those recorded of Vertex AI: a job in the queue, which is then cancelled (vertex-facts 17.2 and 17.4).
 """
 
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -26,19 +25,10 @@ from tests.domain.conftest import RequestJob
 from tests.domain.test_recorded_jobs import CREATED, PROVISIONAL, begin, look, poll_at, waiting
 from tests.support import samples
 from tests.support.clock import Clock
-from tests.support.replayed import Answer, Replayed, answer_at, replayed, rfc3339
+from tests.support.replayed import Answer, Replayed, answer_at, rfc3339
 
 pytestmark = pytest.mark.both_databases
 HOUR = timedelta(hours=1)
-
-
-@pytest.fixture
-def service(clock: Clock, settings: Any) -> Iterator[Replayed]:
-    with replayed(clock) as service:
-        settings.VERTEX_ENDPOINT = settings.LOGGING_ENDPOINT = settings.STORAGE_ENDPOINT = service.url
-        settings.MONITORING_ENDPOINT = service.url
-        settings.POLL_INTERVAL = timedelta(seconds=10)
-        yield service
 
 
 def cancelled(after: timedelta) -> Answer:

@@ -4,12 +4,12 @@ With --apply, record the changes. Exit codes: 0 = done, 1 = the lists could not 
 """
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from dashboard.management.files import read_pages
 from jobs import known_catalogue, vertex
 from jobs.catalog import compute
 from jobs.catalog.compute import Change, Reading
@@ -81,19 +81,14 @@ def _words(values: dict[str, Any]) -> str:
 
 def _read_files(paths: list[Path]) -> Reading:
     reading = Reading()
-    for path in paths:
-        try:
-            answer = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise CommandError(f"Cannot read {path}: {error}") from None
-        for page in answer if isinstance(answer, list) else [answer]:
-            zones = page.get("items") if isinstance(page, dict) else None
-            if not isinstance(zones, dict):
-                raise CommandError(f"{path} is not a response of aggregatedList: it has no object “items”.")
-            for zone in zones.values():
-                for collection in known_catalogue.COLLECTIONS:
-                    listed = zone.get(collection) if isinstance(zone, dict) else None
-                    reading.add(collection, listed if isinstance(listed, list) else [])
+    for path, page in read_pages(paths):
+        zones = page.get("items") if isinstance(page, dict) else None
+        if not isinstance(zones, dict):
+            raise CommandError(f"{path} is not a response of aggregatedList: it has no object “items”.")
+        for zone in zones.values():
+            for collection in known_catalogue.COLLECTIONS:
+                listed = zone.get(collection) if isinstance(zone, dict) else None
+                reading.add(collection, listed if isinstance(listed, list) else [])
     return reading
 
 

@@ -4,12 +4,12 @@ Exit codes: 0 = done, 1 = Google's list could not be read.
 """
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from dashboard.management.files import read_pages
 from jobs import prices, vertex
 from jobs.clients import billing_client
 from jobs.clock import database_now
@@ -77,15 +77,10 @@ def _amount(usd: Any) -> str:
 
 def _read_files(paths: list[Path]) -> Reading:
     reading = Reading()
-    for path in paths:
-        try:
-            answer = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise CommandError(f"Cannot read {path}: {error}") from None
-        for page in answer if isinstance(answer, list) else [answer]:
-            if not isinstance(page, dict) or not isinstance(page.get("skus"), list):
-                raise CommandError(f"{path} is not a response of services.skus: it has no list “skus”.")
-            reading.add(page["skus"])
+    for path, page in read_pages(paths):
+        if not isinstance(page, dict) or not isinstance(page.get("skus"), list):
+            raise CommandError(f"{path} is not a response of services.skus: it has no list “skus”.")
+        reading.add(page["skus"])
     return reading
 
 
