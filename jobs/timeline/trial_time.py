@@ -1,8 +1,8 @@
 """When the machines of trials ran, and what that cost. Waiting trials cost nothing.
 
-Every trial runs as a separate custom job (vertex-facts 2.4), whose states show when it had machines. `startTime` of a
-trial is only the time at which it was suggested, so the trial's own times are used only until its custom job has been
-polled.
+Every trial runs as a separate custom job (vertex-facts 2.4), whose states show when it had machines. The trial's own
+`startTime` may be the time at which it was suggested, so it is used only as long as no answer about the custom job
+shows a run.
 """
 
 from collections.abc import Iterable, Sequence
@@ -55,14 +55,18 @@ def machine_states(trial: Trial) -> list[Span]:
     if trial.state not in ENDED:
         return [*spans, Span(state, at, None)]
     end = max(trial.ended_at or at, at)
-    has_run_unseen = trial.state == SUCCEEDED and not billable([*spans, Span(state, at, end)])
-    return [*spans, Span(JobState.RUNNING if has_run_unseen else state, at, end)]
+    if trial.state == SUCCEEDED and not billable([*spans, Span(state, at, end)]):
+        return [*spans, *_own_times(trial, at, end, wait=state)]
+    return [*spans, Span(state, at, end)]
 
 
-def _own_times(trial: Trial, created: datetime, ended: datetime) -> list[Span]:
-    """Return the states of a trial that succeeded, so it ran, although no answer about its custom job shows when."""
-    start = min(max(trial.started_at or created, created), ended)
-    waited = [Span("", created, start)] if start > created else []
+def _own_times(trial: Trial, since: datetime, ended: datetime, *, wait: str = "") -> list[Span]:
+    """Return the last states of a trial that succeeded, so it ran, although no answer about its custom job shows when.
+
+    `wait` is the state that the custom job has had since `since`.
+    """
+    start = min(max(trial.started_at or since, since), ended)
+    waited = [Span(wait, since, start)] if start > since else []
     return [*waited, Span(JobState.RUNNING, start, max(min(trial.ended_at or ended, ended), start))]
 
 

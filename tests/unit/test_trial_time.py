@@ -118,6 +118,14 @@ class TestAnswers:
             waiting.state = state
             assert ran(waiting) == seconds
 
+    def test_a_wait_that_was_seen_lasted_until_the_trial_began(self) -> None:
+        waiting = seen(answer("QUEUED", 0), answer("PENDING", 50))
+        waiting.state, waiting.started_at, waiting.ended_at = "SUCCEEDED", at(120), at(190)
+
+        assert ran(waiting) == 70
+        assert timeline.trial_waited(waiting, at(10_000)) == 120 * SECOND
+        assert states(waiting) == ["queued", "pending", "running"]
+
     @given(
         st.lists(st.tuples(st.sampled_from([*WAITS, "RUNNING"]), st.integers(1, 500)), min_size=1, max_size=12),
         st.sets(st.integers(0, 12)),
