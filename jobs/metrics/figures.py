@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from jobs.metrics.names import (
     ABOUT_NOTHING,
+    EVALUATION,
     MAX_NAME_CHARACTERS,
     PARTS,
     is_measured,
@@ -14,7 +15,9 @@ from jobs.metrics.names import (
     may_be_metric,
 )
 from jobs.metrics.objects import MAX_VALUES, is_measure, number_of
-from jobs.metrics.positions import WHOLE, Position
+from jobs.metrics.positions import WHOLE, Position, splits_in
+
+Figure = tuple[str, str, str, str, int]
 
 MAX_WORDS = 4
 """Maximum number of words of one name."""
@@ -23,7 +26,7 @@ MAX_OTHERS = 3
 NUMBER = rf"[-+]?(?:{WHOLE}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _FIGURE = re.compile(
     rf"(?:(?<=[\w@'\")])(?P<sign>\s*[:=]\s*\[{{0,2}})|(?<=[\w@])\s+)(?P<number>{NUMBER})(?P<of>/\d{{1,15}})?"
-    r"(?![\w/]|\.\w|:\w|-\d|\s*\*|%\s*(?:[|━]|\d+/))"
+    r"(?![\w/]|\.\w|:\w|-\d|\s*\*|%\s*(?:[|━]|\d+/)|\s+(?:hours?|minutes?|seconds?|secs|days?|ms)\b)"
 )
 _ENDS_NAME = re.compile(r"[,;|\t()\[\]{}<>\"]\s*|'(?!s\s)\s*|\s-{1,2}\s+|\s{2,}|[:=]\s+|:(?=[A-Za-z])")
 _NAME_WORD = re.compile(r"[A-Za-z_][\w./@'\-]*\Z")
@@ -46,9 +49,12 @@ def figures_in(text: str, position: Position) -> dict[str, float]:
         before = _BEFORE_AT.search(text[: found.start()]) if found is not None else None
         text = f"{text[: before.start()]}: {text[found.end() :]}" if found is not None and before is not None else text
     values: dict[str, float] = {}
-    measured, others = 0, 0
+    measured, others, previous = 0, 0, ""
     has_place = position.is_known
-    for name, number, whole, sign in _figures(text):
+    figures = list(_figures(text))
+    splits = _splits(text, figures)
+    for (name, number, whole, sign, _at), split in zip(figures, splits, strict=True):
+        name, previous = _whole(name, previous), name
         others += bool(sign) and not is_metric(name) and may_be_metric(name)
         if not _is_wanted(name, number, whole, sign, has_place=has_place):
             continue
@@ -57,7 +63,7 @@ def figures_in(text: str, position: Position) -> dict[str, float]:
             value = _share(value, int(whole[1:]), name)
         if value is not None and len(values) < MAX_VALUES:
             measured += is_measured(name)
-            values.setdefault(_named(name, position.part), value)
+            values.setdefault(_named(name.lower() if " " in name else name, split), value)
     is_doubtful = position.is_guess or not has_place
     return {} if is_doubtful and (not measured or others > MAX_OTHERS * measured) else values
 
@@ -67,15 +73,32 @@ def with_part(values: dict[str, float], part: str) -> dict[str, float]:
     return {_named(name, part): value for name, value in values.items()} if part else values
 
 
-def _figures(text: str) -> Iterator[tuple[str, str, str, str]]:
-    """Yield each name with its number as written, a following `/100`, and the sign between name and number."""
+def _splits(text: str, figures: list[Figure]) -> list[str]:
+    """Return for each figure the data that it was measured on, by the words before it, or after all of them."""
+    marks = splits_in(text)
+    if len({split for _at, split in marks}) == 1 and marks[0][1] == "train":
+        marks = []
+    after = marks[0][1] if len(marks) == 1 and figures and marks[0][0] > figures[-1][4] else ""
+    return [([after] + [split for place, split in marks if place <= at])[-1] for *_others, at in figures]
+
+
+def _whole(name: str, before: str) -> str:
+    """Return LitGPT's `loss train: 1.1, val: 1.2` as `train loss` and `val loss`. `before` is the name before it."""
+    if name.lower() in EVALUATION and before.lower().endswith(" train"):
+        return f"{name} {before[: -len(' train')]}"
+    first, _space, last = name.rpartition(" ")
+    return f"{last} {first}" if first and last.lower() == "train" else name
+
+
+def _figures(text: str) -> Iterator[Figure]:
+    """Yield each name with its number as written, a following `/100`, the sign between them, and its place."""
     start = 0
     for found in _FIGURE.finditer(text):
         sign = found["sign"]
         name = _name(text[max(start, found.start() - 2 * MAX_NAME_CHARACTERS) : found.start()])
         start = found.end()
         if name:
-            yield name, found["number"], found["of"] or "", (sign.strip() and sign) if sign else ""
+            yield name, found["number"], found["of"] or "", (sign.strip() and sign) if sign else "", found.start()
 
 
 def _name(before: str) -> str:
@@ -92,10 +115,10 @@ def _name(before: str) -> str:
     if len(names) < 2:
         return names[0] if names else ""
     if len(names) == len(words) <= MAX_WORDS:
-        return " ".join(names).lower().replace("'s ", " ")
+        return " ".join(names).replace("'s ", " ")
     # The last word, with the previous one if that is the data it was measured on.
     part, name = names[-2:]
-    return f"{part} {name}".lower() if part.lower() in PARTS else name
+    return f"{part} {name}" if part.lower() in PARTS else name
 
 
 def _is_wanted(name: str, number: str, whole: str, sign: str, *, has_place: bool) -> bool:

@@ -29,6 +29,7 @@ MAX_PIECES = 8
 """Parts of a line that carriage returns overwrite."""
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _DIGIT = re.compile(r"\d")
+_RANK = re.compile(r"(?:[^A-Za-z]{0,40})\[?(?:rank|default|trainer)[ :=]?(\d{1,6})\]?(?=[:\s,|])|\[\d+,(\d{1,6})\]<std")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,8 @@ class Reading:
     """The values in a line: `epoch` of `epochs`, `step` of `steps`, and metrics by name. None if it has no such value.
 
     `is_inner` means that the step counts inside the epoch, as batches do. `columns`, `cell` and `is_rule` mean that the
-    line belongs to a table: it names the columns, is a line of two columns, or may end the table.
+    line belongs to a table: it names the columns, is a line of two columns, or may end the table. `rank` is that of the
+    process that wrote it, if the line begins with it. `is_bare` means that the step is that of a bar without words.
     """
 
     epoch: float | None = None
@@ -48,6 +50,8 @@ class Reading:
     columns: tuple[str, ...] = ()
     cell: tuple[str, float | None] | None = None
     is_rule: bool = False
+    rank: int | None = field(default=None, compare=False)
+    is_bare: bool = field(default=False, compare=False)
 
     @property
     def is_empty(self) -> bool:
@@ -75,7 +79,8 @@ def read_line(message: str, columns: Sequence[str] = ()) -> Reading:
         if reading.values and reading.step is not None:
             break
         reading = _joined(reading, _read_piece(piece, tuple(columns)))
-    return reading
+    ranked = _RANK.match(message[:80])
+    return replace(reading, rank=int(ranked[1] or ranked[2])) if ranked is not None else reading
 
 
 def read_cells(cells: dict[str, float]) -> Reading:
@@ -166,4 +171,5 @@ def _read_text(text: str) -> Reading:
     values = figures_in(text, position)
     if position.is_guess and not values:
         return NOTHING
-    return Reading(position.epoch, position.epochs, position.step, position.steps, position.is_inner, values)
+    place = (position.epoch, position.epochs, position.step, position.steps, position.is_inner)
+    return Reading(*place, values, is_bare=position.is_bare)

@@ -3,12 +3,14 @@
 import re
 from functools import lru_cache
 
-QUALITY = frozenset(
-    "loss losses acc accuracy accuracies auc auroc f1 fscore ppl perplexity rmse mae mse mape mlogloss logloss"
-    " precision recall iou miou map map50 ap bleu rouge wer cer reward rewards rew psnr ssim fid kl elbo bpc bpb"
-    " dice r2 ndcg mrr top1 top5 merror cindex silhouette correlation pearson spearman kappa nll xent bce jaccard"
+LOSSES = frozenset("loss losses mlogloss logloss kl elbo nll xent bce".split())
+RESULTS = frozenset(
+    "acc accuracy accuracies auc auroc f1 fscore ppl perplexity rmse mae mse mape"
+    " precision recall iou miou map map50 ap bleu rouge wer cer reward rewards rew psnr ssim fid bpc bpb"
+    " dice r2 ndcg mrr top1 top5 merror cindex silhouette correlation pearson spearman kappa jaccard"
     " mcc gini brier squared absolute".split()
 )
+QUALITY = LOSSES | RESULTS
 """A name with one of these words is a metric anywhere."""
 BESIDE = frozenset(
     "lr rate gnorm norm score speed throughput ips fps wps ups entropy value cost temperature error err return l1"
@@ -18,7 +20,8 @@ BESIDE = frozenset(
 NO_METRIC = frozenset(
     "eta etc time times timing elapsed memory mem wall bsz wpb num number seed port pid date id gpu cpu worker"
     " workers size timestamp host code version runtime oom samples scale scaler second seconds sec secs ms hours"
-    " dur duration weight weights threshold thresh thres coef coeff gamma eps epsilon smoothing patience tolerance"
+    " dur duration minute minutes hour day days clock"
+    " weight weights threshold thresh thres coef coeff gamma eps epsilon smoothing patience tolerance"
     " interval freq warmup dropout momentum mom betas trial skipped params parameters images instances labels"
     " sents flos reader nupdates ip count severity level allocated reserved qsize exitcode config param option"
     " factor multiplier process proc node thread target".split()
@@ -32,6 +35,8 @@ COUNTS = frozenset(
 EVALUATION = frozenset("val valid validation test eval evaluation dev".split())
 ON_DATA = EVALUATION | {"train", "training", "learn", "cv"}
 """First words of any kind of metric, as in `test-gini` and CatBoost's `learn`."""
+QUIET = frozenset("lr rate gnorm norm speed throughput ips fps wps ups epoch scale".split())
+"""Words of values that describe the progress of a training and not its result."""
 PARTS = EVALUATION | frozenset("train training avg mean average best learn learning lm nll loss".split())
 """Words before a metric that belong to its name: the data it was measured on, `learning rate`, `lm loss`."""
 ABOUT_NOTHING = frozenset(
@@ -98,6 +103,15 @@ def is_figure(name: str) -> bool:
         and NO_METRIC.isdisjoint(words)
         and (_has_quality(words) or COUNTS.isdisjoint(words))
     )
+
+
+def importance(name: str) -> tuple[bool, int, str]:
+    """Return the sort key of a metric: validation and results before losses, values of progress last."""
+    words = frozenset(words_of(name))
+    is_result = not RESULTS.isdisjoint(words) or any(word in words for word in ("score", "return"))
+    is_loss = not is_result and any(word in LOSSES or word.endswith("loss") for word in words)
+    places = (not EVALUATION.isdisjoint(words), is_result, is_loss)
+    return not QUIET.isdisjoint(words), -sum(4 >> at for at, is_so in enumerate(places) if is_so), name.lower()
 
 
 def is_of_evaluation(name: str) -> bool:

@@ -14,6 +14,8 @@ _EPOCH = re.compile(
     rf"{_WORD}(?<!best )(?<!from )(?<!at )(?<!each )(?<!per )epoch\b(?:\(\w+\))?[\s:#=\[(]*({WHOLE}(?:\.\d+)?)",
     re.IGNORECASE,
 )
+_EPOCH_AFTER = re.compile(rf"{_WORD}({WHOLE})(?:/({WHOLE}))?epoch\b", re.IGNORECASE)
+"""ESPnet: `7/20epoch started`, `7epoch results`."""
 _TRAIN = re.compile(rf"{_WORD}train(?:ing)?:?\s+({WHOLE})\s*(?=\[)", re.IGNORECASE)
 """timm: `Train: 0 [  50/1251 (  4%)]`."""
 _YOLO = re.compile(rf"\s*({WHOLE})/({WHOLE})\s+[\d.]+G\s")
@@ -35,7 +37,9 @@ _EPOCH_AND_STEP = re.compile(rf"\s*\[({WHOLE}),\s*({WHOLE})\]\s+(?=[A-Za-z ]*los
 _TOTAL_EPOCHS = re.compile(
     rf"(?:num|max|total)[ _-](?:train[ _-])?epochs['\"]?\s*[:=]\s*['\"]?({WHOLE})", re.IGNORECASE
 )
-_TOTAL_STEPS = re.compile(rf"total (?:optimization |train(?:ing)? )?steps\s*[:=]\s*({WHOLE})", re.IGNORECASE)
+_TOTAL_STEPS = re.compile(
+    rf"(?:max|total)[ _-](?:optimization |train(?:ing)?[ _-])?steps['\"]?\s*[:=]\s*({WHOLE})", re.IGNORECASE
+)
 _BAR = re.compile(rf"({WHOLE})/({WHOLE})\s*\[(\d[^\]<]*<[^\]]*)\]?")
 _RICH_BAR = re.compile(rf"(?<![━╸╺─-])[━╸╺─-]{{3,}}+\s+({WHOLE})/({WHOLE})\s+(?=\d+:\d\d|\d[\d.]*(?:it/s|s/it))")
 _OPEN_BAR = re.compile(rf"(?<![\w.])({WHOLE})it\s*\[\d")
@@ -51,16 +55,16 @@ _OTHER_WORK = re.compile(
 _KERAS = re.compile(rf"\s*({WHOLE})/({WHOLE}|Unknown)\s+(?:\[[=>.]|-\s|[━╸╺])")
 _ROUND = re.compile(rf"(?:\A\s*|[:\]-]\s*)\[({WHOLE})\]:?\s+(?=[A-Za-z])|\A\s*({WHOLE}):(?:\t|\s+(?=learn|test))")
 _BRACKET = re.compile(rf"\[\s*({WHOLE})\s*/\s*({WHOLE})\s*\](?:\s*\[\s*({WHOLE})\s*/\s*({WHOLE})\s*\])?")
-_EVALUATION = re.compile(
+_SPLIT = re.compile(
     r"(?:^|[\s|\]])(test|val|valid|validation|eval|evaluation|dev)(?:\s+(?:set|results?|metrics))?"
-    r"\s*(?::\s*(?![\d.+\s-])|\||\[|on\b)|[(\[](val|valid|validation|test|eval)[)\]]",
+    r"\s*(?::\s*(?![\d.+\s-]|n/a|none|nan)|\||\[|on\b)|[(\[](train|val|valid|validation|test|eval)[)\]]",
     re.IGNORECASE,
 )
 
 
 @dataclass(slots=True)
 class Position:
-    """The position of a line in a training, as in `Reading`. `part` is the data of an evaluation in the line.
+    """The position of a line in a training, as in `Reading`. `part` is the data of an evaluation that the line is of.
 
     `is_guess` means that the position was read from the form of the line alone, and counts only with measured values.
     `is_other` means that the line is a progress bar of something else.
@@ -74,6 +78,7 @@ class Position:
     part: str = ""
     is_guess: bool = False
     is_other: bool = False
+    is_bare: bool = False
 
     @property
     def is_known(self) -> bool:
@@ -89,9 +94,8 @@ def position_of(text: str) -> Position:
         rest = _set_epoch(position, text)
     elif "G " in text and (found := _YOLO.match(text)) is not None:
         position.epoch, position.epochs = epoch_of(found[1]), count_of(found[2])
-    is_evaluation = "val" in lower or "test" in lower or "dev" in lower
-    if is_evaluation and (found := _EVALUATION.search(text)) is not None:
-        position.part = (found[1] or found[2]).lower()
+    splits = {split for _, split in splits_in(text)} if "val" in lower or "test" in lower or "dev" in lower else set()
+    position.part = splits.pop() if len(splits) == 1 and "train" not in splits else ""
     if not position.is_known and _set_totals(position, text, lower):
         return position
     if not _set_by_bar(position, text):
@@ -102,9 +106,14 @@ def position_of(text: str) -> Position:
     return position
 
 
+def splits_in(text: str) -> list[tuple[int, str]]:
+    """Return where a line names a part of the data: [(place, "train")]."""
+    return [(found.start(), (found[1] or found[2]).lower()) for found in _SPLIT.finditer(text)]
+
+
 def _set_epoch(position: Position, text: str) -> str:
     """Set the epoch and the total of epochs. Return the text after them."""
-    if (found := _EPOCH_OF.search(text)) is not None:
+    if (found := _EPOCH_OF.search(text) or _EPOCH_AFTER.search(text)) is not None:
         position.epoch, position.epochs = epoch_of(found[1]), count_of(found[2])
     elif (found := _EPOCH.search(text) or _TRAIN.search(text)) is not None:
         position.epoch = epoch_of(found[1])
@@ -115,7 +124,7 @@ def _set_totals(position: Position, text: str, lower: str) -> bool:
     """Set the total of epochs or steps if the line contains it. Return whether it has a total of steps."""
     if "epochs" in lower and (found := _TOTAL_EPOCHS.search(text)) is not None:
         position.epochs = count_of(found[1])
-    if "total" in lower and (found := _TOTAL_STEPS.search(text)) is not None:
+    if "steps" in lower and (found := _TOTAL_STEPS.search(text)) is not None:
         position.steps = count_of(found[1])
     return position.steps is not None
 
@@ -136,6 +145,7 @@ def _set_by_bar(position: Position, text: str) -> bool:
         position.is_other = not has_epoch
         return True
     position.step, position.steps, position.is_inner = count_of(found[1]), count_of(found[2]), has_epoch
+    position.is_bare = not has_words
     return True
 
 

@@ -25,7 +25,7 @@ Point = tuple[float, int | None, float]
 
 @dataclass(slots=True)
 class Series:
-    """One metric. `source` is the replica or trial that wrote it. One of `every` readings is kept."""
+    """One metric. `source` and `rank` are the replica or trial that wrote it. One of `every` readings is kept."""
 
     name: str
     source: str
@@ -33,6 +33,7 @@ class Series:
     every: int = 1
     count: int = 0
     last: Point | None = None
+    rank: int | None = None
 
     def add(self, point: Point) -> None:
         """Add a point. A late one is inserted in order of time."""
@@ -55,7 +56,8 @@ class Series:
 class Place:
     """The position of one source: the counts of its last lines, and the table it is printing.
 
-    `is_through` means that steps next to an epoch count through all epochs, as those of PaddleSeg do.
+    `is_through` means that steps next to an epoch count through all epochs, as those of PaddleSeg do. `is_headed` means
+    that lines of their own begin the epochs, and `is_doubtful` that `overall` may count inside an epoch.
     """
 
     epoch: float | None = None
@@ -66,6 +68,8 @@ class Place:
     overall_of: int | None = None
     is_from_zero: bool = False
     is_through: bool = False
+    is_headed: bool = False
+    is_doubtful: bool = False
     table: Table = field(default_factory=Table)
 
     def take(self, reading: Reading) -> bool:
@@ -78,13 +82,20 @@ class Place:
             if reading.epoch != self.epoch:
                 self._begin_epoch(reading)
             self.epoch = reading.epoch
+            self.is_headed = self.is_headed or (
+                reading.epoch % 1 == 0 and not (reading.epochs is None and reading.values)
+            )
+        if self.is_headed and self.is_doubtful:
+            self.overall, self.overall_of, self.is_doubtful = None, None, False
+        is_inner = reading.is_inner or (reading.is_bare and self.is_headed)
         if reading.step is None:
             self.overall_of = reading.steps or self.overall_of
-        elif reading.is_inner and not self.is_through:
+        elif is_inner and not self.is_through and self.epoch is not None:
             if reading.steps is None or not self._is_shorter(reading.steps, self.step, self.steps):
                 self.step, self.steps = reading.step, reading.steps
         elif reading.steps is None or not self._is_shorter(reading.steps, self.overall, self.overall_of):
             self.overall, self.overall_of = reading.step, reading.steps or self.overall_of
+            self.is_doubtful = reading.is_bare or is_inner
         return True
 
     def _is_remark(self, reading: Reading) -> bool:
@@ -182,22 +193,24 @@ class Record:
         """Add a line of `source` at a time in seconds since 1970.
 
         `owner` is what the metrics belong to: a trial's name, or "" for the job. If several replicas write the same
-        metric, the first one is used.
+        metric, the first one is used; likewise of the processes of a replica.
         """
-        place = self.places.get(source)
+        where = f"{source} rank {reading.rank}" if reading.rank else source
+        place = self.places.get(where)
         if reading.is_rule and place is not None:
             reading = read_cells(place.table.end())
         if reading.is_empty or (place is None and len(self.places) >= MAX_SERIES):
             return
-        place = self.places.setdefault(source, place or Place())
+        place = self.places.setdefault(where, place or Place())
         if reading.columns or reading.cell is not None:
             place.table.take(reading.columns, reading.cell)
             return
         is_taken = place.take(reading)
         for name, value in reading.values.items():
-            self._add(name, (at, reading.step if reading.step is not None else place.overall, value), source, owner)
+            point = (at, reading.step if reading.step is not None else place.overall, value)
+            self._add(name, point, (source, reading.rank), owner)
         fraction = place.fraction(self.totals, has_values=bool(reading.values))
-        if fraction is not None and is_taken and not owner and source == next(iter(self.places)):
+        if fraction is not None and is_taken and not owner and where == next(iter(self.places)):
             self._advance(at, fraction)
 
     def columns_of(self, source: str) -> list[str]:
@@ -205,12 +218,12 @@ class Record:
         place = self.places.get(source)
         return place.table.columns if place is not None else []
 
-    def _add(self, name: str, point: Point, source: str, owner: str) -> None:
+    def _add(self, name: str, point: Point, source: tuple[str, int | None], owner: str) -> None:
         known = next((each for each in self.series if each.name == name and self._is_of(each, owner)), None)
         if known is None and len(self.series) < MAX_SERIES:
-            known = Series(name, source)
+            known = Series(name, source[0], rank=source[1])
             self.series.append(known)
-        if known is not None and known.source == source:
+        if known is not None and (known.source, known.rank) == source:
             known.add(point)
 
     @staticmethod

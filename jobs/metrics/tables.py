@@ -26,8 +26,11 @@ _BAR = re.compile(r"(?::\s+\d{1,3}%|\s\d{1,3}%\s*[|━╸─]).*")
 _COLUMN = re.compile(r"(?:#|[A-Za-z][\w.#/@%()+\-]*(?: [A-Za-z][\w.#/@%()+\-]*){0,2})\Z")
 _PIPE = re.compile(r"[|│┃]")
 _BETWEEN = re.compile(r"\s{2,}|\t")
-_CELL = re.compile(r"\s*[|│┃]\s*([A-Za-z][\w./@%()\- ]*?)\s*[|│┃]\s*([-+]?\d[\d.]*(?:[eE][-+]?\d+)?|nan)?\s*[|│┃]\s*\Z")
-_RULE = re.compile(r"\s*[-─━└┘┴]{8,}\s*\Z")
+_CELL = re.compile(
+    r"\s*[|│┃]\s*([A-Za-z][\w./@%()\- ]*?)(?:\s*[|│┃]|\s{2})\s*([-+]?\d[\d.]*(?:[eE][-+]?\d+)?|nan)?\s*[|│┃]\s*\Z"
+)
+"""Ray separates the two columns by spaces."""
+_RULE = re.compile(r"\s*[-─━└┘┴╰╯]{8,}\s*\Z")
 
 
 @dataclass(slots=True)

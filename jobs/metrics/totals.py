@@ -9,7 +9,8 @@ from typing import Any
 from jobs.metrics.objects import number_of
 
 _FLAG = re.compile(
-    r"--?(?:(?:max|num|n|total|train)[-_]?)*(?:(epochs?)|((?:time[-_]?)?steps?|updates?|episodes?|iterations?|iters?|(?:boost[-_])?rounds?))\Z",
+    r"(?:--?)?(?:\w{1,40}\.){0,4}(?:(?:max|num|n|total|train(?:ing)?|stop)[-_]?)*(?:(epochs?)|((?:time[-_]?)?steps?|updates?|episodes?"
+    r"|iterations?|iters?|(?:boost[-_])?rounds?))\Z",
     re.IGNORECASE,
 )
 WORD_LISTS = ("args", "command")
@@ -24,9 +25,9 @@ class Totals:
 
 
 def totals_of(spec: Any) -> Totals:
-    """Return the epochs and steps that the arguments of a REST body request, such as `--epochs=40` or `--max_steps 9`.
+    """Return the epochs and steps that the arguments of a REST body request: `--epochs=40`, `--max_steps 9`, `steps=9`.
 
-    The first of each is used.
+    The first of each is used. Ray's iterations count as steps.
     """
     epochs, steps = None, None
     for is_epochs, count in _counts(list(_words(spec))):
@@ -41,7 +42,7 @@ def _counts(words: list[str]) -> Iterator[tuple[bool, int]]:
     for word, following in zip_longest(words, words[1:], fillvalue=""):
         flag, sign, value = word.partition("=")
         found = _FLAG.match(flag)
-        number = number_of(value if sign else following)
+        number = number_of(value if sign else following if flag.startswith("-") else None)
         if found is not None and number is not None and number >= 1:
             yield found[1] is not None, int(number)
 

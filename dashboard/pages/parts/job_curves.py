@@ -14,21 +14,18 @@ from dashboard.drawing.scale import Scale
 from dashboard.queries.metrics import Measured
 from jobs import timeline
 from jobs.cost.actual import billable, for_time
-from jobs.metrics import Series
+from jobs.metrics import Series, importance
 from jobs.models import Job, Trial
 
 MAX_CURVES = 3
 """Maximum metrics drawn at once. The table shows the others."""
 MAX_SECONDS = 10 * 365 * 86_400
 """Upper bound for the elapsed time of a trial's measurement, because a datetime has one."""
-QUIET = ("lr", "learning_rate", "rate", "epoch", "norm", "speed", "wps", "ups", "scale")
-"""Words in names of metrics that describe the progress of the training and not its result. They come last."""
 
 
-def rank(series: Series) -> tuple[bool, bool, str]:
+def rank(series: Series) -> tuple[bool, int, str]:
     """Return the sort key of a metric: validation and results first, metrics of progress only last."""
-    name = series.name.lower()
-    return any(word in name for word in QUIET), "loss" not in name, name
+    return importance(series.name)
 
 
 def moves(series: Series) -> bool:
