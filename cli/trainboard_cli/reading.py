@@ -9,7 +9,7 @@ from typing import Any
 from trainboard_cli.errors import TrainboardError
 
 UNITS = {"d": 86_400, "h": 3_600, "min": 60, "m": 60, "s": 1}
-LENGTH = re.compile(r"(\d+(?:\.\d+)?)\s*(d|h|min|m|s)\s*")
+LENGTH = re.compile(r"(?<![\d.])(\d{1,12}(?:\.\d{1,12})?)\s{0,9}(d|h|min|m|s)\s*")
 STDIN = "-"
 SAME = "same"
 """Value of --then for an attempt with the job's own strategy."""

@@ -25,7 +25,7 @@ HOURS_PER_MONTH = 730
 
 ANY_STRATEGY = "*"
 COMPUTE_ENGINE, VERTEX_TRAINING, MANAGEMENT_FEE = "compute_engine", "vertex_training", "management_fee"
-_MONTHLY = re.compile(r"([0-9.]+) USD per GiB-month")
+_MONTHLY = re.compile(r"(?<![0-9.])([0-9.]+) USD per GiB-month")
 _DOUBTS = {
     "INFERRED": "Inferred: the source lists this figure as the on-demand price of the region.",
     "CONTRADICTS": "Contradicted by a bill.",

@@ -22,7 +22,7 @@ HOLDERS = frozenset({"metrics", "data", "values", "results", "result", "logs", "
 """Names of objects that contain metrics but are not part of their names. Other names become a prefix."""
 MAX_VALUES = 40
 
-_CALLS = re.compile(r"(?:\w+\.)*[A-Za-z_]\w*\(\s*([-+.\w]+)\s*(?:,[^()]*)?\)")
+_CALLS = re.compile(r"(?<![\w.])(?:\w+\.)*+[A-Za-z_]\w*+\(\s*([-+.\w]+)\s*(?:,[^()]*)?\)")
 """Numbers as numpy and PyTorch print them: np.float64(0.5), tensor(0.5, device='cuda:0')."""
 _NO_NUMBER = re.compile(r"(?<![\w'\"])[-+]?(?:nan|inf)(?![\w'\"])")
 

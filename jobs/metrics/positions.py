@@ -4,7 +4,8 @@ import re
 from dataclasses import dataclass
 
 MAX_COUNT = 10**12
-WHOLE = r"(?:\d{1,3}(?:,\d{3})+|\d+)"
+WHOLE = r"(?<!\d)(?:\d{1,3}(?:,\d{3}){1,5}|\d{1,18})(?!\d)"
+"""A whole number, read once: from its first digit, and not a part of a longer one."""
 _WORD = r"(?<![\w-])(?<!(?<!\d)/)"
 """Where a word may begin: not inside a flag, a path or another name."""
 _EPOCH_OF = re.compile(

@@ -7,7 +7,7 @@ import re
 
 from jobs.bounds import parse_digits
 
-STEP = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
+STEP = re.compile(r"\[([^\]]{0,300})\]|([^.\[\]]+)")
 MAX_INDEX_DIGITS = 9
 LETTER = re.compile(r"_([a-z0-9])")
 KINDS = re.compile(r"(?:custom_job|hyperparameter_tuning_job|training_pipeline)\.")

@@ -28,8 +28,26 @@ TOKENS = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-LOGIN = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s/:@\"']*:([^\s/@\"']{1,200})@", re.IGNORECASE)
-"""An address with user and password; only the password is a secret."""
+LOGIN = re.compile(r"""(?<=[A-Za-z0-9+.-])://(?:[^\s/:@"']*:([^\s/@"']{1,200})@|([A-Za-z0-9_-]{20,200})@)""")
+"""An address with user and password, of which only the password is a secret, or with a key in place of both.
+
+It begins at `://`, so that a long word is read once.
+"""
+SIGNED = re.compile(r"""[?&](?:x-(?:goog|amz)-)?(?:sig|signature)=([^\s&"'#<>]{8,2000})""", re.IGNORECASE)
+"""The signature of a signed address: who has it can use the address."""
+WEBHOOK = re.compile(
+    r"""\b(?:hooks\.slack\.com/(?:services|workflows|triggers)/|discord(?:app)?\.com/api/webhooks/
+    |webhook\.office\.com/|api\.telegram\.org/bot)([^\s"'<>]{8,500})""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""An address to which everybody who knows it may write."""
+USER = re.compile(
+    r"""(?<![\w.-])(?:-u|-U|--user|--proxy-user|--http-user)(?:\s{1,9}|=)["']?([^\s:"'/=]{1,100}):([^\s/"'][^\s"']{0,199})"""
+)
+"""A user with a password, as curl takes it."""
+USER_FLAGS = frozenset(["u", "U", "user", "proxy-user", "http-user"])
+GROUPS = frozenset("root users staff wheel nogroup docker daemon www-data nobody nonroot".split())
+"""Names behind `--user=someone:` that are groups."""
 BEARER = re.compile(r"\b(?:bearer|basic|token)\s+([A-Za-z0-9+/_.=-]{16,})", re.IGNORECASE)
 ASSIGNED = re.compile(
     r"""(?<![\w.-])-{0,5}([A-Za-z_][\w.-]{0,100}+)["']?\s{0,3}(?:=|:(?!//))\s{0,3}\\?(?=[^\s,;&|)}\]])"""
@@ -65,8 +83,24 @@ def token_spans(text: str) -> list[Span]:
     text = text[:MAX_TEXT_LENGTH]
     found = [*rest, *(match.span() for match in TOKENS.finditer(text))]
     if "://" in text:
-        found += [match.span(1) for match in LOGIN.finditer(text) if is_secret_value("password", match.group(1))]
+        logins = ((match, 1 if match[1] else 2) for match in LOGIN.finditer(text))
+        found += [match.span(group) for match, group in logins if is_secret_value("password", match[group])]
+    found += [match.span(1) for pattern in (SIGNED, WEBHOOK) for match in pattern.finditer(text)]
     return _joined(found)
+
+
+def password_spans(flag: str, word: str) -> list[Span]:
+    """Return the position of the password in the word after a flag such as `-u`: `user:password`."""
+    before = "--user="
+    match = USER.fullmatch(before + word) if flag in USER_FLAGS else None
+    return [(match.start(2) - len(before), len(word))] if match and _is_password(match) else []
+
+
+def _is_password(match: re.Match[str]) -> bool:
+    """Return whether what follows a user's name is a password, and not a group or the function of a module."""
+    user, word = match[1], match[2]
+    is_other = word in GROUPS or word == user or user.endswith(".py") or (user.isdecimal() and word.isdecimal())
+    return not is_other and is_secret_value("password", word)
 
 
 def spans(text: str) -> list[Span]:
@@ -83,14 +117,17 @@ def _spans(text: str) -> list[Span]:
     found = token_spans(text)
     text = text[:MAX_TEXT_LENGTH]
     found += [*(match.span(1) for match in BEARER.finditer(text)), *_named(text), *_random(text)]
+    found += [match.span(2) for match in USER.finditer(text) if _is_password(match)]
     return _joined(found)
 
 
 def masked(text: str, found: Sequence[Span]) -> str:
-    """Return the text with MASK in place of the spans."""
-    for start, end in sorted(found, reverse=True):
-        text = text[:start] + MASK + text[end:]
-    return text
+    """Return the text with MASK in place of the spans, which are in order and do not overlap."""
+    parts, at = list[str](), 0
+    for start, end in found:
+        parts += [text[at:start], MASK]
+        at = end
+    return "".join([*parts, text[at:]])
 
 
 def _named(text: str) -> Iterator[Span]:

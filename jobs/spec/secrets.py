@@ -6,18 +6,24 @@ guides of Secret Manager and of GitHub's secret scanning (docs.github.com, suppo
 2026-11-21).
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from jobs.spec.paths import join
 from jobs.spec.secret_names import is_secret_name, is_secret_value
-from jobs.spec.secret_texts import MASK, Span, flag_of, masked, spans, token_spans
+from jobs.spec.secret_texts import MASK, Span, flag_of, masked, password_spans, spans, token_spans
 
 ENV_LISTS = frozenset({"env"})
 WORD_LISTS = frozenset({"args", "command"})
 MIN_TEXT_LENGTH = 4
 """A shorter secret is masked in its own field only, because it may be part of words elsewhere."""
+BETWEEN_WORDS = re.compile(r"[\s=,:;/&?\"']")
+MIN_REPEATED_LENGTH = 8
+"""A secret of this length is also masked where another field of the body repeats it."""
+MAX_SECRETS = 100
+"""A text about a body with more secrets is hidden as a whole: each text would be searched for each of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +76,8 @@ def word_secrets(words: Sequence[Any], path: str) -> Iterator[Secret]:
         if not isinstance(word, str):
             continue
         named = bool(flag) and not word.startswith("-") and is_secret_name(flag) and is_secret_value(flag, word)
-        yield from _found(f"{path}[{index}]", word, [(0, len(word))] if named else spans(word))
+        found = [(0, len(word))] if named else password_spans(flag, word) or spans(word)
+        yield from _found(f"{path}[{index}]", word, found)
         flag = flag_of(word)
 
 
@@ -100,6 +107,7 @@ class Masker:
         secrets = list(find_secrets(body))
         self._at = {secret.path: masked(secret.text, secret.spans) for secret in secrets}
         self._values = sorted({value for secret in secrets for value in secret.values}, key=len, reverse=True)
+        self._long = frozenset(value for value in self._values if len(value) >= MIN_REPEATED_LENGTH)
         self.body = self._masked(body, "") if secrets else body
 
     def hide(self, value: Any) -> Any:
@@ -111,6 +119,8 @@ class Masker:
         return [self.hide(item) for item in value] if isinstance(value, list) else value
 
     def _text(self, text: str) -> str:
+        if len(self._values) > MAX_SECRETS:
+            return MASK if text else text
         for value in self._values:
             # The second form is the value as JSON and Python write it inside quotes.
             for form in (value, value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")):
@@ -118,10 +128,17 @@ class Masker:
                     text = text.replace(form, MASK)
         return masked(text, spans(text))
 
+    def _repeats(self, text: str) -> bool:
+        """Return whether a text contains a secret of another field; of very many, whether one is a word of it."""
+        if len(self._long) > MAX_SECRETS:
+            return not self._long.isdisjoint([text, *BETWEEN_WORDS.split(text)])
+        return any(secret in text for secret in self._long)
+
     def _masked(self, value: Any, path: str) -> Any:
         if isinstance(value, str):
-            repeats_secret = any(len(secret) >= 8 and secret in value for secret in self._values)  # of another field
-            return self._at.get(path) or self._text(value) if repeats_secret else self._at.get(path, value)
+            if path in self._at or len(value) < MIN_REPEATED_LENGTH:
+                return self._at.get(path, value)
+            return self._text(value) if self._repeats(value) else value
         if isinstance(value, Mapping):
             return {name: self._masked(item, f"{path}.{name}" if path else str(name)) for name, item in value.items()}
         if isinstance(value, list):

@@ -29,7 +29,9 @@ def words(*args: str, where: str = "args") -> dict[str, Any]:
     "name",
     "HF_TOKEN TOKEN WANDB_API_KEY API_KEY OPENAI_KEY SECRET CLIENT_SECRET DB_PASSWORD PASSWD CREDENTIAL apiKey "
     "AWS_SECRET_ACCESS_KEY AWS_ACCESS_KEY_ID AWS_SESSION_TOKEN githubToken dbpassword HFTOKEN NEPTUNE_API_TOKEN "
-    "SECRET_KEY PRIVATE_KEY MY_PASSPHRASE KEY auth_token COMET_API_KEY SLACK_TOKEN".split(),
+    "SECRET_KEY PRIVATE_KEY MY_PASSPHRASE KEY auth_token COMET_API_KEY SLACK_TOKEN DB_PASS PASS AUTH REDIS_AUTH JWT "
+    "TOKENS HF_TOKENS GITHUB_PAT PAT PRIVATE_KEY_B64 SA_KEY_JSON SSH_KEY_BASE64 HF_TOKEN_2 DB_PW API_KEYS dbpass "
+    "AWS_CREDS SESSION_COOKIE AUTHORIZATION MODEL_API_KEY_STR".split(),
 )
 def test_a_variable_is_told_by_its_name(name: str) -> None:
     body = env(name, "s3cr3t-of-ours")
@@ -91,6 +93,22 @@ def test_a_value_is_told_by_its_form(value: str, make: Any) -> None:
         (['{"api_key": "abc123xyz", "epochs": 3}'], "abc123xyz"),
         (["token: abc123xyz"], "abc123xyz"),
         (["postgres://user:abc123xyz@db/train"], "abc123xyz"),
+        (["--db-pass=abc123xyz"], "abc123xyz"),
+        (["--db-pass", "hunter2"], "hunter2"),
+        (["-u", "alice:abc123xyz"], "abc123xyz"),
+        (["curl", "--user=alice:hunter", "https://x"], "hunter"),
+        (["bash", "-c", "curl -u alice:correcthorse https://x | tar x"], "correcthorse"),
+        (["bash", "-c", "curl --user 'alice:abc123xyz' https://x"], "abc123xyz"),
+        (["--notify=https://hooks.slack.com/services/T0AAA/B0BBB/xyzxyzxyz"], "xyzxyzxyz"),
+        (["--notify", "https://discord.com/api/webhooks/1234/xyzxyzxyz"], "xyzxyzxyz"),
+        (["https://account.blob.core.windows.net/c/x?sv=2024&sig=ab%2Fxyz123%3D&se=1"], "xyz123"),
+        (
+            ["--data=https://storage.googleapis.com/b/o?X-Goog-Signature=0123456789abcdef"],
+            "0123456789a",
+        ),
+        (["https://b.s3.amazonaws.com/o?X-Amz-Signature=0123456789abcdef"], "0123456789a"),
+        (["https://0123456789abcdef0123456789abcdef@sentry.io/1"], "0123456789abcdef"),
+        (["git clone https://x-access-token:abc123xyz@github.com/a/b"], "abc123xyz"),
         (["curl -H 'Authorization: Bearer abc123xyzabc123xyz' x"], "abc123xyzabc123xyz"),
     ],
     ids=str,
@@ -136,6 +154,21 @@ def test_arguments_are_read_as_programs_read_them(args: list[str], secret: str) 
         ("EMPTY_PASSWORD", ""),
         ("PYTHONPATH", "/app/src:/app/lib/python3.11/site-packages"),
         ("DATE", "2026-11-22T07:51:59Z"),
+        ("TOKENS", "4096"),
+        ("TOKENS", "300M"),
+        ("TOKENS", "wikitext-103"),
+        ("TRAIN_TOKENS", "1_000_000"),
+        ("AUTH", "oauth2"),
+        ("AUTH", "google-default"),
+        ("AUTHOR", "abc123xyz"),
+        ("FORWARD_PASS", "fused2"),
+        ("PASS_THROUGH", "abc123xyz"),
+        ("BYPASS", "abc123xyz"),
+        ("COMPASS", "abc123xyz"),
+        ("PATIENCE", "10"),
+        ("SIGMA", "0.02"),
+        ("SIGNATURE", "serving_default"),
+        ("PATH_PATTERN", "abc123xyz"),
     ],
 )
 def test_what_only_seems_to_be_a_secret_stays(name: str, value: str) -> None:
@@ -154,6 +187,11 @@ def test_what_only_seems_to_be_a_secret_stays(name: str, value: str) -> None:
         ["python", "-m", "trainer.task", "--lr=3e-4", "--token-count", "100"],
         ["--model=sk-learn-gradient-boosting", "--hidden", "2,32,64"],
         ["--special-tokens", "[CLS]", "[SEP]", "--mask-token", "[MASK]"],
+        ["--author", "Ada Lovelace", "--tokens=4096", "--pass-through", "yes", "--tokens", "1B"],
+        ["python", "-u", "train.py", "--auth=none", "--use-auth", "--num-passes=3"],
+        ["docker", "run", "-u", "1000:1000", "--user=root:wheel", "--user", "app:app"],
+        ["bash", "-c", "python -u train.py --map a:b && python -u app.py:main"],
+        ["https://example.com/a?signal=12345678&design=abcdefghij"],
     ],
     ids=str,
 )
@@ -191,6 +229,17 @@ def test_the_same_secret_elsewhere_in_the_body_is_hidden() -> None:
     body = env("HF_TOKEN", "abc123xyz") | {"displayName": "run-abc123xyz"}
 
     assert "abc123xyz" not in json.dumps(mask_secrets(body))
+
+
+def test_many_secrets_hide_each_text_about_them() -> None:
+    body = words(*(f"--token=secret{index}value" for index in range(300)), "again secret7value") | {
+        "displayName": "plain"
+    }
+    masker = Masker(body)
+
+    assert masker.body["displayName"] == "plain"
+    assert "secret7value" not in json.dumps(masker.body)
+    assert masker.hide("the service did not like secret299value") == MASK
 
 
 @given(
