@@ -15,9 +15,9 @@ JOINED = re.compile(
 )
 """Names whose words are not separated, such as `dbpassword`; `tokenizer` and `bypass` do not match."""
 ENCODINGS = (("B", "64"), ("BASE", "64"), ("HEX",), ("PEM",), ("JSON",), ("ENCODED",), ("RAW",), ("STR",), ("STRING",))
-"""Last words that say how a secret is written; `PRIVATE_KEY_B64` is a name that ends with KEY."""
+"""Last words that name an encoding; `PRIVATE_KEY_B64` is a name that ends with KEY."""
 PLAIN_ENDS = frozenset("AUTH AUTHORIZATION BEARER COOKIE COOKIES JWT PASS PAT PW SIG SIGNATURE TOKENS".split())
-"""A name that ends with one of these words is a secret's, unless the word before says otherwise."""
+"""A name that ends with one of these words is a secret's, unless the word before belongs to another meaning."""
 OTHER_PLAIN = frozenset(
     "NO USE ENABLE REQUIRE SKIP DISABLE WITH NEED FIRST SECOND THIRD FORWARD BACKWARD SINGLE MULTI LOW HIGH BAND TEST "
     "DRY BY ONE TWO MODEL TF METHOD FUNCTION SERVING".split()
