@@ -4,8 +4,8 @@ A policy is a list of rules, read from top to bottom. The first rule that allows
 matching rule that requires or sets something applies. `jobs.policy` derives the decision.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
@@ -15,6 +15,7 @@ from jobs.budget import BudgetLeft
 from jobs.catalog import machine
 from jobs.cost import Estimate
 from jobs.spec import Submission
+from jobs.spec.worker_pool import MachineSpec
 from jobs.strategies import strategy_of
 
 MAX_RULES = 30
@@ -59,6 +60,10 @@ class Rule(Approvers):
     in_other_regions: bool = False
     """Whether the rule matches every region except `regions`."""
     hours_over: Annotated[Decimal, Field(ge=0, lt=10**6, allow_inf_nan=False)] | None = None
+    person_sum_over: Usd | None = None
+    """The rule matches if the job, with what its requester uses already, can cost more than this."""
+    team_sum_over: Usd | None = None
+    """The rule matches if the job, with what the whole team uses already, can cost more than this."""
     budget_left_under: Usd | None = None
     """The rule matches if a budget of the job has less than this left after the job's highest cost."""
     labels: Words = ()
@@ -90,6 +95,11 @@ class Rule(Approvers):
         return (self, *self.further)
 
 
+def sums_requests(rules: Iterable[Rule]) -> bool:
+    """Return whether a rule asks what a person or team uses already."""
+    return any(rule.person_sum_over is not None or rule.team_sum_over is not None for rule in rules)
+
+
 RULES: TypeAdapter[tuple[Rule, ...]] = TypeAdapter(Annotated[tuple[Rule, ...], Field(max_length=MAX_RULES)])
 
 
@@ -117,6 +127,17 @@ def rules_of_limits(
 
 
 @dataclass(frozen=True, slots=True)
+class Recent:
+    """The most that what runs may cost, and the cost of what ended within a day. None if a part is not known.
+
+    Splitting one expensive job into many cheap ones changes the sum by nothing.
+    """
+
+    person_usd: Decimal | None
+    team_usd: Decimal | None
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """The facts that rules read of one job, or of all jobs of a sweep. An unknown amount in USD is None."""
 
@@ -136,20 +157,32 @@ class Facts:
     """The least that any of the job's budgets has left after it; None without a budget or if the job's cost is
     unknown."""
     has_budget: bool = False
+    person_sum: Decimal | None = None
+    """The most that the job can cost, with what its requester uses already; None if it is not known."""
+    team_sum: Decimal | None = None
+    has_sums: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """Return the facts as JSON, with amounts as text; this form is stored with the decision."""
         amounts = {name: getattr(self, name) for name in ("low", "expected", "high", "most")}
-        return {f"{name}_usd": None if usd is None else str(usd) for name, usd in amounts.items()} | {
-            "gpus": self.gpus,
-            "gpu_types": sorted(self.gpu_types),
-            "strategy": self.strategy,
-            "kind": self.kind,
-            "region": self.region,
-            "hours": self.hours,
-            "submitter": self.submitter,
-            "budget_left_usd": None if self.budget_left is None else str(self.budget_left),
-        }
+        return (
+            {f"{name}_usd": None if usd is None else str(usd) for name, usd in amounts.items()}
+            | {
+                "gpus": self.gpus,
+                "gpu_types": sorted(self.gpu_types),
+                "strategy": self.strategy,
+                "kind": self.kind,
+                "region": self.region,
+                "hours": self.hours,
+                "submitter": self.submitter,
+                "budget_left_usd": None if self.budget_left is None else str(self.budget_left),
+            }
+            | (
+                {"person_sum_usd": _text(self.person_sum), "team_sum_usd": _text(self.team_sum)}
+                if self.has_sums
+                else {}
+            )
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,10 +207,11 @@ def match_rules(
     jobs: int = 1,
     submitter: str = "",
     budgets: Sequence[BudgetLeft] = (),
+    recent: Recent | None = None,
 ) -> Matched:
     """Return the rules that match a job, or the `jobs` of a sweep together; `estimate` is for one of them."""
     total = estimate.times(jobs)
-    facts = _facts(submission, total, jobs, submitter, budgets)
+    facts = with_sums(_facts(submission, total, jobs, submitter, budgets), total.exposure_usd, recent)
     numbered = enumerate(policy.rules, 1)
     matching = tuple((number, rule) for number, rule in numbered if _matches(rule, facts))
     # The lowest amount above which a rule would ask about this job at that cost.
@@ -194,21 +228,45 @@ def deciding_rule(policy: PolicyRules, facts: Facts) -> tuple[int, Rule | None]:
 
 
 def _facts(submission: Submission, total: Estimate, jobs: int, submitter: str, budgets: Sequence[BudgetLeft]) -> Facts:
-    types, gpus, most = set(), 0, total.most_usd
+    most = total.most_usd
     left = min((budget.left_usd - most for budget in budgets), default=None) if most is not None else None
-    for _, pool in submission.pools:
-        row = machine(pool.machine_spec.machine_type)
-        fixed = row.fixed_accelerator if row is not None else ""
-        name = fixed or pool.machine_spec.accelerator
-        count = row.gpu_count if row is not None and fixed else pool.machine_spec.accelerator_count
-        if name and count:
-            types.add(name)
-            gpus += count * max(pool.replicas, 0)
+    types, gpus = accelerators_of(submission)
     return Facts(
         total.low_usd, total.expected_usd, total.high_usd, most,
-        gpus * submission.parallel_trials * jobs, frozenset(types), strategy_of(submission).key, submission.kind,
+        gpus * jobs, frozenset(types), strategy_of(submission).key, submission.kind,
         submission.region, total.hours, dict(submission.job.labels), submitter, left, bool(budgets),
     )  # fmt: skip
+
+
+def with_sums(facts: Facts, exposure_usd: Decimal | None, recent: Recent | None) -> Facts:
+    """Return the facts with the sums of a request that can cost `exposure_usd`, and of what is in use already."""
+    if recent is None:
+        return facts
+    person, team = (
+        None if exposure_usd is None or used is None else exposure_usd + used
+        for used in (recent.person_usd, recent.team_usd)
+    )
+    return replace(facts, person_sum=person, team_sum=team, has_sums=True)
+
+
+def accelerators_of(submission: Submission) -> tuple[set[str], int]:
+    """Return the types of a job's accelerators, and how many of them it uses at once."""
+    types, gpus = sum_accelerators((pool.machine_spec, pool.replicas) for _, pool in submission.pools)
+    return types, gpus * submission.parallel_trials
+
+
+def sum_accelerators(machines: Iterable[tuple[MachineSpec, int]]) -> tuple[set[str], int]:
+    """Return the types of the accelerators of machines, and their number; each machine is given with its replicas."""
+    types, gpus = set[str](), 0
+    for spec, replicas in machines:
+        row = machine(spec.machine_type)
+        fixed = row.fixed_accelerator if row is not None else ""
+        name = fixed or spec.accelerator
+        count = row.gpu_count if row is not None and fixed else spec.accelerator_count
+        if name and count:
+            types.add(name)
+            gpus += count * max(replicas, 0)
+    return types, gpus
 
 
 def _matches(rule: Rule, facts: Facts) -> bool:
@@ -220,6 +278,8 @@ def _matches(rule: Rule, facts: Facts) -> bool:
         and (not rule.strategies or facts.strategy in rule.strategies)
         and (not rule.kinds or facts.kind in rule.kinds)
         and (not rule.regions or (facts.region in rule.regions) != rule.in_other_regions)
+        and _sum_is_over(rule.person_sum_over, facts.person_sum, facts)
+        and _sum_is_over(rule.team_sum_over, facts.team_sum, facts)
         and (rule.budget_left_under is None or _leaves_less(rule.budget_left_under, facts))
         and (rule.hours_over is None or Decimal(facts.hours) > rule.hours_over)
         and (not rule.labels or any(_has_label(label, facts.labels) for label in rule.labels))
@@ -240,6 +300,11 @@ def _is_over(basis: Basis, usd: Decimal, facts: Facts) -> bool:
     return any(amount is not None and amount > usd for amount in (known if known[-1] is None else known[-1:]))
 
 
+def _sum_is_over(usd: Decimal | None, total: Decimal | None, facts: Facts) -> bool:
+    """Return whether a sum is over `usd`, as an unknown one may be. Where nothing was summed, no sum is over."""
+    return usd is None or (facts.has_sums and (total is None or total > usd))
+
+
 def _leaves_less(usd: Decimal, facts: Facts) -> bool:
     """Return whether a budget has less than `usd` left after the job; a job of unknown cost may leave nothing."""
     return facts.has_budget and (facts.budget_left is None or facts.budget_left < usd)
@@ -248,3 +313,7 @@ def _leaves_less(usd: Decimal, facts: Facts) -> bool:
 def _has_label(wanted: str, labels: dict[str, str]) -> bool:
     key, is_pair, value = wanted.partition("=")
     return key in labels and (not is_pair or labels[key] == value)
+
+
+def _text(usd: Decimal | None) -> str | None:
+    return None if usd is None else str(usd)

@@ -108,10 +108,18 @@ def _conditions(rule: Rule) -> Iterable[str]:
         yield _("has the label %(names)s", names=_any(rule.labels))
     if rule.submitters:
         yield _("is requested by %(names)s", names=_any(rule.submitters))
-    if rule.budget_left_under is not None:
-        yield _("leaves less than %(usd)s of a budget", usd=format_usd(rule.budget_left_under))
+    yield from _sums(rule)
     if rule.hours_over is not None:
         yield _("runs for over %(hours)s h", hours=f"{rule.hours_over.normalize():f}")
+
+
+def _sums(rule: Rule) -> Iterable[str]:
+    if rule.person_sum_over is not None:
+        yield _("brings what its requester uses to over %(usd)s", usd=format_usd(rule.person_sum_over))
+    if rule.team_sum_over is not None:
+        yield _("brings what the team uses to over %(usd)s", usd=format_usd(rule.team_sum_over))
+    if rule.budget_left_under is not None:
+        yield _("leaves less than %(usd)s of a budget", usd=format_usd(rule.budget_left_under))
 
 
 def _cost(rule: Rule, usd: str) -> str:

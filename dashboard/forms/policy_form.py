@@ -49,6 +49,14 @@ class RuleForm(ApproversForm):
     cost_over = _amount(_("Cost over, USD"))
     cost_unknown = forms.BooleanField(label=_("Cost unknown"), required=False)
     budget_left_under = _amount(_("Budget left under, USD"))
+    person_sum_over = _amount(
+        _("Requester's sum over, USD"),
+        help_text=_(
+            "With this job: the most that the person's jobs can cost if nobody but Google ends them, and the "
+            "cost of those that ended within a day."
+        ),
+    )
+    team_sum_over = _amount(_("Team's sum over, USD"), help_text=_("The same for all jobs of the team."))
     gpus_over = forms.IntegerField(label=_("Accelerators over"), required=False, min_value=0, max_value=10**8)
     gpu_types = WordsField(label=_("Accelerator types"), help_text=_("Such as NVIDIA_H100_80GB."))
     hours_over = _amount(_("Run time over, hours"))
@@ -103,7 +111,16 @@ class RuleForm(ApproversForm):
     def has_more(self) -> bool:
         """Whether a condition in the section "More conditions" is given."""
         return self._has(
-            "regions", "strategies", "kinds", "gpu_types", "hours_over", "budget_left_under", "labels", "submitters"
+            "regions",
+            "strategies",
+            "kinds",
+            "gpu_types",
+            "hours_over",
+            "budget_left_under",
+            "person_sum_over",
+            "team_sum_over",
+            "labels",
+            "submitters",
         )
 
     @property

@@ -7,11 +7,11 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
-from jobs import allowed_resources, budget
+from jobs import allowed_resources, budget, gate
 from jobs.assessment.context import Context, IdenticalJob
 from jobs.cost import CENT, Estimate, Quota, quotas, round_up, short_quotas, with_states
 from jobs.policy import Decision, Filled, decide, fill
-from jobs.policy_rules import PolicyRules
+from jobs.policy_rules import PolicyRules, accelerators_of
 from jobs.spec import Finding, Severity, Submission
 from jobs.spec.images import missing_images
 from jobs.strategies import STRATEGIES, Strategy, check, check_each, strategy_of
@@ -84,6 +84,12 @@ class Assessment:
         return _most(self.total)
 
     @property
+    def exposure_usd(self) -> Decimal | None:
+        """The most that can be spent on the job if Trainboard dies right now, as stored with it."""
+        exposure = None if self.estimate is None else self.estimate.exposure_usd
+        return None if exposure is None else min(round_up(exposure), MAX_USD - CENT)
+
+    @property
     def errors(self) -> tuple[Finding, ...]:
         """The errors, which prevent the job from being sent."""
         return of_severity(self.findings, Severity.ERROR)
@@ -140,7 +146,8 @@ def assess(
     matched = context.match_policy(submission, cost)
     decision = decide(submission, matched)
     uses = allowed_resources.check(submission, context.allowed) if context.allowed is not None else ()
-    passed = budget.check(cost.times(context.budget_jobs or context.sweep_size).most_usd, context.budgets)
+    charge = gate.charge_of(cost, gpus_of(submission), context.budget_jobs or context.sweep_size)
+    passed = gate.check(charge, context.budgets, context.ceilings)
     capped = budget.check_cap(context.cap_usd, cost, cancels=context.cap_cancels, is_approvers=context.is_approvers_cap)
     twice = _identical(context.identical)
     unpriced = _unpriced(cost, decision)
@@ -208,6 +215,11 @@ def _identical(jobs: Sequence[IdenticalJob]) -> tuple[Finding, ...]:
 def _most(cost: Estimate | None) -> Decimal | None:
     most = None if cost is None else cost.most_usd
     return None if most is None else min(round_up(most), MAX_USD - CENT)
+
+
+def gpus_of(submission: Submission) -> int:
+    """Return the accelerators that a job adds at once: none on a persistent resource, which has them already."""
+    return 0 if strategy_of(submission).key == "persistent" else accelerators_of(submission)[1]
 
 
 def storable_usd(usd: Decimal | None) -> Decimal | None:

@@ -10,7 +10,8 @@ from jobs.allowed_resources import Allowed
 from jobs.budget import BudgetLeft, is_usable_cap, stops_at_cap
 from jobs.cost import Estimate, PriceBook, QuotaState, estimate
 from jobs.cost.learned import NOT_LEARNED, Learned
-from jobs.policy_rules import Matched, PolicyRules, match_rules
+from jobs.gate import CeilingUse
+from jobs.policy_rules import Matched, PolicyRules, Recent, match_rules
 from jobs.spec import Submission
 from jobs.spec.images import ImageState
 from jobs.strategies import Known, Severities, Strategy
@@ -44,7 +45,11 @@ class Context:
     budgets: tuple[BudgetLeft, ...] = ()
     """Budgets of the job, without the amount committed for the job itself."""
     budget_jobs: int | None = None
-    """Jobs of the sweep that are checked against the budgets together; None: all."""
+    """Jobs of the sweep that are checked against budgets and ceilings together; None: all."""
+    ceilings: tuple[CeilingUse, ...] = ()
+    """Ceilings of the team and the site, without what the job itself uses."""
+    recent: Recent | None = None
+    """What the requester and the team use already; None: not known, or no rule asks for it."""
     learned: Mapping[str, Learned] = field(default_factory=dict)
     """Figures learned from ended jobs of the team, by strategy key."""
     submitter: str = ""
@@ -85,4 +90,6 @@ class Context:
         """Return the policy rules that match the jobs assessed together; `cost` is the estimate for each."""
         assert self.policy is not None
         size, by = self.sweep_size, self.submitter
-        return match_rules(self.policy, submission, cost, jobs=size, submitter=by, budgets=self.budgets)
+        return match_rules(
+            self.policy, submission, cost, jobs=size, submitter=by, budgets=self.budgets, recent=self.recent
+        )

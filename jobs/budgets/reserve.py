@@ -4,11 +4,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 
-from jobs import budget
+from jobs import gate
+from jobs.budgets.ceilings import load_ceilings
 from jobs.budgets.groups import groups_of_job
 from jobs.budgets.left import left_for
 from jobs.budgets.record import record_spend
+from jobs.budgets.spent import exposure_of, gpus_of
 from jobs.errors import NotAllowed
+from jobs.gate import Charge
 from jobs.models import Job
 from jobs.spec import Severity
 
@@ -16,14 +19,30 @@ from jobs.spec import Severity
 def check_and_reserve(jobs: Sequence[Job], now: datetime) -> None:
     """Commit the highest cost of jobs of one team that were just approved. The caller has locked the team.
 
-    Raise NotAllowed if they would exceed a budget that stops jobs; the caller then rolls back. A budget that asks is
-    covered by the approval.
+    Raise NotAllowed if they would exceed a ceiling, or a budget that stops jobs; the caller then rolls back. A budget
+    that asks is covered by the approval.
     """
-    most = [job.max_usd for job in jobs]
-    known = None if None in most else sum((usd for usd in most if usd is not None), Decimal(0))
     # There is one job, or all jobs of a sweep, which have the same groups.
-    passed = budget.check(known, left_for(jobs[0].team_id, groups_of_job(jobs[0]), now))
+    first, own = jobs[0], [job.pk for job in jobs]
+    ceilings = load_ceilings(first.team, first.owner_id, now, apart_from=own, is_locked=True)
+    passed = gate.check(_charge_of(jobs), left_for(first.team_id, groups_of_job(first), now), ceilings)
     stops = [found for found in passed if found.severity is Severity.ERROR]
     if stops:
         raise NotAllowed(stops)
     record_spend(jobs, now)
+
+
+def _charge_of(jobs: Sequence[Job]) -> Charge:
+    """Return what these jobs add together, as they were assessed last."""
+    each = [exposure_of(job) for job in jobs]
+    return Charge(
+        None if None in each else max(usd for usd in each if usd is not None),
+        _sum([job.hourly_usd for job in jobs]),
+        sum(gpus_of(job) for job in jobs),
+        len(jobs),
+        _sum([job.max_usd for job in jobs]),
+    )
+
+
+def _sum(amounts: Sequence[Decimal | None]) -> Decimal | None:
+    return None if None in amounts else sum((usd for usd in amounts if usd is not None), Decimal(0))

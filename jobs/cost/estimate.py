@@ -86,6 +86,14 @@ class Estimate:
         """
         return None if self.until_timeout_usd is None else self.until_timeout_usd * self.attempts
 
+    @property
+    def exposure_usd(self) -> Decimal | None:
+        """The most that can be spent if Trainboard dies right now; None if no price is known.
+
+        No cap of Trainboard lowers it, only a timeout that Google enforces. Nor does the team's history.
+        """
+        return self.google_stops_at_usd
+
     def has_stale_prices(self, today: date) -> bool:
         """Return whether a price is older than 90 days."""
         return self.prices_as_of is not None and is_stale(self.prices_as_of, today)

@@ -6,6 +6,7 @@ from jobs.models.audited_team import AuditedTeam
 from jobs.models.billing import BilledAmount, BillingImport
 from jobs.models.budget import Budget, BudgetChange, BudgetNotice
 from jobs.models.catalogue import CatalogueEntry
+from jobs.models.ceiling import Ceiling
 from jobs.models.channel import Channel, Digest, MessagePreference, Via
 from jobs.models.draft import Draft
 from jobs.models.event import JobEvent
@@ -43,6 +44,7 @@ __all__ = [
     "BudgetChange",
     "BudgetNotice",
     "CatalogueEntry",
+    "Ceiling",
     "Channel",
     "Committed",
     "DaySpend",

@@ -98,6 +98,13 @@ class Job(models.Model):
         max_digits=14, decimal_places=2, null=True, blank=True, db_column="judged_usd",
         help_text="The most that may be spent, as assessed last.",
     )  # fmt: skip
+    exposure_usd = models.DecimalField(
+        max_digits=14, decimal_places=2, null=True, blank=True,
+        help_text="The most that can be spent if nobody but Google ends it; empty: not known.",
+    )  # fmt: skip
+    gpus = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Accelerators that it uses at once, without those of a persistent resource."
+    )
     limit_usd = models.DecimalField(
         max_digits=14, decimal_places=2, null=True, blank=True, help_text="The team's limit that it was compared with."
     )

@@ -113,6 +113,9 @@ class ResourceChange(PollTarget):
         max_digits=14, decimal_places=2, null=True, blank=True,
         help_text="The most that it may add if Trainboard fails just then; empty: not known.",
     )  # fmt: skip
+    gpus = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Accelerators of all machines after the change; empty: as before."
+    )
     needs = models.JSONField(default=list, db_default=Value([], models.JSONField()), help_text="Groups of approvers.")
     findings = models.JSONField(default=list, db_default=Value([], models.JSONField()), help_text="Why it is asked.")
     approved_by = models.JSONField(

@@ -22,6 +22,7 @@ from jobs.models import (
     ApiToken,
     AuditedTeam,
     BudgetChange,
+    Ceiling,
     Channel,
     Deputy,
     Identity,
@@ -65,7 +66,7 @@ def register() -> None:
     for model in (
         *(Team, Membership, Policy, AllowedResource, RuleSetting, Price, RetentionSetting),
         *(Identity, Invitation, Profile, SignInRule),
-        *(ApiToken, BudgetChange, Channel, Deputy, PolicyVersion, ResourceChange, Schedule),
+        *(ApiToken, BudgetChange, Ceiling, Channel, Deputy, PolicyVersion, ResourceChange, Schedule),
     ):
         auditlog.register(model, include_fields=_logged(model))
     auditlog.register(

@@ -16,7 +16,7 @@ from jobs.requests.allowed_resources import allowed_of, recent_allowed
 from jobs.requests.approval_coverage import AttemptApproval
 from jobs.requests.learned_figures import load_learned, recent_learned
 from jobs.requests.persistent_resources import known_resources
-from jobs.requests.policy_versions import load_policy
+from jobs.requests.policy_versions import load_policy, load_recent
 from jobs.requests.rule_settings import recent_severities, severities
 
 RECENT = timedelta(days=1)
@@ -76,6 +76,7 @@ def load_context(
     cap_usd: Decimal | None = None,
     timeout_cap_usd: Decimal | None = None,
     is_approvers_cap: bool = False,
+    is_locked: bool = False,
 ) -> Context:
     """Return the context of an assessment: the team's policy, severities, persistent resources, budgets and prices.
 
@@ -84,6 +85,8 @@ def load_context(
     which are assessed together. With `expected`, the run time, the budgets are those of the submission with the labels
     that policy sets. `cap_usd` is the most that each job may cost; an approver's cap always cancels the job. The
     timeout is set from `timeout_cap_usd`, by default `cap_usd`.
+
+    `is_locked` locks what requests of other teams may use up, until the transaction ends.
 
     `is_preview` means that the assessment is only shown, as of `now`. Severities, prices, allowed resources and learned
     figures may then be ten seconds old. Requests, approvals and submissions use current values. `has_identical=False`
@@ -97,6 +100,8 @@ def load_context(
         resources=known_resources(submission) if resources is None and submission is not None else resources or (),
         sweep_size=sweep_size,
         budgets=budgets.left_for_submission(team, by, submission, now),
+        ceilings=budgets.ceilings_for(team, by, now, is_locked=is_locked),
+        recent=load_recent(policy, team, by, now),
         submitter=by.get_username() if by is not None else "",
         cap_usd=cap_usd,
         timeout_cap_usd=timeout_cap_usd if is_approvers_cap else timeout_cap_usd or cap_usd,

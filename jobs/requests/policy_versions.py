@@ -10,11 +10,12 @@ from django.db import transaction
 from django.db.models import Prefetch, prefetch_related_objects
 from django.utils.translation import gettext as _
 
+from jobs import budgets
 from jobs.bounds import is_storable_json
 from jobs.errors import NotPermitted
 from jobs.models import Policy, PolicyVersion, Team
 from jobs.permissions import is_lead
-from jobs.policy_rules import RULES, PolicyRules, Rule, rules_of_limits
+from jobs.policy_rules import RULES, PolicyRules, Recent, Rule, rules_of_limits, sums_requests
 from jobs.requests.approver_groups import Roster, who_is_in
 
 UNSET_REMIND_HOURS = 24
@@ -58,6 +59,14 @@ def load_policy(team: Team) -> PolicyRules:
         return PolicyRules(rules, cancels_at_cap=row.cancel_at_cap)
     rules = RULES.validate_python(version.rules)
     return PolicyRules(rules, version.number, version.drift_percent, cancels_at_cap=row.cancel_at_cap)
+
+
+def load_recent(policy: PolicyRules, team: Team, by: User | None, now: datetime | None) -> Recent | None:
+    """Return what a person and a team use already, if a rule of the policy asks for it. Makes up to six queries."""
+    if by is None or now is None or not sums_requests(policy.rules):
+        return None
+    person, whole = (budgets.spent(now, team_id=team.pk, person_id=person) for person in (by.pk, None))
+    return Recent(person.usd, whole.usd)
 
 
 def current_version(team: Team) -> PolicyVersion | None:

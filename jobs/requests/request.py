@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
 from jobs import budgets, spec, strategies, transitions
-from jobs.assessment import Assessment, Outcome, assess, storable_usd
+from jobs.assessment import Assessment, Outcome, assess, gpus_of, storable_usd
 from jobs.cost import round_up
 from jobs.errors import NotAllowed
 from jobs.fallback import Plan
@@ -113,6 +113,7 @@ def _assess(submissions: Sequence[spec.Submission], options: RequestOptions) -> 
     context = load_context(
         options.team, submissions[0], now=options.now, sweep_size=len(submissions), by=options.by, expected=expected,
         cap_usd=options.cap_usd, timeout_cap_usd=options.timeout_cap_usd, is_approvers_cap=options.has_approvers_cap,
+        is_locked=True,
     )  # fmt: skip
     assessments = [assess(submission, context, expected=expected) for submission in submissions]
     for assessment in assessments:
@@ -236,5 +237,7 @@ def assessed_columns(assessment: Assessment, share: int) -> dict[str, Any]:
         "estimate_usd": storable_usd(assessment.estimate.expected_usd),
         "estimate": assessment.estimate.as_dict(),
         "max_usd": assessment.max_usd,
+        "exposure_usd": assessment.exposure_usd,
+        "gpus": gpus_of(submission),
         "limit_usd": None if limit is None else limit if share == 1 else round_up(limit / share),
     }

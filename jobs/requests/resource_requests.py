@@ -9,22 +9,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from jobs import budget, budgets, cost, spec
+from jobs import budgets, cost, gate, spec
 from jobs.assessment import storable_usd
-from jobs.budgets import OUTAGE, groups_of_resource, left_for
+from jobs.budgets import OUTAGE, groups_of_resource, left_for, load_ceilings
 from jobs.errors import NotAllowed, NotPermitted
+from jobs.gate import Charge
 from jobs.models import ResourceChange, Role, Team
 from jobs.permissions import role_of
-from jobs.policy_rules import Approvers, Facts, deciding_rule
+from jobs.policy_rules import Approvers, Facts, deciding_rule, sum_accelerators, with_sums
 from jobs.prices import current_book
 from jobs.requests.approver_groups import Roster
-from jobs.requests.policy_versions import load_policy
+from jobs.requests.policy_versions import load_policy, load_recent
 from jobs.spec import Finding, Severity
 from jobs.texts import translatable
 
@@ -41,6 +42,15 @@ class ResourceCost:
     """Of all machines, with autoscaled pools at their largest."""
     most_usd: Decimal | None
     """Until the end of the lifetime, and for OUTAGE longer."""
+
+
+class Place(NamedTuple):
+    """The team that pays for a persistent resource, and where it is."""
+
+    team: Team
+    project: str
+    region: str
+    resource_id: str
 
 
 def cost_of(body: Mapping[str, Any], region: str, lifetime: timedelta) -> ResourceCost:
@@ -78,11 +88,11 @@ def ask_for_change(
     for `extend` it is what stays. What adds cost waits for an approval.
 
     Raise NotPermitted for everybody but the team's approvers and leads, and for projects of other teams. Raise
-    NotAllowed and write nothing if policy refuses the machines or the region, or if a budget that stops jobs has too
-    little left.
+    NotAllowed and write nothing if policy refuses the machines or the region, if a ceiling would be exceeded, or if a
+    budget that stops jobs has too little left.
     """
     _check_may_change(by, team, project)
-    wanted, waits = dict(body or {}), False
+    wanted, waits, place = dict(body or {}), False, Place(team, project, region, resource_id)
     columns: dict[str, Any] = {}
     try:
         with transaction.atomic():
@@ -90,16 +100,19 @@ def ask_for_change(
             if action in (Action.CREATE, Action.EXTEND):
                 if lifetime is None or not timedelta(hours=1) <= lifetime <= MAX_LIFETIME:
                     raise NotAllowed([_lifetime_finding()])
-                columns = _assess(wanted or dict(before or {}), region, lifetime, team, by, now)
+                columns = _assess(wanted or dict(before or {}), lifetime, place, by, now, adds_lifetime=True)
                 columns["lifetime_hours"], waits = int(hours_of(lifetime)), True
             elif action == Action.RESIZE:
                 old, new = _hourly(before or {}, region), _hourly(wanted, region)
                 waits = old is None or new is None or new > old
                 if waits:
                     left = _lifetime_left(project, region, resource_id, now)
-                    columns = _assess(wanted, region, left, team, by, now)
-                else:  # no additional cost: neither policy nor a spent budget refuses it
-                    columns = {"usd_per_hour": storable_usd(new)}
+                    columns = _assess(wanted, left, place, by, now, adds_lifetime=False)
+                else:  # no additional cost: neither policy, nor a ceiling, nor a spent budget refuses it
+                    columns = {"usd_per_hour": storable_usd(new), "gpus": _gpus(wanted)[0]}
+            elif action == Action.REBOOT:
+                hourly, (gpus, _types) = _hourly(before or {}, region), _gpus(before or {})
+                _check_gate(place, by.pk, hourly, gpus, now)
             return ResourceChange.objects.create(
                 team=team, project=project, region=region, resource_id=resource_id, action=action, body=wanted,
                 asked_by=by, asked_at=now, due_at=None if waits else now, allowed_at=None if waits else now, **columns,
@@ -112,7 +125,9 @@ def approve_change(change: ResourceChange, *, by: User, now: datetime) -> bool:
     """Approve a change that waits, and let it be sent once everybody needed has approved.
 
     Return False if it was decided or withdrawn before, or `by` has approved already. Raise NotPermitted for whoever
-    asked for it and for people who may not decide. Raise NotAllowed if a budget that stops jobs has too little left.
+    asked for it and for people who may not decide.
+
+    Raise NotAllowed if a ceiling would be exceeded, or if a budget that stops jobs has too little left.
     """
     with transaction.atomic():
         budgets.lock_teams([change.team_id])
@@ -127,9 +142,10 @@ def approve_change(change: ResourceChange, *, by: User, now: datetime) -> bool:
         row.approved_by = [*row.approved_by, by.pk]
         given = [sum(roster.is_in(group, person, row.team_id) for person in row.approved_by) for group in groups]
         if all(count >= group.approvals for count, group in zip(given, groups, strict=True)):
-            left = left_for(row.team_id, groups_of_resource(row.asked_by_id), now)
-            if stops := list(filter(_stops, budget.check(row.most_usd, left))):
-                raise NotAllowed(stops)
+            place = Place(row.team, row.project, row.region, row.resource_id)
+            added = timedelta(hours=row.lifetime_hours or 0)
+            size = (row.usd_per_hour, row.gpus or 0)
+            _check_gate(place, row.asked_by_id, *size, now, added=added, adds_usd=row.most_usd)
             row.allowed_at = row.due_at = now
         row.save(update_fields=["approved_by", "allowed_at", "due_at"])
         if row.allowed_at is not None:
@@ -172,13 +188,43 @@ def _groups(change: ResourceChange) -> tuple[Approvers, ...]:
     return tuple(Approvers.model_validate(each) for each in change.needs) or (ONE_APPROVER,)
 
 
+def _check_gate(
+    place: Place,
+    person_id: int,
+    hourly: Decimal | None,
+    gpus: int,
+    now: datetime,
+    *,
+    added: timedelta = timedelta(),
+    adds_usd: Decimal | None = Decimal(0),
+) -> tuple[Finding, ...]:
+    """Return the findings of budgets about a resource that costs `hourly` and whose lifetime grows by `added`.
+
+    Budgets count `adds_usd`, what the change adds; ceilings count all that the resource may cost from now on. Raise
+    NotAllowed if a ceiling would be exceeded or a budget that stops jobs has too little left. The caller has locked
+    the team.
+    """
+    where = (place.project, place.region, place.resource_id)
+    ends = ResourceChange.lifetime_ends(*where)
+    left = timedelta() if ends is None else max(ends - now, timedelta())
+    most = None if hourly is None else hourly * hours_of(left + added + OUTAGE)
+    ceilings = load_ceilings(place.team, person_id, now, apart_from_resource=where, is_locked=True)
+    budgets_left = left_for(place.team.pk, groups_of_resource(person_id), now)
+    found = gate.check(Charge(most, hourly, gpus, budgeted_usd=adds_usd), budgets_left, ceilings)
+    if any(finding.severity is Severity.ERROR for finding in found):
+        raise NotAllowed(found)
+    return found
+
+
 def _assess(
-    body: Mapping[str, Any], region: str, lifetime: timedelta, team: Team, by: User, now: datetime
+    body: Mapping[str, Any], lifetime: timedelta, place: Place, by: User, now: datetime, *, adds_lifetime: bool
 ) -> dict[str, Any]:
     """Return the columns of a change that adds cost: its amounts, who has to approve it, and why.
 
-    Raise NotAllowed if policy or a budget refuses it.
+    `lifetime` is the time for which it adds cost; `adds_lifetime` is whether the resource's own grows by it. Raise
+    NotAllowed if policy, a ceiling or a budget refuses it.
     """
+    team, region = place.team, place.region
     amount = cost_of(body, region, lifetime)
     most = amount.most_usd
     left = left_for(team.pk, groups_of_resource(by.pk), now)
@@ -188,25 +234,22 @@ def _assess(
         most, most, most, most, gpus, types, "persistent", "persistent_resource", region,
         float(hours_of(lifetime)), {}, by.get_username(), least_left, bool(left),
     )  # fmt: skip
-    number, rule = deciding_rule(load_policy(team), facts)
+    policy = load_policy(team)
+    number, rule = deciding_rule(policy, with_sums(facts, most, load_recent(policy, team, by, now)))
     if rule is not None and rule.outcome == "refuse":
         message = translatable("The policy of the team refuses these machines (rule %(number)s).", number=number)
         raise NotAllowed([Finding("policy_refuses_resource", Severity.ERROR, "", message, rule.words)])
-    found = budget.check(most, left)
-    if any(map(_stops, found)):
-        raise NotAllowed(found)
+    added = lifetime if adds_lifetime else timedelta()
+    found = _check_gate(place, by.pk, amount.usd_per_hour, gpus, now, added=added, adds_usd=most)
     groups: Sequence[Approvers] = rule.groups if rule is not None and rule.outcome == "ask" else (ONE_APPROVER,)
     needs = [{"approvals": each.approvals, "role": each.role, "approvers": list(each.approvers)} for each in groups]
     return {
         "usd_per_hour": storable_usd(amount.usd_per_hour),
         "most_usd": storable_usd(most),
+        "gpus": gpus,
         "needs": needs,
         "findings": [finding.as_kept() for finding in found],
     }
-
-
-def _stops(finding: Finding) -> bool:
-    return finding.severity is Severity.ERROR
 
 
 def _lifetime_finding() -> Finding:
@@ -240,6 +283,5 @@ def _gpus(body: Mapping[str, Any]) -> tuple[int, frozenset[str]]:
     """Return the number of accelerators of all machines at their largest number, and their types."""
     known, _findings = spec.read("persistent_resource", dict(body))
     pools = known.resource_pools if known is not None else ()
-    used = [(pool.machine_spec, pool.most_replicas) for pool in pools if pool.machine_spec.accelerator]
-    types = frozenset(machine.accelerator for machine, _replicas in used)
-    return sum(machine.accelerator_count * replicas for machine, replicas in used), types
+    types, gpus = sum_accelerators((pool.machine_spec, pool.most_replicas) for pool in pools)
+    return gpus, frozenset(types)

@@ -3,10 +3,13 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from django.db import transaction
+
 from jobs import budgets
 from jobs.assessment import Assessment, Context, assess, storable_usd
 from jobs.cost import rate_of
 from jobs.cost.lines import as_text
+from jobs.gate import CeilingUse
 from jobs.models import Job, JobEvent
 from jobs.requests.approval_coverage import find_approval, find_uncovered
 from jobs.requests.context import load_context, submission_of, sweep_size
@@ -23,9 +26,21 @@ RESOURCE_INTERVAL = timedelta(seconds=30)
 def reassess(job: Job, now: datetime) -> Change | None:
     """Return the change to write instead of sending the job now, or None if it may be sent.
 
+    If there are ceilings, what the job may cost at present prices is compared with them and stored while nothing else
+    can use them up. What others have requested since never makes a policy ask about an allowed job.
+
     This runs before a creation is taken from the rate limit, so that a job that waits for its resource takes none.
     Figures learned since the request are ignored: only prices or policy can make a new approval necessary.
     """
+    if not budgets.has_ceilings(job.team):
+        return _reassess(job, now, ())
+    with transaction.atomic():
+        budgets.lock_teams([job.team_id])
+        ceilings = budgets.load_ceilings(job.team, job.owner_id, now, apart_from=[job.pk], is_locked=True)
+        return _reassess(job, now, ceilings)
+
+
+def _reassess(job: Job, now: datetime, ceilings: tuple[CeilingUse, ...]) -> Change | None:
     submission, expected = submission_of(job), timedelta(seconds=job.expected_seconds)
     resources = known_resources(submission, apart_from=job.pk)
     approval = find_approval(job) if job.cap_usd is not None else None
@@ -38,7 +53,7 @@ def reassess(job: Job, now: datetime) -> Change | None:
         is_approvers_cap=approval is not None and approval.cap_usd is not None,
     )
     # The job's own commitment is not deducted from the budget, and policy fills in nothing in an approved job.
-    context = replace(context, budgets=budgets.left_for_job(job, now), budget_jobs=1, fills=False)
+    context = replace(context, budgets=budgets.left_for_job(job, now), budget_jobs=1, fills=False, ceilings=ceilings)
     assessment = assess(submission, context, expected=expected)
     if not (refused := assessment.errors):
         if asks := find_uncovered(job, assessment):
@@ -95,4 +110,5 @@ def save_price_snapshot(job: Job, assessment: Assessment, context: Context, now:
     }
     ours = Job.objects.filter(pk=job.pk, claim=job.claim, state=JobState.APPROVED)
     hourly = storable_usd(estimate.usd_per_hour)
-    ours.update(price_snapshot=snapshot, hourly_usd=hourly, cap_cancels=context.cap_cancels)
+    exposure = assessment.exposure_usd
+    ours.update(price_snapshot=snapshot, hourly_usd=hourly, exposure_usd=exposure, cap_cancels=context.cap_cancels)
