@@ -167,10 +167,15 @@ class Chaos(House):
         return [json.loads(line) for line in self.run("-m", "tests.support.hurry", "tell").splitlines()]
 
     def truth(self) -> dict[str, dict[str, Any]]:
-        """Return {name: life} of everything created, as the emulator recorded it. `child` is the job of a pipeline."""
+        """Return {name: life} of everything created, as the emulator recorded it.
+
+        `child` is the job of a pipeline, `trialStarts` the first starts of the custom jobs of a tuning job.
+        """
         told = self.control("GET", "truth")
         lives = {life["name"]: life for part in ("jobs", "studies", "pipelines") for life in told[part]}
         for life in told["jobs"]:
+            if "studySpec" in lives.get(life["owner"], {"document": {}})["document"]:
+                lives[life["owner"]].setdefault("trialStarts", []).append(life["firstStart"])
             if life["owner"]:
                 lives[life["owner"]]["child"] = lives.pop(life["name"])
         return lives

@@ -25,11 +25,16 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Moment:
-    """A state and its start. `told` is the number of responses that showed it."""
+    """A state and its start. `told` is the number of responses that showed it.
+
+    `machines_at` is the settled start of the first trial's machines, which precedes the RUNNING of its tuning job. It
+    is the start of a run that no response showed.
+    """
 
     state: str
     at: datetime
     told: int = 0
+    machines_at: datetime | None = None
 
     def __str__(self) -> str:
         return f"{self.state} {self.at:%H:%M:%S.%f}" + (f" ×{self.told}" if self.told else "")
@@ -41,6 +46,10 @@ def lived(life: Life) -> list[Moment]:
     if first := life.get("firstStart"):
         position = next(index for index, moment in enumerate(found) if moment.state == "running")
         found[position] = replace(found[position], at=datetime.fromisoformat(first))
+    starts = [datetime.fromisoformat(start) for start in life.get("trialStarts", ()) if start]
+    position = next((index for index, moment in enumerate(found) if moment.state == "running"), None)
+    if starts and position is not None:  # a tuning job that is being cancelled runs no more when its trials start
+        found[position] = replace(found[position], machines_at=min(starts))
     if "endTime" in life["document"]:
         found[-1] = replace(found[-1], at=datetime.fromisoformat(life["document"]["endTime"]))
     return found
@@ -65,7 +74,8 @@ def unseen(part: Sequence[Moment], whole: Sequence[Moment]) -> list[Moment] | No
     """
     rest, missing, last = list(part), [], ""
     for moment in whole:
-        if rest and rest[0].state == moment.state and abs(rest[0].at - moment.at) < CLOSE:
+        starts = [moment.at] + ([moment.machines_at] if moment.machines_at else [])
+        if rest and rest[0].state == moment.state and any(abs(rest[0].at - at) < CLOSE for at in starts):
             last = rest.pop(0).state
         elif moment.state != last:
             missing.append(moment)
@@ -126,13 +136,13 @@ def assert_started(row: Row, true: list[Moment], where: str) -> None:
     A run that ended before any answer showed it may be missing; then the first one that was shown counts at the latest.
     """
     started = _moment(row["started_at"])
-    runs = [(moment.at.replace(microsecond=0), moment.told > 0) for moment in true if moment.state == "running"]
-    shown = [at for at, is_shown in runs if is_shown]
+    runs = [moment for moment in true if moment.state == "running"]
+    shown = [moment.at.replace(microsecond=0) for moment in runs if moment.told]
     if started is None:
         assert shown == [], f"started_at is empty, {where}"
         return
     assert runs != [], f"started_at {started}, {where}"
-    assert started >= runs[0][0], f"started_at {started}, {where}"
+    assert started >= (runs[0].machines_at or runs[0].at).replace(microsecond=0), f"started_at {started}, {where}"
     if shown and row["kind"] == "custom_job":
         assert started <= shown[0], f"started_at {started}, {where}"
 
