@@ -10,7 +10,7 @@
 
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
@@ -127,9 +127,9 @@ class Client:
                 return
             self.sleep(page["poll_after_seconds"])
 
-    def schedules(self) -> list[Json]:
-        """Return the schedules of the person's teams."""
-        return list(self.get("/schedules"))
+    def schedules(self, teams: Sequence[str] = ()) -> list[Json]:
+        """Return the schedules of the person's teams, or of some of them. Raise Refused for an unknown team."""
+        return list(self.get("/schedules", team=list(teams)))
 
     def schedule(self, schedule: str) -> Json:
         """Return a schedule with its most recent runs."""

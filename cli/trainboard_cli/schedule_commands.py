@@ -75,7 +75,7 @@ def _day(text: str) -> str:
 
 def list_schedules(options: Namespace, output: Output, connect: Connect) -> int:
     """Print the schedules of the person's teams."""
-    listed = connect(*load_sign_in()).schedules()
+    listed = connect(*load_sign_in()).schedules(options.team)
     found = [each for each in listed if not options.team or each["team"] in options.team]
     output.json(found)
     rows = [(each["id"], each["team"], each["name"], each["cron"], each["time_zone"], _next(each)) for each in found]

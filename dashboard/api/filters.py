@@ -5,10 +5,12 @@ from datetime import datetime
 from http import HTTPStatus
 from typing import Annotated, Any
 
+from django.contrib.auth.models import User
 from django.http import QueryDict
 from ninja import Schema
 from pydantic import Field
 
+from dashboard.api.known_values import problem_of, unknown_filters
 from dashboard.api.long_polling import MAX_WAIT_SECONDS
 from dashboard.api.problems import FieldError, Problem, field_error
 from dashboard.forms.history import MAX_VALUES
@@ -94,8 +96,8 @@ def cursor_in(text: str) -> Cursor | None:
     return cursor
 
 
-def list_arguments(filters: JobFilters) -> dict[str, Any]:
-    """Return the filters as arguments of `list_history`. Raise Problem for unusable values."""
+def list_arguments(filters: JobFilters, user: User) -> dict[str, Any]:
+    """Return the filters as arguments of `list_history`. Raise Problem for unusable values and unknown names."""
     address = QueryDict(mutable=True)
     for name, value in filters.model_dump(exclude={"cursor", "limit", "project"}).items():
         address.setlist(name, value if isinstance(value, list) else [value])
@@ -111,5 +113,8 @@ def list_arguments(filters: JobFilters) -> dict[str, Any]:
             "; ".join(f"{error.field}: {error.message}" for error in errors[:5]),
             errors=errors,
         )
+    checked = filters.model_dump(include={"state", "strategy", "team", "owner", "project", "region"})
+    if (problem := problem_of(unknown_filters(user, **checked))) is not None:
+        raise problem
     found, owners = read_filters(form)
     return arguments(replace(found, project=frozenset(filter(None, filters.project))), owners)

@@ -31,7 +31,8 @@ def list_jobs(request: Request, filters: Query[JobFilters]) -> JobPage:
     One request searches at most 5,000 jobs, so a page can be empty and still have a `next_cursor`.
     """
     now = database_now()
-    page = list_history(request.user, filters.limit, after=cursor_in(filters.cursor), **list_arguments(filters))
+    found = list_arguments(filters, request.user)
+    page = list_history(request.user, filters.limit, after=cursor_in(filters.cursor), **found)
     items = [job_shape(request, job, now) for job in page.jobs]
     return JobPage(items=items, next_cursor=page.older or None)
 

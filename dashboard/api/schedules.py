@@ -6,14 +6,16 @@ from uuid import UUID
 
 from django.http import HttpResponse
 from django.urls import reverse
-from ninja import Header, Router, Schema, Status
+from ninja import Header, Query, Router, Schema, Status
 from pydantic import ConfigDict, Field
 
 from dashboard.access import Request
 from dashboard.access.loaders import schedule_for, schedules_of
 from dashboard.api import idempotency, request_bodies
+from dashboard.api.filters import Name
 from dashboard.api.idempotency import KeyHeader
 from dashboard.api.job_values import job_shape
+from dashboard.api.known_values import problem_of, unknown_filters
 from dashboard.api.problems import Problem, field_error
 from dashboard.api.request_bodies import JobRequest
 from dashboard.api.schedule_shapes import RunShape, ScheduleDetail, ScheduleShape, shape_of
@@ -31,6 +33,7 @@ from jobs.states import JobState
 
 router = Router(tags=["schedules"])
 MAX_LISTED = 500
+MAX_TEAMS = 50
 
 
 class ScheduleRequest(JobRequest):
@@ -57,10 +60,20 @@ class ScheduleChange(Schema):
     allows_overlap: bool = Field(False, description="Whether it runs before the previous run has ended.")  # noqa: FBT003
 
 
+class ScheduleFilters(Schema):
+    """Filters of the list of schedules."""
+
+    team: list[Name] = Field([], max_length=MAX_TEAMS, description="Names of teams. Can be repeated.")
+
+
 @router.get("/schedules", response=list[ScheduleShape], auth=READ, summary="List schedules")
-def list_schedules(request: Request) -> list[ScheduleShape]:
+def list_schedules(request: Request, filters: Query[ScheduleFilters]) -> list[ScheduleShape]:
     """Return the schedules of your teams, sorted by team and name, at most 500."""
-    return [shape_of(row) for row in schedules_of(request)[:MAX_LISTED]]
+    if (problem := problem_of(unknown_filters(request.user, team=filters.team))) is not None:
+        raise problem
+    rows = schedules_of(request)
+    rows = rows.filter(team__name__in=filters.team) if filters.team else rows
+    return [shape_of(row) for row in rows[:MAX_LISTED]]
 
 
 @router.get("/schedules/{uuid:schedule_id}", response=ScheduleDetail, auth=READ, summary="Get a schedule")

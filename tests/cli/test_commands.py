@@ -162,6 +162,9 @@ class TestOthers:
     def test_list_estimate_and_diagnose(self, terminal: Terminal, job: Job) -> None:
         assert str(job.pk) in terminal.run("list", "--state", "to-approve").out
         assert json.loads(terminal.run("list", "--state", "running", "--json").out) == []
+        refused = terminal.run("list", "--team", "nosuch", "--json")
+        assert (refused.code, refused.out) == (1, "")
+        assert "There is no team 'nosuch'; the nearest is 'vision'." in refused.err
         estimate = terminal.run("estimate", "dear.yaml", "--expected", "200h").out
         assert "* Spot" in estimate
         assert "needs an approval" in estimate

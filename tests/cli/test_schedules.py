@@ -28,7 +28,10 @@ def test_makes_lists_and_shows_one(terminal: Terminal, kept: str) -> None:
     )  # fmt: skip
 
     assert kept in terminal.run("schedule", "list").out
-    assert json.loads(terminal.run("schedule", "list", "--team", "nobody", "--json").out) == []
+    assert kept in terminal.run("schedule", "list", "--team", "vision").out
+    refused = terminal.run("schedule", "list", "--team", "visions", "--json")
+    assert (refused.code, refused.out) == (1, "")
+    assert "'vision'" in refused.err
     assert "nightly: 0 6 * * 1-5 in Europe/Berlin" in terminal.run("schedule", "show", kept).out
 
 
