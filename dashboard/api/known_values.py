@@ -8,14 +8,13 @@ from difflib import SequenceMatcher
 from http import HTTPStatus
 
 from django.contrib.auth.models import User
-from django.db.models import Q
 
 from dashboard.access import jobs_of, teams_by_project, teams_of
 from dashboard.api.problems import FieldError, Problem
 from dashboard.forms.history import state_choices
+from dashboard.queries.history import list_people
 from jobs.bounds import bounded
 from jobs.catalog import REGIONS
-from jobs.models import Job
 from jobs.strategies import STRATEGIES
 
 MAX_SHOWN = 60
@@ -65,7 +64,7 @@ def unknown_filters(
     yield from unknown_names("strategy", _pairs("strategy", strategy), STRATEGIES)
     yield from unknown_names("team", _pairs("team", team), {each.name for each in teams_of(user)} if team else ())
     if owner:
-        people = list(_people(user))
+        people = list_people(user)
         known = {name.casefold() for name in people}
         missing = [name for name in owner if name.casefold() not in known]
         yield from unknown_names("person", _pairs("owner", missing), people)
@@ -77,11 +76,3 @@ def unknown_filters(
 
 def _pairs(field: str, names: Iterable[str]) -> list[tuple[str, str]]:
     return [(field, name) for name in names if name]
-
-
-def _people(user: User) -> Iterator[str]:
-    """Return the names of everybody who is, or has requested a job, in a team that the person sees."""
-    teams = teams_of(user)
-    owners = Job.objects.filter(team__in=teams).order_by().values("owner")
-    rows = User.objects.filter(Q(memberships__team__in=teams) | Q(pk__in=owners) | Q(pk=user.pk))
-    return iter(rows.order_by("username").values_list("username", flat=True).distinct())

@@ -41,6 +41,14 @@ def get_owners(names: Collection[str]) -> dict[int, str]:
     return dict(User.objects.filter(condition).values_list("pk", "username")) if names else {}
 
 
+def list_people(user: User) -> list[str]:
+    """Return the names of everybody who is in a team that `user` sees, or has requested a job in one. One query."""
+    teams = teams_of(user)
+    owners = jobs_of(user).order_by().values("owner")
+    rows = User.objects.filter(Q(memberships__team__in=teams) | Q(pk__in=owners) | Q(pk=user.pk))
+    return list(rows.order_by("username").values_list("username", flat=True).distinct())
+
+
 def list_history(
     user: User,
     limit: int,
