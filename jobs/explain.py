@@ -26,7 +26,7 @@ from jobs.diagnosis import (
 )
 from jobs.models import Job, JobEvent, ShownJob
 from jobs.spec.body import custom_job_spec
-from jobs.states import JobState
+from jobs.states import SUCCESSFUL, JobState
 from jobs.strategies import STRATEGIES
 from jobs.strategies.rules.scheduling import DEFAULT_TIMEOUT
 from jobs.texts import as_json, from_json, joined, quotation
@@ -75,6 +75,22 @@ def explain(
     return _load(kept)
 
 
+def has_unknown_run(job: Job) -> bool:
+    """Return whether a job that has ended ran although neither polls nor the service's log showed when.
+
+    It ran if it has a result, if its error names how its program exited, or if its program wrote to the log.
+    """
+    if job.started_at is not None or not job.is_finished:
+        return False
+    has_output = bool(job.explanation and job.explanation.get("has_output"))
+    return job.state in SUCCESSFUL or has_output or bool(read_exits(error_of(job)[1])[1])
+
+
+def has_run(job: Job) -> bool:
+    """Return whether the program of the job ran, as far as anybody knows."""
+    return job.started_at is not None or has_unknown_run(job)
+
+
 def explain_in_list(job: Job) -> Diagnosis | None:
     """Return why the job failed as `explain` does, but without a query: for an older job from its error alone."""
     if not has_failed(job):
@@ -88,9 +104,10 @@ def explain_in_list(job: Job) -> Diagnosis | None:
 def refresh(job: Job) -> None:
     """Compute the explanation of a failed job from everything that is known by now, and keep it if it is new.
 
-    The revision of the job grows, because pages are drawn again when it does.
+    Of a job that ended without a known start, it shows at least whether its program wrote to the log. The revision of
+    the job grows, because pages are drawn again when it does.
     """
-    if not has_failed(job):
+    if not has_failed(job) and not (job.is_finished and job.is_remote and job.started_at is None):
         return
     kept = storable.fit_columns(Job, {"explanation": _compute(job)})["explanation"]
     if kept != job.explanation:
@@ -143,7 +160,7 @@ def circumstances_of(job: Job) -> Circumstances:
     strategy = STRATEGIES.get(job.strategy)
     return Circumstances(
         strategy=job.strategy,
-        has_run=job.started_at is not None,
+        has_run=has_run(job),
         has_ended=job.is_finished,
         restarts=job.restarts,
         restart_limit=strategy.restart_allowance if strategy else 0,
@@ -182,10 +199,18 @@ def _compute(job: Job, events: Sequence[JobEvent] | None = None, errors: Iterabl
     if known is not None and known.cause in EXPLAINED_BY_OUTPUT:
         known, failure = _with_output(job, known, rows)
     if known is None:
-        return {"diagnosis": None}
+        return {"diagnosis": None} | _output_of_unknown_run(job)
     texts = {name: as_json(getattr(known, name)) for name in TEXTS}
     shown = {"diagnosis": asdict(known) | texts, "is_from_log": is_from_log}
-    return shown | {"failure": asdict(failure) if failure is not None else None}
+    shown |= {"failure": asdict(failure) if failure is not None else None}
+    return shown | _output_of_unknown_run(job)
+
+
+def _output_of_unknown_run(job: Job) -> dict[str, bool]:
+    """Return whether the program wrote to the log, for a job without a known start. One query."""
+    if job.started_at is not None:
+        return {}
+    return {"has_output": job.log_lines.exclude(replica__endswith=SERVICE).exists()}
 
 
 def _load(kept: dict[str, Any]) -> Explanation | None:

@@ -161,4 +161,5 @@ def _derived(events: Sequence[JobEvent]) -> dict[str, Any]:
         "waiting_again_since": facts.waiting_again_since,
         "restarts": facts.restarts,
         "custom_job_state": facts.custom_job_state,
+        "wait_error": facts.wait_error,
     }

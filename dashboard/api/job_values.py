@@ -23,7 +23,7 @@ from dashboard.pages.parts.reasons import why
 from dashboard.queries.jobs import list_attempts, list_events
 from dashboard.queries.logs import get_attempt_times
 from jobs import timeline
-from jobs.explain import explain, has_failed, obstacle_of
+from jobs.explain import explain, has_failed, has_unknown_run, obstacle_of
 from jobs.fallback import plan_of
 from jobs.models import Job
 from jobs.requests.approver_groups import groups_of
@@ -44,7 +44,7 @@ def usd(amount: Decimal | None) -> str | None:
 
 def job_values(request: HttpRequest, job: Job, now: datetime) -> dict[str, Any]:
     """Return the values of JobShape. Owner, team and approval must be loaded with the job."""
-    cost = timeline.cost_so_far(job, now) if job.started_at else None
+    cost, is_unknown = timeline.cost_so_far(job, now) if job.started_at else None, has_unknown_run(job)
     return {name: getattr(job, name) for name in COLUMNS} | {
         "id": job.pk,
         "name": job.display_name,
@@ -52,8 +52,8 @@ def job_values(request: HttpRequest, job: Job, now: datetime) -> dict[str, Any]:
         "owner": job.owner.get_username(),
         "reason": why(job).text,
         "outcome": outcome_of(job),
-        "waited_seconds": _seconds(timeline.waited(job, now)),
-        "ran_seconds": _seconds(timeline.running(job, now)),
+        "waited_seconds": None if is_unknown else _seconds(timeline.waited(job, now)),
+        "ran_seconds": None if is_unknown else _seconds(timeline.running(job, now)),
         "usd_per_hour": usd(job.hourly_usd),
         "estimate_usd": usd(job.estimate_usd),
         "max_usd": usd(job.max_usd),

@@ -28,7 +28,10 @@ class FindingShape(Schema):
 
 
 class JobShape(Schema):
-    """A job in a list. `cost_usd` is its cost so far, `waited_seconds` all its waits. `reason` explains its state."""
+    """A job in a list. `cost_usd` is its cost so far, `waited_seconds` all its waits. `reason` explains its state.
+
+    `waited_seconds`, `ran_seconds` and `cost_usd` are null if the job ran although nothing shows when.
+    """
 
     id: UUID
     name: str
@@ -47,8 +50,8 @@ class JobShape(Schema):
     submitted_at: datetime | None
     started_at: datetime | None
     ended_at: datetime | None
-    waited_seconds: int
-    ran_seconds: int
+    waited_seconds: int | None
+    ran_seconds: int | None
     restarts: int
     usd_per_hour: str | None
     estimate_usd: str | None

@@ -29,7 +29,7 @@ COLUMNS = (
     "waiting_again_since", "parallel_trials", "trial_seconds", "trials_running", "trials_counted_at",
     "cancel_requested_at", "custom_job_state", "team", "owner", "kind", "display_name", "region", "strategy",
     "machines", "project", "state_since", "requested_at", "approved_at", "submitted_at", "expected_seconds",
-    "estimate_usd", "max_usd", "cloned_from", "metrics__ends_at", "revision", "failures", "last_error",
+    "estimate_usd", "max_usd", "cloned_from", "metrics__ends_at", "revision", "failures", "last_error", "wait_error",
 )  # fmt: skip
 """Columns for ordering, grouping and counting the jobs of the board. Jobs whose rows are redrawn are loaded in full."""
 DRAWN = (*timeline.SPAN_KINDS, JobEvent.Kind.RESTARTED, JobEvent.Kind.MACHINES_LOST, JobEvent.Kind.EXPLAINED)

@@ -30,6 +30,7 @@ CHECKS_OF_SITE = (
     site.check_sweep,
     site.check_prices,
     site.check_quotas,
+    site.check_starts,
     site.check_disk,
     site.check_email,
     site.check_sign_in,

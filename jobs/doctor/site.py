@@ -23,6 +23,7 @@ from jobs.texts import joined
 from jobs.texts import translatable as _
 from jobs.upkeep import quota_reading
 from jobs.upkeep.heartbeats import last_step
+from jobs.upkeep.start_repair import undecided_starts
 
 GROUP = _("This site")
 MIN_POSTGRES = 130_000
@@ -215,6 +216,19 @@ def check_sign_in(_now: datetime) -> Iterator[Check]:
             )
         else:
             yield passed(GROUP, name, _("Its discovery document can be read."))
+
+
+def check_starts(_now: datetime) -> Iterator[Check]:
+    """Name the jobs whose recorded start may be Vertex AI's provisional time, so that their cost may be too high."""
+    undecided = undecided_starts()
+    if not (count := undecided.count()):
+        yield passed(GROUP, _("start times"), _("Every recorded start is confirmed."))
+        return
+    names = ", ".join(undecided.values_list("display_name", flat=True)[:MAX_NAMED])
+    words = _(
+        "%(n)s may be provisional times of jobs that still waited; no log decides: %(names)s", n=count, names=names
+    )
+    yield warned(GROUP, _("start times"), words, "python manage.py audit")
 
 
 def check_disk(_now: datetime) -> Iterator[Check]:

@@ -9,6 +9,7 @@ from jobs.isolation import take_each
 from jobs.models import Job, Message
 from jobs.states import WAITING
 from jobs.strategies import flex_start
+from jobs.texts import joined, quotation
 from jobs.texts import translatable as _
 
 LONG = timedelta(hours=1)
@@ -32,6 +33,8 @@ def watch_waits(now: datetime) -> int:
 def _announce(job: Job, now: datetime) -> bool:
     hours = int((now - job.state_since).total_seconds() // 3600)
     text = _("It has waited for %(hours)s h. Nothing is billed while it waits.", hours=hours)
+    if job.wait_error:
+        text = joined(text, _("Vertex AI reports: %(text)s.", text=quotation(job.wait_error)))
     key = f"waiting_long:{job.pk}"
     detail = {"text": text}
     return outbox.announce(Message.Kind.WAITING_LONG, team=job.team, once_key=key, now=now, job=job, detail=detail)

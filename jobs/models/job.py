@@ -195,6 +195,10 @@ class Job(models.Model):
     waiting_again_since = models.DateTimeField(null=True, blank=True, help_text="Start of the open wait after a run.")
     restarts = models.PositiveIntegerField(default=0)
     custom_job_state = models.CharField(max_length=64, blank=True, default="", db_default="")  # of a pipeline only
+    wait_error = models.CharField(
+        max_length=500, blank=True, default="", db_default="",
+        help_text="What Vertex AI last reported in its present wait for machines; empty: nothing, or it does not wait.",
+    )  # fmt: skip
 
     # Derived from the trials; empty for a job that does not tune, and until its first trial was seen
     parallel_trials = models.PositiveIntegerField(

@@ -13,7 +13,7 @@ from django.contrib.auth.base_user import AbstractBaseUser
 from jobs.models.job import Job
 from jobs.spec.secrets import Masker
 
-HIDDEN = ("spec", "error", "last_error", "explanation")
+HIDDEN = ("spec", "error", "last_error", "wait_error", "explanation")
 """Columns that may contain a secret: the body, what Vertex AI returned about it, and quotations of the log."""
 
 

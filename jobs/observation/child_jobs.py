@@ -34,6 +34,7 @@ from jobs.observation.trial_jobs import (
     with_answer,
 )
 from jobs.observation.trials import record_trials
+from jobs.observation.wait_reports import record_report
 from jobs.queue import claims, rate_limit
 from jobs.states import FINISHED, JobState
 from jobs.vertex import RemoteJob
@@ -175,6 +176,9 @@ def _record_custom_job(pk: UUID, remote: RemoteJob | None, now: datetime) -> Non
                 words = WORDS.get(to, f"The custom job of the pipeline is {to.upper()}.")
                 transitions.record_custom_job_state(job, before, to, now=now, occurred_at=at, message=words)
             before = to
+        if remote is not None and remote.error and before in states.WAITING_AT_VERTEX:
+            job.refresh_from_db(fields=["custom_job_state"])
+            record_report(job, remote.error, now=now)
         Job.objects.filter(pk=pk).update(custom_job_asked_at=now)
     has_run_before = any(state == JobState.RUNNING for state, _ in changes[:-1])
     if has_run_before and (len(changes) > len(known) or before in states.WAITING_AT_VERTEX):

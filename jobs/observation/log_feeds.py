@@ -17,7 +17,7 @@ from jobs import vertex
 from jobs.clients import client
 from jobs.models import Job, LogFeed, LogLine
 from jobs.models.job import JobQuerySet
-from jobs.observation import cadence, checkpoints, log_metrics, log_turns, machine_usage, restarts, starts
+from jobs.observation import cadence, checkpoints, log_metrics, log_turns, machine_usage, restarts, starts, wait_reports
 from jobs.observation.child_jobs import poll_tuning_jobs
 from jobs.observation.failures import record_failure
 from jobs.observation.log_sources import replica_name
@@ -208,6 +208,7 @@ def _keep_tail(
 def _record_runs(job: Job, now: datetime) -> None:
     starts.record_logged_runs(job, now=now)
     restarts.record_restarts(job, now=now)
+    wait_reports.record_logged_report(job, now=now)
 
 
 def _spending(project: str, now: datetime) -> Callable[[], None]:

@@ -13,13 +13,14 @@ from typing import Any
 from django.db import connection, transaction
 
 from jobs import states, storable, timeline, transitions, vertex
-from jobs.bounds import digest_of, past_moment
+from jobs.bounds import past_moment
 from jobs.diagnosis import diagnose
 from jobs.models import Job, JobEvent, LastSeen
 from jobs.observation.log_sources import source_columns, web_access
 from jobs.observation.starts import machines_started, settle_start
 from jobs.observation.trial_jobs import count_trials
 from jobs.observation.trials import record_trials
+from jobs.observation.wait_reports import first_line, record_report
 from jobs.states import FINISHED, JobState
 
 BLIND_AFTER = timedelta(minutes=3)
@@ -192,25 +193,18 @@ def _record_state(job: Job, remote: vertex.RemoteJob, after: str, now: datetime,
 def _record_error(job: Job, remote: vertex.RemoteJob, now: datetime) -> None:
     """Record the error of a failed job, which may come in a later answer than the state.
 
-    The error of a job that has not ended is no end of it: "Resources are insufficient in region" was reported for more
-    than an hour of a Spot job that waited in PENDING and later ran (recorded in October 2026).
+    The error of a job that has not ended is no end of it (`wait_reports`).
     """
     if not remote.error or job.error == remote.error:
         return
     if job.state not in FINISHED:
-        words = _first_line(remote)
-        key = f"reported:{digest_of(words)[:40]}"
-        message = f"Vertex AI reported while the job was not running: {words}"
-        if job.state in timeline.BILLABLE:
-            message = f"Vertex AI reported while the job was running: {words}"
-        kind, detail = JobEvent.Kind.ERROR_LEARNED, {"error": remote.error}
-        transitions.record_event(job, kind, now=now, reason="reported", message=message, once_key=key, detail=detail)
+        record_report(job, remote.error, now=now)
         return
     transitions.record_event(
         job,
         JobEvent.Kind.ERROR_LEARNED,
         now=now,
-        message=f"Vertex AI gave the reason: {_first_line(remote)}",
+        message=f"Vertex AI gave the reason: {first_line(remote.error)}",
         once_key="error",
         detail={"error": remote.error},
         error=remote.error,
@@ -233,10 +227,10 @@ def _message(job: Job, after: str, remote: vertex.RemoteJob) -> str:
     if timeline.study_spec(job) is not None:  # also a pipeline that tunes
         known[JobState.SUCCEEDED] = OF_TUNING[JobState.SUCCEEDED]
     if after == JobState.FAILED:
-        reason = _first_line(remote)
+        reason = first_line(remote.error)
         words = f"The job failed: {reason}" if reason else "The job failed. Vertex AI has not given a reason yet."
     elif after == JobState.CANCELLED and _is_timeout(remote):
-        words = f"Vertex AI stopped the job because it reached its timeout: {_first_line(remote)}"
+        words = f"Vertex AI stopped the job because it reached its timeout: {first_line(remote.error)}"
     else:
         words = known.get(after, f"Vertex AI reported the state {remote.state or 'nothing'}.")
     if study is None or not study.trials:
@@ -249,11 +243,6 @@ def _is_timeout(remote: vertex.RemoteJob) -> bool:
     error = remote.error or {}
     known = diagnose(error.get("code"), str(error.get("message", "")))
     return known is not None and known.cause == "timeout"
-
-
-def _first_line(remote: vertex.RemoteJob) -> str:
-    message = str((remote.error or {}).get("message", "")).strip()
-    return message.partition("\n")[0]
 
 
 def mark_seen(jobs: Collection[uuid.UUID], *, now: datetime) -> None:

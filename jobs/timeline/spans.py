@@ -11,12 +11,14 @@ from itertools import chain
 from typing import NamedTuple
 
 from jobs.models import Job, JobEvent
-from jobs.states import FINISHED, SUCCESSFUL, WAITING_AT_VERTEX, JobState
+from jobs.states import FINISHED, WAITING_AT_VERTEX, JobState
 
 BILLABLE = frozenset({JobState.RUNNING, JobState.UPDATING})
 """States in which the job has machines that are working. CANCELLING also counts right after one of them."""
 HAS_MACHINES = "has_machines"
 """Detail of the event with which a pipeline became RUNNING: false, because only its custom jobs have machines."""
+WAIT_REPORTED = "reported"
+"""Reason of the event that Vertex AI reported an error of a job that has not ended; `detail["words"]` is its text."""
 SPAN_KINDS = (JobEvent.Kind.STATE, JobEvent.Kind.CUSTOM_JOB_STATE, JobEvent.Kind.CORRECTED)
 """Kinds of events that spans are made of."""
 
@@ -52,6 +54,7 @@ class Facts:
     waiting_again_since: datetime | None = None
     restarts: int = 0
     custom_job_state: str = ""
+    wait_error: str = ""
 
 
 class Before(NamedTuple):
@@ -81,6 +84,7 @@ def facts(events: Iterable[JobEvent]) -> Facts:
     found.restarts = sum(row.kind == JobEvent.Kind.RESTARTED and not row.detail.get("replica") for row in rows)
     found.approved_at = next((span.start for span in spans if span.state == JobState.APPROVED), None)
     found.custom_job_state = next((state for state, _ in reversed(_changes(rows, JobEvent.Kind.CUSTOM_JOB_STATE))), "")
+    found.wait_error = _wait_error(rows)
     for span in billable(spans):
         found.started_at = found.started_at or span.start
         if span.end is None:
@@ -94,6 +98,18 @@ def facts(events: Iterable[JobEvent]) -> Facts:
             found.waited_again += span.end - span.start
     if own and own[-1].state in FINISHED:
         found.ended_at = own[-1].start
+    return found
+
+
+def _wait_error(events: Iterable[JobEvent]) -> str:
+    """Return what Vertex AI last reported in the wait for machines that still lasts, or ""."""
+    is_waiting, found = False, ""
+    for event in events:
+        if event.kind in (JobEvent.Kind.STATE, JobEvent.Kind.CUSTOM_JOB_STATE):
+            is_waiting = event.to_state in WAITING_AT_VERTEX
+            found = found if is_waiting else ""
+        elif is_waiting and event.kind == JobEvent.Kind.ERROR_LEARNED and event.reason == WAIT_REPORTED:
+            found = str(event.detail.get("words", ""))
     return found
 
 
@@ -204,11 +220,6 @@ def running(job: Job, now: datetime) -> timedelta:
     if job.running_since is not None:
         total += max(now - job.running_since, timedelta())
     return total
-
-
-def has_unknown_run(job: Job) -> bool:
-    """Return whether a job has a result, so it ran, although neither polls nor its log showed when."""
-    return job.state in SUCCESSFUL and job.started_at is None
 
 
 def waited(job: Job, now: datetime) -> timedelta:

@@ -30,15 +30,17 @@ class WaitReason:
 def wait_reason(job: Job, held: Mapping[Key, Holding] | None = None) -> WaitReason | None:
     """Return why a job is not running yet, or None if it runs or has ended.
 
-    Vertex AI does not report why a job is QUEUED, so the text follows its documentation (vertex-facts sections 5 and 7)
-    and the job's strategy. `held` are the known persistent resources of at least this job's region, with the jobs on
-    them. If it is None, they were not loaded and the text stays general. A job that must not be named has `is_shown =
-    False`.
+    If Vertex AI reported an error in this wait, that is the reason. It reports nothing else about a job that is QUEUED,
+    so otherwise the text follows its documentation (vertex-facts sections 5 and 7) and the job's strategy. `held` are
+    the known persistent resources of at least this job's region, with the jobs on them. If it is None, they were not
+    loaded and the text stays general. A job that must not be named has `is_shown = False`.
     """
     if job.cancel_requested_at is not None and not job.is_finished and job.state != JobState.CANCELLING:
         if job.cancel_sent_at is None:
             return WaitReason("Vertex AI", job.last_error or _("the cancellation is on its way"))
         return WaitReason("Vertex AI", _("Vertex AI accepted the cancellation; the job has not ended yet"))
+    if job.wait_error:
+        return WaitReason("Vertex AI", _("Vertex AI reports while it waits: %(text)s") % {"text": job.wait_error})
     if held is not None and job.strategy == "persistent" and (reason := _of_resource(job, held)) is not None:
         return reason
     match job.state:

@@ -69,6 +69,7 @@ def _derived(one: Evidence) -> str | None:
         "waiting_again_since": (job.waiting_again_since, facts.waiting_again_since),
         "restarts": (job.restarts, facts.restarts),
         "custom_job_state": (job.custom_job_state, facts.custom_job_state),
+        "wait_error": (job.wait_error, facts.wait_error),
     }
     if job.approved_at is not None:  # rows from before this column have none
         pairs["approved_at"] = (job.approved_at, facts.approved_at)

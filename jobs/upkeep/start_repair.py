@@ -18,6 +18,7 @@ from django.db.models import Exists, F, OuterRef, Q
 from jobs import observation, timeline, transitions
 from jobs.isolation import take_each
 from jobs.models import Job, JobEvent, LogLine, Trial
+from jobs.models.job import JobQuerySet
 from jobs.states import SUCCESSFUL, WAITING_AT_VERTEX, JobState
 from jobs.timeline.attempts import ATTEMPT_RUNS
 from jobs.vertex.logs import SERVICE
@@ -34,6 +35,8 @@ LOG_LAG = timedelta(seconds=2)
 """How far the service's line may be from the start it announces."""
 CHECKED = "start_checked"
 """The key of the event that a suspected start stayed."""
+IS_UNDECIDED = "start_undecided"
+"""The reason of that event if nothing shows whether the start is one."""
 REVOKED = "It did not run then: the recorded start was Vertex AI's provisional time of a job that still waited."
 UNDECIDED = (
     "The job is recorded as running within a second after its creation. That may be Vertex AI's provisional start time"
@@ -67,6 +70,13 @@ def repair_starts(now: datetime) -> int:
     return repaired + _repair_trials(now)
 
 
+def undecided_starts() -> JobQuerySet:
+    """Return the jobs whose recorded start may be a provisional time, because nothing shows whether they ran."""
+    checked = JobEvent.objects.filter(job=OuterRef("pk"), once_key=CHECKED, reason=IS_UNDECIDED)
+    early = Job.objects.filter(Exists(checked), started_at__lte=F("submitted_at") + EARLY)
+    return early.order_by("submitted_at", "pk")
+
+
 def _repair_job(pk: UUID, now: datetime) -> bool | None:
     """Return whether a false start was taken back, or None if nothing shows whether it is false."""
     with transaction.atomic():
@@ -75,8 +85,10 @@ def _repair_job(pk: UUID, now: datetime) -> bool | None:
         false, is_false = _false_start(locked, events)
         if not false or not is_false:
             key, kind = CHECKED, JobEvent.Kind.REPAIRED
-            words = UNDECIDED if is_false is None else "The early start of the job was checked and stays."
-            transitions.record_event(locked, kind, now=now, message=words, once_key=key, reason="start_checked")
+            words, reason = "The early start of the job was checked and stays.", CHECKED
+            if is_false is None:
+                words, reason = UNDECIDED, IS_UNDECIDED
+            transitions.record_event(locked, kind, now=now, message=words, once_key=key, reason=reason)
             return is_false
         revoked: dict[str, object] = {"revokes": [event.once_key for event in false]}
         if locked.kind == Job.Kind.PIPELINE:  # its own RUNNING means no machines either

@@ -7,10 +7,12 @@ import pytest
 from jobs import steps, timeline
 from jobs.cost import accrued
 from jobs.models import Job, JobEvent, Scope
+from jobs.observation.child_jobs import _record_custom_job
 from jobs.queue import rate_limit
 from jobs.states import REMOTE
 from jobs.upkeep import count_all
 from jobs.upkeep.audit import audit
+from jobs.vertex.wire import remote_job
 from tests.domain.conftest import Cloud, RequestJob, look, watch
 from tests.support.truth import machine_spans
 
@@ -81,6 +83,25 @@ class TestPreemptedPipeline:
         assert (job.state, job.running_since) == ("running", None)
         assert reason is not None
         assert reason.words == "its custom job gets machines again after a restart"
+        assert list(audit(cloud.now)) == []
+
+    def test_says_what_vertex_ai_reports_about_its_custom_job(self, job: Job, cloud: Cloud) -> None:
+        wait_until(cloud, job, "running")
+        wait_until(cloud, job, "pending")
+        name = next(each["name"] for each in cloud._emulator.truth()["jobs"] if each["owner"] == job.remote_name)
+        words = "Resources are insufficient in region: us-central1."
+        remote = remote_job("custom_job", cloud.job(name) | {"error": {"code": 8, "message": words}})
+
+        _record_custom_job(job.pk, remote, cloud.now)
+        _record_custom_job(job.pk, remote, cloud.forward(minutes=1))
+
+        job.refresh_from_db()
+        reason = timeline.wait_reason(job)
+        assert reason is not None
+        assert reason.words == f"Vertex AI reports while it waits: {words}"
+        assert job.events.filter(kind="error_learned").count() == 1
+        wait_until(cloud, job, "running")
+        assert job.wait_error == ""
         assert list(audit(cloud.now)) == []
 
     def test_costs_on_a_day_what_its_machines_ran(self, job: Job, cloud: Cloud) -> None:

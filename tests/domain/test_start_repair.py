@@ -1,11 +1,14 @@
 """Tests of the repair of starts that the version before took from a provisional `startTime`."""
 
+import io
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 
 from jobs import timeline, transitions
+from jobs.doctor import Status, site
 from jobs.models import Job, JobEvent, JobFigures, LogLine, Trial
 from jobs.observation import record_restarts
 from jobs.upkeep import count_ended
@@ -161,6 +164,24 @@ def test_what_nothing_decides_is_said(past: Past, clock: Clock, caplog: pytest.L
     assert job.started_at == past.at(0.8)
     assert "No log shows whether it ran" in job.events.get(once_key=CHECKED).message
     assert "could not be checked: 1" in caplog.text
+    said = io.StringIO()
+    call_command("audit", stdout=said)
+    assert f"Starts that nothing confirms, since no log shows whether the job ran then:\n  {job} ({job.pk})" in (
+        said.getvalue()
+    )
+    (check,) = site.check_starts(clock.now)
+    assert (check.status, job.display_name in check.detail) == (Status.WARN, True)
+
+
+def test_what_was_decided_is_not_listed(past: Past, clock: Clock) -> None:
+    past.falsely_started().state("running", 60).state("succeeded", 70)
+
+    repaired(past, clock)
+
+    said = io.StringIO()
+    call_command("audit", stdout=said)
+    assert "Starts" not in said.getvalue()
+    assert [check.status for check in site.check_starts(clock.now)] == [Status.PASS]
 
 
 def test_a_pipelines_custom_job(request_job: RequestJob, clock: Clock) -> None:

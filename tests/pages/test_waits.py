@@ -8,9 +8,12 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from jobs import transitions
 from jobs.models import Membership, PersistentResource, Team
+from jobs.observation.wait_reports import record_report
 from tests.conftest import person
 from tests.pages.conftest import MakeJob, SignIn, text_of
+from tests.support.api import caller
 from tests.support.clock import Clock
 from tests.support.resources import seen
 
@@ -172,3 +175,40 @@ def test_people_of_another_team_learn_nothing(
 
     assert signed_in(other).get(waiting).status_code == 404
     assert "night-shift" not in signed_in(stranger).get("/").content.decode()
+
+
+class TestReportedByVertexAI:
+    STOCKOUT = "Resources are insufficient in region: us-central1. Please try a different region."
+
+    def test_it_is_the_reason_on_every_page_until_the_job_runs(
+        self, make_job: MakeJob, owner: User, stranger: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        job = make_job("pending", name="waiting-one", strategy="SPOT")
+        address, words = f"/jobs/{job.pk}/", f"Vertex AI reports while it waits: {self.STOCKOUT}"
+        assert "machines are being prepared" in text_of(signed_in(owner).get(address))
+
+        record_report(job, {"code": 8, "message": self.STOCKOUT}, now=clock.forward(minutes=1))
+
+        assert words in text_of(signed_in(owner).get("/?who=all"))
+        page = text_of(signed_in(owner).get(address))
+        assert words in page
+        assert f"Vertex AI reports: {self.STOCKOUT} It keeps waiting and starts by itself." in page
+        assert f"Vertex AI reported while the job waited: {self.STOCKOUT}" in page
+        shown = caller(owner).get(f"/jobs/{job.pk}").json()
+        assert (shown["state"], shown["reason"], shown["error"]) == ("pending", words, None)
+        assert signed_in(stranger).get(address).status_code == 404
+        assert caller(stranger).get(f"/jobs/{job.pk}").status_code == 404
+        transitions.transition(job, "running", now=clock.forward(minutes=1), message="It runs.")
+        assert "reports while it waits" not in text_of(signed_in(owner).get(address))
+        assert caller(owner).get(f"/jobs/{job.pk}").json()["reason"] == ""
+
+    def test_a_secret_in_it_is_hidden_from_others(
+        self, make_job: MakeJob, owner: User, teammate: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        job = make_job("pending", name="waiting-one", variables=[("WANDB_API_KEY", "0123456789abcdef-secret")])
+        report = {"code": 8, "message": "Resources are insufficient for --key 0123456789abcdef-secret."}
+        record_report(job, report, now=clock.forward(minutes=1))
+
+        assert "0123456789abcdef-secret" not in text_of(signed_in(teammate).get(f"/jobs/{job.pk}/"))
+        assert "0123456789abcdef-secret" not in text_of(signed_in(teammate).get("/?who=all"))
+        assert "Resources are insufficient" in text_of(signed_in(teammate).get("/?who=all"))

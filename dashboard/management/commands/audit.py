@@ -8,6 +8,7 @@ from django.core.management.base import BaseCommand
 
 from jobs.clock import database_now
 from jobs.upkeep.audit import audit, items_set_aside
+from jobs.upkeep.start_repair import undecided_starts
 
 
 class Command(BaseCommand):
@@ -29,6 +30,10 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(broken.as_dict(), ensure_ascii=False) if options["json"] else line)
         if not count and not options["json"]:
             self.stdout.write("All rows keep their invariants.")
+        if (jobs := undecided_starts().only("display_name")) and not options["json"]:
+            self.stdout.write("Starts that nothing confirms, since no log shows whether the job ran then:")
+            for job in jobs.iterator():
+                self.stdout.write(f"  {job} ({job.pk})")
         if (items := items_set_aside()) and not options["json"]:
             self.stdout.write(
                 f"Set aside, since they could not be stored or read: {items} (see /admin/jobs/setasideitem/)."

@@ -97,6 +97,11 @@ UNKNOWN = advice(
 CANCELLED_BEFORE = advice(
     _("Cancelled before it ran"), _("Vertex AI gave up its place. It never ran, and nothing was billed.")
 )
+UNSEEN_RUN = (
+    Part(_("Trainboard did not see it run, and neither Vertex AI nor the log shows when it started.")),
+    Part(_("So no run time and no cost are shown.")),
+)
+"""What is known of a job that ran although nothing shows when."""
 CANCELLATION_REQUESTED = advice(
     _("Cancellation requested"),
     _("Vertex AI stops the job when it can. It may end by itself first."),

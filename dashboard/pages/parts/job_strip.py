@@ -12,6 +12,7 @@ from dashboard.pages.parts.rows import Row
 from dashboard.queries.metrics import Measured
 from dashboard.queries.waits import PastWaits, QueuePlace
 from jobs import timeline
+from jobs.explain import has_unknown_run
 from jobs.states import JobState
 from jobs.timeline.waiting import gives_up_at
 
@@ -114,7 +115,7 @@ def _while_running(known: Known) -> Iterator[Figure]:
 
 def _at_the_end(known: Known) -> Iterator[Figure]:
     row, job, done, costs = known.row, known.row.job, known.done, known.comparison
-    if timeline.has_unknown_run(job):
+    if has_unknown_run(job):
         yield Figure("–", _("run time not known"), _("Vertex AI gave no start time"))
     elif job.started_at is None:
         if row.waited is not None:
@@ -160,7 +161,7 @@ def _cost(known: Known, note: str) -> Figure:
     job, cost = known.row.job, known.row.cost
     if cost is None:
         return Figure("–", _("no price known"))
-    if timeline.has_unknown_run(job):
+    if has_unknown_run(job):
         return Figure("–", _("cost not known"), _("because its run time is not known"))
     if job.is_finished and job.started_at is None:
         return Figure(money(cost), _("nothing was billed"))

@@ -10,6 +10,7 @@ from django.conf import settings
 from dashboard.pages.parts.reasons import Why, why
 from dashboard.queries.persistent_resources import Holdings
 from jobs import timeline
+from jobs.explain import has_unknown_run
 from jobs.models import Job, Scope
 from jobs.strategies import STRATEGIES, Strategy
 
@@ -31,6 +32,8 @@ class Row:
     cost: Decimal | None
     has_cost: bool
     is_stale: bool
+    has_unknown_run: bool
+    """Whether it ran although nobody knows when; its wait, run time and cost are then unknown."""
 
 
 def row_of(job: Job, now: datetime, silent: Iterable[Scope] = (), held: Holdings | None = None) -> Row:
@@ -49,6 +52,7 @@ def row_of(job: Job, now: datetime, silent: Iterable[Scope] = (), held: Holdings
         cost=timeline.cost_so_far(job, now),
         has_cost=job.started_at is not None,
         is_stale=is_stale(job, now, silent),
+        has_unknown_run=has_unknown_run(job),
     )
 
 
@@ -60,11 +64,11 @@ def amount_of(job: Job) -> str:
 
 
 def wait_of(job: Job, now: datetime) -> timedelta | None:
-    """Return how long the job has waited, all waits together; None for one that has not been allowed yet.
+    """Return how long the job has waited, all waits together; None if it has not been allowed yet, or is unknown.
 
     This includes time in which it could not be submitted because of quotas or rate limits.
     """
-    if job.approved_at is None and job.submitted_at is None:
+    if (job.approved_at is None and job.submitted_at is None) or has_unknown_run(job):
         return None
     return timeline.waited(job, now)
 

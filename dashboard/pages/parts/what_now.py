@@ -19,6 +19,7 @@ from dashboard.pages.parts.advice import (
     NOTHING_BILLED,
     SIMPLE,
     UNKNOWN,
+    UNSEEN_RUN,
     Advice,
     Part,
     advice,
@@ -28,7 +29,7 @@ from dashboard.pages.parts.advice import (
 from dashboard.queries.readiness import is_unsent_for_lack_of_a_worker
 from jobs import observation, timeline
 from jobs.diagnosis import Diagnosis
-from jobs.explain import Explanation, error_of, explain, has_failed, obstacle_of
+from jobs.explain import Explanation, error_of, explain, has_failed, has_unknown_run, obstacle_of
 from jobs.models import Job, JobEvent
 from jobs.spec.body import custom_job_spec
 from jobs.states import WAITING_AT_VERTEX, JobState
@@ -65,18 +66,19 @@ def what_now(
     if job.last_error and not job.is_finished:
         return _repeating(job)
     if has_failed(job):
-        return _with_trials(_failure(job, explain(job, events=events, errors=errors), now), study)
+        failed = _with_trials(_failure(job, explain(job, events=events, errors=errors), now), study)
+        return replace(failed, text=(*failed.text, *UNSEEN_RUN)) if has_unknown_run(job) else failed
     if job.cancel_requested_at and not job.is_finished:
         return CANCELLATION_REQUESTED
-    if job.restarts and job.state in WAITING_AT_VERTEX:
-        return _restarting(job, budgets)
-    if (limit := may_wait(job)) is not None and job.state in WAITING_AT_VERTEX:
-        return _waiting_for_all(job, limit, now)
+    if job.state in WAITING_AT_VERTEX:
+        return _waiting(job, budgets, now)
     if job.state == JobState.RUNNING and job.started_at is None and study is None:
         text = _("Vertex AI is running the pipeline. Its custom job has no machines yet, so nothing is billed.")
         return advice(_("Running, without machines yet"), text)
     if job.state == JobState.RUNNING:
         return _last_chance(_running(job, now), budgets) if study is None else _running_trials(job, now, study)
+    if job.state == JobState.CANCELLED and has_unknown_run(job):
+        return replace(SIMPLE[job.state], text=UNSEEN_RUN)
     if job.state == JobState.CANCELLED and job.started_at is None:
         return CANCELLED_BEFORE
     if job.state in {JobState.SUCCEEDED, JobState.PARTIALLY_SUCCEEDED}:
@@ -97,10 +99,9 @@ def _repeating(job: Job) -> Advice:
 
 
 def _succeeded(job: Job, now: datetime, study: timeline.Study | None) -> Advice:
-    ran = [Part(_("It ran %(length)s.") % {"length": duration(timeline.running(job, now))})]
-    if timeline.has_unknown_run(job):
-        unseen = _("Trainboard did not see it run, and neither Vertex AI nor the log shows when it started.")
-        ran = [Part(unseen), Part(_("So no run time and no cost are shown."))]
+    ran: Sequence[Part] = [Part(_("It ran %(length)s.") % {"length": duration(timeline.running(job, now))})]
+    if has_unknown_run(job):
+        ran = UNSEEN_RUN
     if study is not None and study.trials:
         length = duration(timeline.total_run_time(study.trials, min(job.ended_at or now, now)))
         in_all = Part(_("Their machines ran %(length)s in total.") % {"length": length})
@@ -147,6 +148,19 @@ def fixes_of(known: Diagnosis) -> "tuple[tuple[str, StrOrPromise], ...]":
     """Return the changes suggested by a diagnosis that the compose page can make, best first."""
     actions = dict.fromkeys(str(each["action"]) for each in known.suggestions)
     return tuple((action, FIX_LABELS[action]) for action in actions if action in FIX_LABELS)
+
+
+def _waiting(job: Job, budgets: Sequence[RetryBudget], now: datetime) -> Advice:
+    if job.restarts:
+        known = _restarting(job, budgets)
+    elif (limit := may_wait(job)) is not None:
+        known = _waiting_for_all(job, limit, now)
+    else:
+        known = SIMPLE[job.state]
+    if not job.wait_error:
+        return known
+    goes_on = Part(_("It keeps waiting and starts by itself."))
+    return replace(known, text=(Part(_("Vertex AI reports:")), quoted(job.wait_error), goes_on, *known.text))
 
 
 def _restarting(job: Job, budgets: Sequence[RetryBudget]) -> Advice:
