@@ -9,7 +9,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from jobs import transitions
-from jobs.models import Membership, PersistentResource, Team
+from jobs.models import Job, Membership, PersistentResource, Team
 from jobs.observation.wait_reports import record_report
 from tests.conftest import person
 from tests.pages.conftest import MakeJob, SignIn, text_of
@@ -17,6 +17,7 @@ from tests.support.api import caller
 from tests.support.clock import Clock
 from tests.support.resources import seen
 
+KEY = "0123456789abcdef-secret"
 NIGHT = {"resource": "night-shift"}
 
 
@@ -205,10 +206,12 @@ class TestReportedByVertexAI:
     def test_a_secret_in_it_is_hidden_from_others(
         self, make_job: MakeJob, owner: User, teammate: User, signed_in: SignIn, clock: Clock
     ) -> None:
-        job = make_job("pending", name="waiting-one", variables=[("WANDB_API_KEY", "0123456789abcdef-secret")])
-        report = {"code": 8, "message": "Resources are insufficient for --key 0123456789abcdef-secret."}
+        job = make_job("pending", name="waiting-one")
+        job.spec["jobSpec"]["workerPoolSpecs"][0]["containerSpec"]["env"] = [{"name": "WANDB_API_KEY", "value": KEY}]
+        Job.objects.filter(pk=job.pk).update(spec=job.spec)
+        report = {"code": 8, "message": "Resources are insufficient for --key " + KEY}
         record_report(job, report, now=clock.forward(minutes=1))
 
-        assert "0123456789abcdef-secret" not in text_of(signed_in(teammate).get(f"/jobs/{job.pk}/"))
-        assert "0123456789abcdef-secret" not in text_of(signed_in(teammate).get("/?who=all"))
+        assert KEY not in text_of(signed_in(teammate).get(f"/jobs/{job.pk}/"))
+        assert KEY not in text_of(signed_in(teammate).get("/?who=all"))
         assert "Resources are insufficient" in text_of(signed_in(teammate).get("/?who=all"))

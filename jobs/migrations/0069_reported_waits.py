@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("jobs", "0067_explanations")]
+    dependencies = [("jobs", "0068_ceilings")]
 
     operations = [
         migrations.AddField(
