@@ -43,8 +43,9 @@ simulate: .venv/dev.stamp ## run the whole site over a real database in virtual 
 simulate-protocol: .venv/dev.stamp ## run the submission protocol alone, a hundred times faster; SEEDS= sets the number of runs
 	DATABASE_URL= $(BIN)/python -m tests.simulation --protocol --seeds $(or $(SEEDS),100000)
 
-search: .venv/dev.stamp ## run the property tests with new random examples
+search: .venv/dev.stamp ## run the property tests with new random examples, and look for inputs that take too long
 	DATABASE_URL= $(BIN)/pytest -q -n 2 tests/unit --hypothesis-profile=search
+	DATABASE_URL= $(BIN)/python -m tests.growth $(if $(ONLY),--only "$(ONLY)")
 
 mutants: .venv/dev.stamp machine ## take out each guard of the core in a copy and print who notices; hours, ONLY= selects by path or name
 	$(BIN)/python -m tests.mutants $(if $(ONLY),--only "$(ONLY)")

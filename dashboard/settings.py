@@ -36,6 +36,9 @@ READS_PER_MINUTE = env.whole("TRAINBOARD_READS_PER_MINUTE", default=600, least=1
 LOG_READS_PER_MINUTE = env.whole("TRAINBOARD_LOG_READS_PER_MINUTE", default=60, least=1, most=1_000_000)
 # Requests that one API token may make per minute, counted over all web processes.
 API_CALLS_PER_MINUTE = env.whole("TRAINBOARD_API_CALLS_PER_MINUTE", default=600, least=1, most=1_000_000)
+# Texts that one person may have read as jobs per minute, and forms and requests that may be assessed.
+IMPORTS_PER_MINUTE = env.whole("TRAINBOARD_IMPORTS_PER_MINUTE", default=60, least=1, most=1_000_000)
+ASSESSMENTS_PER_MINUTE = env.whole("TRAINBOARD_ASSESSMENTS_PER_MINUTE", default=300, least=1, most=1_000_000)
 # The token for /metrics. If it is empty, only clients on this machine may read them.
 METRICS_TOKEN = env.text("TRAINBOARD_METRICS_TOKEN")
 # Where traces are sent, from OpenTelemetry's own variables. If it is empty, nothing is traced.

@@ -31,6 +31,7 @@ CELERY_BROKER_URL = "memory://"
 REDIS_URL = f"unix://{STATE}/no-redis"
 # Tests share moments, so that what one of them called would count against the next; tests of the budget set their own.
 CREATES_PER_MINUTE = READS_PER_MINUTE = LOG_READS_PER_MINUTE = API_CALLS_PER_MINUTE = 1_000_000
+IMPORTS_PER_MINUTE = ASSESSMENTS_PER_MINUTE = 1_000_000
 # A file, as on a real machine: an SQLite database in memory would hide how two connections wait for each other.
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["TEST"] = {"NAME": str(STATE / "test.sqlite3")}

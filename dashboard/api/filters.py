@@ -98,6 +98,11 @@ def cursor_in(text: str) -> Cursor | None:
 
 def list_arguments(filters: JobFilters, user: User) -> dict[str, Any]:
     """Return the filters as arguments of `list_history`. Raise Problem for unusable values and unknown names."""
+    checked = filters.model_dump(include={"state", "strategy", "team", "owner", "project", "region"})
+    if is_storable("".join(name for names in checked.values() for name in names)):  # else the form refuses it
+        problem = problem_of(unknown_filters(user, **checked))
+        if problem is not None:
+            raise problem
     address = QueryDict(mutable=True)
     for name, value in filters.model_dump(exclude={"cursor", "limit", "project"}).items():
         address.setlist(name, value if isinstance(value, list) else [value])
@@ -113,8 +118,5 @@ def list_arguments(filters: JobFilters, user: User) -> dict[str, Any]:
             "; ".join(f"{error.field}: {error.message}" for error in errors[:5]),
             errors=errors,
         )
-    checked = filters.model_dump(include={"state", "strategy", "team", "owner", "project", "region"})
-    if (problem := problem_of(unknown_filters(user, **checked))) is not None:
-        raise problem
     found, owners = read_filters(form)
     return arguments(replace(found, project=frozenset(filter(None, filters.project))), owners)

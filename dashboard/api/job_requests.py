@@ -8,6 +8,7 @@ from django.urls import reverse
 from ninja import Header, Router, Status
 
 from dashboard.access import Request
+from dashboard.access.bounded_work import ASSESSMENTS, bounded_work
 from dashboard.api import idempotency, jobs, request_bodies
 from dashboard.api.idempotency import KeyHeader
 from dashboard.api.job_values import job_shape, usd
@@ -36,10 +37,11 @@ def create_assessment(request: Request, body: JobText) -> AssessmentShape:
     """
     parsed, now = request_bodies.parse_request(request, body), database_now()
     expected = timedelta(seconds=body.expected_seconds) if body.expected_seconds else None
-    context = requests.load_context(
-        parsed.team, parsed.submission, now=now, by=request.user, expected=expected, cap_usd=body.cap_usd
-    )
-    assessment = assess(parsed.submission, context, expected=expected, compares=True)
+    with bounded_work(ASSESSMENTS, request.user):
+        context = requests.load_context(
+            parsed.team, parsed.submission, now=now, by=request.user, expected=expected, cap_usd=body.cap_usd
+        )
+        assessment = assess(parsed.submission, context, expected=expected, compares=True)
     return _assessment(parsed, assessment, parsed.findings(assessment.findings, body.confirm))
 
 
@@ -56,7 +58,8 @@ def create_job(
     key = idempotency.request_key(headers.idempotency_key)
     earlier = requests.find_requested(request.user, key)
     notes = request_bodies.check_readable(parsed, body) if earlier is None else []
-    job = earlier or _request(request, parsed, body, key)
+    with bounded_work(ASSESSMENTS, request.user):
+        job = earlier or _request(request, parsed, body, key)
     if not _is_same(job, parsed, body):
         raise idempotency.reused_key()
     if job.state == JobState.APPROVED:

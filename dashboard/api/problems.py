@@ -10,6 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from ninja import NinjaAPI, Schema
 from ninja.errors import HttpError, ValidationError
 
+from dashboard.access.bounded_work import TooMuchWork
 from dashboard.api.shapes import FindingShape
 from jobs.errors import NotAllowed, NotPermitted
 from jobs.spec import Finding
@@ -19,7 +20,7 @@ TYPES = {
     "refused": "The job has errors. `findings` lists them, with the field in the REST body and the line in the text.",
     "unreadable": "The text cannot be read as a job. `findings` lists the places.",
     "key-reused": "The Idempotency-Key was used for another request.",
-    "too-many-requests": "The token has made too many requests. Retry after the number of seconds in Retry-After.",
+    "too-many-requests": "Too many requests of the token or its owner. Retry after the seconds in Retry-After.",
     "wrong-state": "The state of the job or schedule does not allow this.",
     "other-amount": "The maximum cost of the job has changed since you read it.",
     "scope": "The token does not have the scope that this operation needs.",
@@ -118,6 +119,12 @@ def handle_problems(api: NinjaAPI) -> None:
         Http404: lambda _: unseen,
         PermissionDenied: lambda error: Problem(
             HTTPStatus.FORBIDDEN, str(error) or "You do not have permission to do this."
+        ),
+        TooMuchWork: lambda error: Problem(
+            HTTPStatus.TOO_MANY_REQUESTS,
+            str(error),
+            kind="too-many-requests",
+            headers={"Retry-After": str(getattr(error, "seconds", 1))},
         ),
         NotPermitted: lambda error: Problem(HTTPStatus.FORBIDDEN, str(error)),
         NotAllowed: lambda error: refused(error.findings),

@@ -11,6 +11,7 @@ from ninja import Schema
 from pydantic import ConfigDict, Field
 
 from dashboard.access import Request, teams_of, teams_where
+from dashboard.access.bounded_work import IMPORTS, bounded_work
 from dashboard.api.problems import field_error, not_found, refused
 from jobs import importer
 from jobs.fallback import MAX_FURTHER, MAX_WAIT_HOURS, Plan, Reason, Step, problems_of
@@ -167,7 +168,8 @@ def parse_request(request: Request, body: JobText) -> ParsedRequest:
     if len(body.files) > MAX_FILES:
         raise field_error("body", "files", f"Too many files. The limit is {MAX_FILES}.")
     text = body.text if body.text is not None else json.dumps(body.spec)
-    reading = importer.read_text(text, name=body.name or NAME, region=body.region, files=body.files, job=body.job)
+    with bounded_work(IMPORTS, request.user):
+        reading = importer.read_text(text, name=body.name or NAME, region=body.region, files=body.files, job=body.job)
     if len(reading.jobs) > 1 and not body.job:
         names = ", ".join(f"{place} {job.name}" for place, job in enumerate(reading.jobs, 1))
         raise field_error("body", "job", f"The text contains several jobs. Choose one: {names[:500]}.")

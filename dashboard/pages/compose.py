@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from dashboard.access import Request, jobs_of
+from dashboard.access.bounded_work import ASSESSMENTS, IMPORTS, bounded_work
 from dashboard.access.form_owner import sign_form
 from dashboard.access.loaders import MAX_KEY_LENGTH, typed_draft_for
 from dashboard.forms.compose.form import Compose
@@ -82,16 +83,18 @@ def _read_text(request: Request, teams: list[Team], *, is_final: bool) -> HttpRe
     describes the same job as the form.
     """
     before = _assess(request, teams, data=request.POST)
-    filled = fill_from_text(
-        request.POST,
-        before.submission,
-        project=before.context["project"],
-        has_projects=before.form.job.has_projects,
-        expected=before.form.expected,
-    )
+    with bounded_work(IMPORTS, request.user):
+        filled = fill_from_text(
+            request.POST,
+            before.submission,
+            project=before.context["project"],
+            has_projects=before.form.job.has_projects,
+            expected=before.form.expected,
+        )
     form = Compose(teams=team_choices(teams), data=filled.data or request.POST, is_final=is_final, was_posted=True)
     form.is_from_text, form.text_findings = filled.data is not None, filled.findings
-    assessed = assess_form(form, teams, by=request.user, now=timezone.now())
+    with bounded_work(ASSESSMENTS, request.user):
+        assessed = assess_form(form, teams, by=request.user, now=timezone.now())
     is_same = filled.data is not None and assessed.submission == before.submission
     if is_final and is_same and before.may_be_requested:
         return _request(request, before)
@@ -204,5 +207,6 @@ def check(request: Request) -> HttpResponse:
 
 def _assess(request: Request, teams: list[Team], **options: Any) -> AssessedForm:
     """Return the form made by `Compose` with `options`, assessed for the user."""
-    form = Compose(teams=team_choices(teams), **options)
-    return assess_form(form, teams, by=request.user, now=timezone.now())
+    with bounded_work(ASSESSMENTS, request.user):
+        form = Compose(teams=team_choices(teams), **options)
+        return assess_form(form, teams, by=request.user, now=timezone.now())

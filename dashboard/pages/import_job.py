@@ -14,6 +14,7 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods
 
 from dashboard.access import Request
+from dashboard.access.bounded_work import IMPORTS, bounded_work
 from dashboard.drawing.source import Line, listing
 from dashboard.forms.compose.job_form import FORMAT_WORDS
 from dashboard.forms.import_form import TOO_LARGE, ImportForm
@@ -85,7 +86,8 @@ def _import(request: Request) -> HttpResponse:
         return render(request, "import.html", context, status=413 if problem == str(TOO_LARGE) else 422)
     team = next((each for each in teams if str(each.pk) == form.cleaned_data.get("team")), teams[0])
     given = form.given()
-    found = _read(given, team, form)
+    with bounded_work(IMPORTS, request.user):
+        found = _read(given, team, form)
     context = {"form": _again(form, teams, joined(given)), "team": team, "found": found, "now": database_now()}
     if found.submission is not None and (left_out := found.reading.left_out):
         context |= {"not_kept": UNFILLED % {"names": ", ".join(left_out[:MAX_NAMED])}}

@@ -18,10 +18,11 @@ from django.utils.translation import gettext_lazy
 from dashboard import rehearsal
 from dashboard.access import known_password
 from dashboard.access.addresses import client_address
+from dashboard.access.bounded_work import TooMuchWork
 from dashboard.access.sign_in import TooManySignIns
 from dashboard.forms.sign_in_form import SignInForm
 from dashboard.pages.parts.fragments import reload_instead
-from dashboard.pages.parts.too_many import busy
+from dashboard.pages.parts.too_many import busy, too_much_work
 from jobs.people.audit import record_sign_in_event
 
 ROLES = {
@@ -77,8 +78,10 @@ class AdminSignIn(SignIn):
 
 
 class BusyMiddleware(MiddlewareMixin):
-    """Returns 429 for a sign-in that arrived while others were being checked."""
+    """Returns 429 for a sign-in that arrived while others were being checked, and for work above a person's limit."""
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        """Handle the errors that sign-ins by password and by provider raise. Return None for any other."""
+        """Handle the errors of sign-ins by password and by provider, and of `bounded_work`. Return None for others."""
+        if isinstance(error, TooMuchWork):
+            return too_much_work(request, error)
         return busy(request) if isinstance(error, TooManySignIns) else None

@@ -38,7 +38,7 @@ class TestList:
     @pytest.mark.parametrize(
         ("filters", "nearest"),
         [
-            ({"label": "prio=1"}, "until"),
+            ({"label": "prio=1"}, "state"),
             ({"foo": "bar"}, "project"),
             ({"State": "running"}, "state"),
             ({"teams": "vision"}, "team"),
@@ -48,7 +48,7 @@ class TestList:
             ({"state": "=queud"}, "=queued"),
             ({"strategy": "spott"}, "spot"),
             ({"owner": "ovner"}, "owner"),
-            ({"project": "visio"}, "vision"),
+            ({"project": "vision-reserch"}, "vision-research"),
             ({"region": "us-central"}, "us-central1"),
         ],
     )

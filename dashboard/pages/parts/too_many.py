@@ -8,6 +8,8 @@ from axes.handlers.proxy import AxesProxyHandler
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from dashboard.access.bounded_work import TooMuchWork
+
 TOO_MANY_REQUESTS = 429
 BUSY_SECONDS = 2
 """Seconds until a sign-in may be repeated that came while others were being checked."""
@@ -28,6 +30,16 @@ def locked_out(
 def busy(request: HttpRequest) -> HttpResponse:
     """Return 429 for a sign-in that came while others were being checked."""
     return _refusal(request, {}, seconds=BUSY_SECONDS)
+
+
+def too_much_work(request: HttpRequest, error: TooMuchWork) -> HttpResponse:
+    """Return 429 for an import or assessment above a limit: a page, or a line of text for a request by htmx."""
+    if request.htmx:  # type: ignore[attr-defined]
+        response = HttpResponse(str(error), status=TOO_MANY_REQUESTS, content_type="text/plain; charset=utf-8")
+    else:
+        response = render(request, "too_much_work.html", {"problem": str(error)}, status=TOO_MANY_REQUESTS)
+    response["Retry-After"] = str(error.seconds)
+    return response
 
 
 def _refusal(request: HttpRequest, context: dict[str, Any], *, seconds: int) -> HttpResponse:
