@@ -1,7 +1,8 @@
 """Limit the imports and assessments of a person, so that nobody can keep the site from answering others.
 
-There are two limits: how many a person starts in a minute, counted over all web processes, and how many this process
-runs at the same time. Whoever exceeds one is refused at once, because waiting would occupy the site as well.
+There are two limits: how many a person starts in a minute, counted over all web processes, and how many imports this
+process runs at the same time. An import waits a moment for its place and is refused then, because waiting occupies the
+site as well.
 """
 
 import math
@@ -18,21 +19,23 @@ from django.utils.translation import gettext_lazy as _
 from jobs.clock import database_now
 from jobs.queue import rate_limit
 
+WAIT_SECONDS = 1.0
+"""How long an import waits for its place. Requests of a program that arrive together then follow each other."""
 BUSY_SECONDS = 2
 """Seconds after which a request may be repeated that came while others ran."""
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A kind of work with a limit. `at_once` is for one person, `of_all` for everybody in this process."""
+    """A kind of work with a limit. `at_once` is for one person, `of_all` for everybody in this process; 0: none."""
 
     name: str
-    at_once: int
-    of_all: int
+    at_once: int = 0
+    of_all: int = 0
 
 
 IMPORTS = Work("import", at_once=1, of_all=2)
-ASSESSMENTS = Work("assessment", at_once=2, of_all=3)
+ASSESSMENTS = Work("assessment")
 
 
 class TooMuchWork(Exception):
@@ -43,8 +46,9 @@ class TooMuchWork(Exception):
         self.seconds = seconds
 
 
-_lock = threading.Lock()
-_running: Counter[tuple[str, int]] = Counter()
+_running: Counter[int] = Counter()
+"""{id of a person: their imports that run in this process}."""
+_change = threading.Condition()
 
 
 @contextmanager
@@ -56,17 +60,21 @@ def bounded_work(work: Work, user: User) -> Iterator[None]:
         seconds = max(math.ceil(wait.total_seconds()), 1)
         words = _("The limit is %(rate)s texts a minute for each person. Try again in %(wait)s s.")
         raise TooMuchWork(words % {"rate": rate, "wait": seconds}, seconds)
-    key = (work.name, user.pk)
-    with _lock:
-        of_all = sum(count for (name, _person), count in _running.items() if name == work.name)
-        if _running[key] >= work.at_once or of_all >= work.of_all:
-            words = _("Other texts are being read or assessed. This one was not; try again in a few seconds.")
+    if not work.at_once:
+        yield
+        return
+    with _change:
+        if not _change.wait_for(lambda: _has_place(work, user), WAIT_SECONDS):
+            words = _("Other texts are being read. This one was not; try again in a few seconds.")
             raise TooMuchWork(str(words), BUSY_SECONDS)
-        _running[key] += 1
+        _running[user.pk] += 1
     try:
         yield
     finally:
-        with _lock:
-            _running[key] -= 1
-            if not _running[key]:
-                del _running[key]
+        with _change:
+            _running[user.pk] -= 1
+            _change.notify_all()
+
+
+def _has_place(work: Work, user: User) -> bool:
+    return _running[user.pk] < work.at_once and _running.total() < work.of_all

@@ -64,6 +64,9 @@ def decide(request: Request, pk: UUID) -> HttpResponse:
         words = _("The estimate of %(name)s has changed. Check the new amount, then decide.")
         messages.warning(request, words % {"name": job.display_name})
         return redirect("job", job.pk)
+    is_tap = request.POST.get("back") == "board" and request.POST["decision"] == "approve"
+    if is_tap and "asked" not in request.POST and approves_much(request, [pk]):
+        return _ask(request, job)
     try:
         done = _apply(request, job, read_decision(request))
     except (NotAllowed, NotPermitted) as refusal:
@@ -130,6 +133,12 @@ def _report(request: Request, job: Job, *, is_done: bool) -> None:
         tasks.enqueue_job(job.pk)
         words = _("Approved %(name)s.") if job.state == JobState.APPROVED else _("Rejected %(name)s.")
         messages.success(request, words % {"name": job.display_name})
+
+
+def _ask(request: Request, job: Job) -> HttpResponse:
+    """Ask before an approval by one tap on the board that may cost much. The page posts the same decision again."""
+    context = {"job": job, "approval": getattr(job, "approval", None), "amount": amount_of(job)}
+    return render(request, "approvals/ask.html", context)
 
 
 def _show_again(request: Request, job: Job, words: str) -> HttpResponse:

@@ -2,6 +2,8 @@
 
 import re
 from datetime import date, timedelta
+from decimal import Decimal
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -248,6 +250,51 @@ class TestDecision:
         asked.refresh_from_db()
         assert asked.state == "rejected"
         assert "by approver: too dear" in text_of(signed_in(owner).get("/"))
+
+    def test_the_button_of_the_board_has_the_amount_and_the_job(
+        self, asked: Job, approver: User, stranger: User, signed_in: SignIn
+    ) -> None:
+        page = signed_in(approver).get("/").content.decode()
+
+        button = re.sub(r"\s+", " ", page[page.index('form="decide"') :].partition("</button>")[0])
+        assert asked.max_usd is not None
+        assert f"Approve up to ${asked.max_usd:,.2f} <span" in button
+        assert ">costly</span>" in button
+        assert f"Approve costly up to ${asked.max_usd:,.2f}" in button
+        assert "Approve up to" not in signed_in(stranger).get("/").content.decode()
+
+    def test_a_tap_on_the_board_asks_above_the_limit(
+        self, asked: Job, approver: User, stranger: User, signed_in: SignIn, settings: Any
+    ) -> None:
+        settings.CONFIRM_ABOVE_USD = Decimal(1)
+        address, tap = f"/jobs/{asked.pk}/decide/", {"decision": "approve", "back": "board"}
+        client = signed_in(approver)
+
+        page = client.post(address, tap)
+
+        asked.refresh_from_db()
+        assert (page.status_code, asked.state) == (200, "awaiting_approval")
+        assert asked.approval.asked_usd is not None
+        assert f"It may cost up to ${asked.approval.asked_usd:,.2f}." in text_of(page)
+        assert "owner requested 1 × a2-highgpu-1g" in text_of(page)
+        hidden = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', page.content.decode()))
+        client.post(address, {**hidden, "decision": "approve"})
+        asked.refresh_from_db()
+        assert asked.state == "approved"
+        assert signed_in(stranger).post(address, tap).status_code == 404
+
+    def test_a_tap_on_the_board_asks_about_an_unknown_amount(
+        self, asked: Job, approver: User, signed_in: SignIn
+    ) -> None:
+        Job.objects.filter(pk=asked.pk).update(max_usd=None)
+        client = signed_in(approver)
+
+        assert "Approve, cost unknown" in text_of(client.get("/"))
+        page = client.post(f"/jobs/{asked.pk}/decide/", {"decision": "approve", "back": "board"})
+
+        asked.refresh_from_db()
+        assert asked.state == "awaiting_approval"
+        assert "Its cost is unknown." in text_of(page)
 
     def test_goes_back_to_the_job_when_it_was_made_there(self, asked: Job, approver: User, signed_in: SignIn) -> None:
         answer = signed_in(approver).post(f"/jobs/{asked.pk}/decide/", {"decision": "approve", "back": "job"})
