@@ -22,12 +22,13 @@ class Node:
     """A value with the line where its name or the value itself begins, from 1.
 
     `value` is `{name: Node}`, `[Node]`, text, a number, true, false or None. `raw` is the original text of a number or
-    of a word such as `no`, for fields of type text.
+    of a word such as `no`, for fields of type text. `open` is why the value is not known, "" if it is.
     """
 
     value: Any
     line: int
     raw: str = ""
+    open: str = ""
 
     @property
     def is_scalar(self) -> bool:

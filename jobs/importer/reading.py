@@ -25,7 +25,7 @@ from jobs.importer.readers.documents import identify, read_documents
 from jobs.importer.readers.gcloud import read_gcloud, read_gcloud_yaml
 from jobs.importer.readers.sdk_program import read_program
 from jobs.importer.result import Reading, choose, job_names
-from jobs.spec import KINDS, Finding, Severity, Submission, has_errors, read, rest_body
+from jobs.spec import KINDS, Finding, Severity, Submission, has_errors, quoted, read, rest_body
 from jobs.spec.findings import as_confirmed
 from jobs.spec.submission import reserved_region
 from jobs.spec.unknown import unknown_findings
@@ -194,6 +194,10 @@ def _normalized(format_key: str, draft: Draft, notes: Notes, name: str, project:
     reading = replace(reading, findings=tuple(reading.located(each) for each in (*notes.result(), *findings)))
     if job is None:
         return reading
+    if "${" in draft.project:
+        message = _("The project %(project)s is known only when the program runs.", project=quoted(draft.project))
+        open_project = Finding("open_project", Severity.NOTE, "", message, _("Choose the project."), SOURCE, READ)
+        reading = replace(reading, findings=(*reading.findings, open_project))
     submission = Submission(draft.kind, draft.project or project, draft.region, job)
     submission = replace(submission, region=draft.region or reserved_region(submission) or region)
     return replace(reading, submission=submission, body=rest_body(job))

@@ -4,7 +4,9 @@ Source: google-cloud-aiplatform 2.7.0; Kubeflow's google-cloud-pipeline-componen
 2026-11-21.
 """
 
+import json
 import re
+from pathlib import Path
 
 from jobs.spec import COLLECTIONS
 from jobs.texts import translatable as _
@@ -27,16 +29,11 @@ MESSAGE_FIELDS = {
     "HyperparameterTuningJob": frozenset({"trial_job_spec", "study_spec"}),
 }
 """Fields of the generated clients' messages, which have the same names as the SDK's classes."""
-POSITIONS = {
-    "CustomJob": ("display_name", "worker_pool_specs", "base_output_dir"),
-    "from_local_script": ("display_name", "script_path", "container_uri"),
-    "HyperparameterTuningJob": ("display_name", "custom_job", "metric_spec", "parameter_spec", "max_trial_count"),
-    "CustomContainerTrainingJob": ("display_name", "container_uri", "command"),
-    "CustomTrainingJob": ("display_name", "script_path", "container_uri"),
-    "CustomPythonPackageTrainingJob": ("display_name", "python_package_gcs_uri", "python_module_name", "container_uri"),
-    **{name: ("parent", kind) for name, kind in CREATES.items()},
-}
-MAKERS = frozenset({*POSITIONS, "CustomTrainingJobOp", *OPERATORS})
+SIGNATURES_FILE = Path(__file__).with_name("sdk_signatures.json")
+"""The arguments of the SDK's calls by position and by name, made by `python -m tests.support.sdk_signatures`."""
+SIGNATURES: dict[str, dict[str, list[str]]] = json.loads(SIGNATURES_FILE.read_text())["calls"]
+LOCAL_SCRIPT = "from_local_script"
+MAKERS = frozenset({*TRAINING, *CREATES, *MESSAGE_FIELDS, LOCAL_SCRIPT, "CustomTrainingJobOp", *OPERATORS})
 SDK = re.compile(
     rf"\b(?:{'|'.join(sorted(MAKERS))})\s*\(|\baiplatform\b|\bworker_pool_specs?\b\s*(?::[^=\n]{{1,200}})?="
 )
@@ -50,6 +47,11 @@ OTHERS = (
     (_("a pipeline of Vertex AI Pipelines"), re.compile(r"\b(?:PipelineJob|create_pipeline_job)\s*\(")),
 )
 """Vertex AI jobs that run no training code of the user, and the calls that create them."""
+
+
+def positions(call: str) -> list[str]:
+    """Return the names of the arguments that a call takes by position, such as `CustomJob.run`."""
+    return SIGNATURES.get(call, {"positions": []})["positions"]
 
 
 def other_job(text: str) -> tuple[str, int] | None:

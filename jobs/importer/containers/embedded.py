@@ -3,7 +3,7 @@
 This is used only for a text that is not a job itself. The lines of a part keep their numbers in the whole text.
 """
 
-import ast
+import contextlib
 import re
 import shlex
 import textwrap
@@ -20,7 +20,7 @@ from jobs.importer.containers.markdown import (
 )
 from jobs.importer.containers.notebook import commands_in
 from jobs.importer.detect import CONFIG, CREATE, CURL, detect_format, is_document
-from jobs.importer.nodes import Node, Notes, is_unknown
+from jobs.importer.nodes import Node, Notes
 from jobs.importer.python.parsing import ERRORS, parse
 from jobs.importer.python.program import Program
 from jobs.importer.readers.documents import NO_JOBS, looks_like
@@ -127,14 +127,10 @@ def _command_of(words: list[str]) -> str:
 
 def _in_program(text: str, shell: str) -> Iterator[Part]:
     """Yield the commands of a program: those of its notebook, then those in its strings and lists, then configs."""
-    program = Program(Notes())
-    texts: list[tuple[int, str]] = []
-    try:
-        tree = parse(text).tree
-        program.follow(tree)
-        texts = [(line, _grown(held, program)) for line, held in _texts(tree, program)]
-    except ERRORS:
-        pass  # names known so far still serve for the shell's commands
+    program = Program(Notes(), {})
+    with contextlib.suppress(*ERRORS):  # names known so far still serve for the shell's commands
+        program.follow(parse(text).tree)
+    texts = list(_texts(program))
     configs = [(line, held) for line, held in texts if CONFIG.search(held) and not CREATE.search(held)]
     config = configs[0][1] if configs else None
     if CREATE.search(shell):
@@ -146,41 +142,34 @@ def _in_program(text: str, shell: str) -> Iterator[Part]:
         yield Part(detect_format(held), on_line(line, held), f", in a text of the program, line {line}")
 
 
-def _texts(tree: ast.Module, program: Program) -> Iterator[tuple[int, str]]:
-    """Yield the strings of a program that mention jobs, with their lines."""
-    parts = 0
-    inner: set[ast.AST] = set()
-    for expression in ast.walk(tree):
-        if parts >= MAX_PARTS:
-            return
-        if expression in inner or not isinstance(expression, ast.Constant | ast.JoinedStr | ast.List | ast.Tuple):
+def _texts(program: Program) -> Iterator[tuple[int, str]]:
+    """Yield the texts of a program that mention jobs, as it puts them together, with their lines."""
+    held: list[tuple[int, str]] = []
+    for node in program.texts:
+        text = (
+            node.value
+            if isinstance(node.value, str)
+            else _command_of([item.text() for item in node.value if item.is_scalar])
+        )
+        if not CREATE.search(text) and not CONFIG.search(text):
             continue
-        if isinstance(expression, ast.Constant | ast.JoinedStr):
-            inner.update(ast.iter_child_nodes(expression))
-        node = program.values.evaluate(expression)
-        held = node.value if isinstance(node.value, str) else ""
-        if isinstance(node.value, list):
-            held = _command_of([item.text() for item in node.value if item.is_scalar])
-        if CREATE.search(held) or CONFIG.search(held):
-            parts += 1
-            yield expression.lineno, held
-
-
-def _grown(held: str, program: Program) -> str:
-    """Return the longest value of a name that begins with a config's text, because programs may append to it."""
-    nodes = program.values.names.values() if CONFIG.search(held) else ()
-    values = [node.value for node in nodes if node is not None]
-    return max([held, *(value for value in values if isinstance(value, str) and value.startswith(held))], key=len)
+        parts = [place for place, (_, part) in enumerate(held) if part in text]  # pieces of which it is made
+        line = held[parts[0]][0] if parts else node.line
+        held = [part for place, part in enumerate(held) if place not in parts]
+        if not any(text in whole for _, whole in held) and len(held) < MAX_PARTS:
+            held.append((line, text))
+    yield from held
 
 
 def _filled(shell: str, program: Program) -> str:
     """Replace variables in a notebook's commands with the values of the program's names, as IPython does."""
     size = 0
+    names = {name: node for name, node in program.module.names.items() if name not in program.rebound}
 
     def replacement(match: re.Match[str]) -> str:
         nonlocal size
-        node = program.values.names.get(match[1] or match[2])
-        if node is None or not isinstance(node.value, str | int) or is_unknown(node) or size >= MAX_FILLED:
+        node = names.get(match[1] or match[2])
+        if node is None or not isinstance(node.value, str | int) or node.open or size >= MAX_FILLED:
             return match[0]
         text = node.text()
         size += len(text)

@@ -12,7 +12,7 @@ from jobs.bounds import parse_digits
 from jobs.importer.nodes import Draft, Node, Notes, env_of
 from jobs.importer.syntax.yaml_text import surprises
 from jobs.spec import CustomJobSpec, EnvVar, Message, TuningTaskInputs, quoted
-from jobs.spec.paths import join, steps
+from jobs.spec.paths import join
 from jobs.spec.placeholders import PROGRAM, has_mark, holds_placeholder, is_program
 from jobs.spec.programs import program_placeholders
 from jobs.spec.shape import Slot, slots
@@ -67,10 +67,11 @@ class Normalizer:
         command, args = ([item.text() for item in items[name]] for name in ("command", "args"))
         named = [[item.entries.get(name) for name in ("name", "value")] for item in items["env"]]
         env = [(name.text() if name else "", value.text() if value else "") for name, value in named]
-        for place, text in program_placeholders(command, args, env):
-            name, index, *_ = steps(place)
-            line = items[str(name)][int(index)].line
-            self._record_placeholder(text, line, f"{path}.{place}", is_kept=True)
+        held = {f"{name}[{n}]": item for name in ("command", "args") for n, item in enumerate(items[name])}
+        held |= {f"env[{n}].value": value for n, (_, value) in enumerate(named) if value is not None}
+        texts = {place: item.text() for place, item in held.items() if item.open}
+        for place, text in (texts | dict(program_placeholders(command, args, env))).items():
+            self._record_placeholder(text, held[place], f"{path}.{place}", is_kept=True)
 
     def _keeps_unknown(self, name: str, node: Node, path: str) -> bool:
         """Count an unknown field; return whether it is kept, as it is written, for Vertex AI to decide."""
@@ -128,17 +129,20 @@ class Normalizer:
         return node if is_kept or not is_placeholder else None
 
     def _is_placeholder(self, slot: Slot, node: Node, path: str) -> bool:
-        if not isinstance(node.value, str) or slot.name in PROGRAM or not holds_placeholder(slot, node.value):
+        if not isinstance(node.value, str) or slot.name in PROGRAM:
             return False
-        self._record_placeholder(node.value, node.line, path, is_kept=slot.kind.name == "text")
+        if not node.open and not holds_placeholder(slot, node.value):
+            return False
+        self._record_placeholder(node.value, node, path, is_kept=slot.kind.name == "text")
         return True
 
-    def _record_placeholder(self, text: str, line: int, path: str, *, is_kept: bool) -> None:
+    def _record_placeholder(self, text: str, node: Node, path: str, *, is_kept: bool) -> None:
         self.placeholders[path] = text if is_kept else ""
         message = _("%(text)s is a placeholder.", text=quoted(text))
         if not is_kept:
             message = _("%(text)s is a placeholder; it is left out until you fill it in.", text=quoted(text))
-        self.notes.note("placeholder", line, message, _("Replace it with the real value before you submit."), path)
+        shown = f"{message} {node.open}" if node.open else message
+        self.notes.note("placeholder", node.line, shown, _("Replace it with the real value before you submit."), path)
 
     def _text(self, slot: Slot, node: Node, path: str) -> Node:
         if isinstance(node.value, str) or not node.is_scalar:

@@ -30,7 +30,7 @@ def find_lost_request(text: str, *, is_python: bool, bodies: list[Node]) -> int:
     for body in bodies:
         for name, node in _values(body):
             word = NUMBERS.get(node.value, "") if isinstance(node.value, int) else node.text()
-            if folded(name) == "scheduling.strategy" and word.upper() in CHEAPER:
+            if folded(name) == "scheduling.strategy" and (word.upper() in CHEAPER or node.open):
                 return 0
             if REQUEST.search(word) or WORD.fullmatch(word):
                 carried.update((node.line, node.line + 1))

@@ -4,17 +4,18 @@ Source: google-cloud-aiplatform 2.7.0; google-cloud-pipeline-components 2, read 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from jobs.importer.nodes import Draft, Node, Notes, folded, set_at
-from jobs.importer.python.job_calls import JobCall
 from jobs.importer.python.parsing import MAX_LENGTH, LeftOut, parse
 from jobs.importer.python.program import Program
+from jobs.importer.python.values import JobCall
 from jobs.importer.readers.documents import PLACE_NAMES, identify
 from jobs.importer.readers.sdk_jobs import custom_job, local_script, tuning_job
 from jobs.importer.readers.sdk_pipelines import job_of_operator, training_job
-from jobs.importer.sdk_names import CREATES, MAKES_A_JOB, MESSAGE_FIELDS, OPERATORS, TRAINING, other_job
+from jobs.importer.sdk_names import CREATES, LOCAL_SCRIPT, MAKES_A_JOB, OPERATORS, TRAINING, other_job
 from jobs.spec import Severity, quoted
 from jobs.texts import translatable as _
 
@@ -28,16 +29,18 @@ KEYS_OF: dict[str, tuple[str, ...]] = dict.fromkeys(
 )
 KEYS_OF |= dict.fromkeys(TRAINING, ("training_encryption_spec_key_name", "model_encryption_spec_key_name"))
 """The arguments of each class whose default is the encryption key of init()."""
-KIND = {"CustomJob": "custom_job", "HyperparameterTuningJob": "hyperparameter_tuning_job"}
 
 
-def read_program(text: str, notes: Notes) -> list[Draft]:
-    """Return the jobs that a program creates; parts that are not Python are reported in `notes`."""
+def read_program(text: str, notes: Notes, environment: Mapping[str, str] = MappingProxyType({})) -> list[Draft]:
+    """Return the jobs that a program creates; parts that are not Python are reported in `notes`.
+
+    `environment` has the variables that are set for it.
+    """
     if len(text) > MAX_LENGTH:
         message = _("Python is read only up to %(limit)s characters.", limit=f"{MAX_LENGTH:,}")
         notes.error("too_large", None, message, _("Give only the job."))
         return []
-    program = Program(notes)
+    program = Program(notes, {name: Node(value, 1) for name, value in environment.items()})
     try:
         tree, left_out = parse(text)
         program.follow(tree)
@@ -78,59 +81,63 @@ def _report_left_out(left_out: list[LeftOut], has_jobs: bool, notes: Notes) -> N
 
 def _drafts(program: Program, notes: Notes) -> Iterator[Draft]:
     """Yield the jobs that the calls of a program create, those that are run first; else one assigned to a name."""
-    inner = {id(one.sent.value) for one in program.job_calls if one.sent is not None}
-    ready = [one for one in program.job_calls if id(one.args.value) not in inner]
-    ready.sort(key=lambda one: one.run is None and one.maker in ("CustomJob", *TRAINING))
+    ready = [made for made in program.job_calls if not made.is_used]
+    ready.sort(key=lambda made: made.run is None and made.maker in ("CustomJob", *TRAINING))
     if not ready and (bound := _bound_job(program, notes)) is not None:
         yield bound
-    for one in ready[:MAX_JOBS]:
+    for made in ready[:MAX_JOBS]:
         own = Notes()
-        draft = _draft(one, program, own)
+        draft = _draft(made, program, own)
         if draft is None:
             notes.extend(own)
             continue
-        if lost := [node.line for path, node in one.edits if not set_at(draft.body, path, node)]:
-            message = _("A field of the request is set in a way that cannot be read.")
-            own.error("not_carried", lost[0], message, _("Give it to the job or to run()."))
-        yield draft._replace(unseen=UNSEEN if one.is_open else draft.unseen, notes=own)
+        yield draft._replace(unseen=UNSEEN if made.is_open else draft.unseen, notes=own)
 
 
 def _draft(made: JobCall, program: Program, notes: Notes) -> Draft | None:
-    maker, args = made.maker, made.args
+    maker = made.maker
     if maker in CREATES:
         return _created(made, program, notes)
-    if MESSAGE_FIELDS.get(maker, frozenset()) & set(args.entries):
-        return Draft(KIND[maker], args, f"Python that makes a {maker}")
-    args, run = _with_defaults(made, program)
+    args, run = _with_defaults(made)
     if maker in TRAINING:
         if made.run is None:
             notes.note("not_run", args.line, _("run() is not called in this text; the SDK's defaults are used."))
-        return training_job(maker, args, run, notes)
+        return _edited(training_job(maker, args, run, notes), made, notes)
     if maker == "HyperparameterTuningJob":
-        scripts = [other for other in program.job_calls if other.maker == "from_local_script"]
-        is_local = made.sent is not None and any(other.args.value is made.sent.value for other in scripts)
-        return tuning_job(args, run, notes, is_local_script=is_local)
+        custom = made.custom
+        draft = tuning_job(args, run, notes, is_local_script=custom is not None and custom.maker == LOCAL_SCRIPT)
+        return _edited(draft, made, notes)
     if maker in OPERATORS:
         return job_of_operator(maker, args, notes)
-    return (local_script if maker == "from_local_script" else custom_job)(args, run, notes)
+    return _edited((local_script if maker == LOCAL_SCRIPT else custom_job)(args, run, notes), made, notes)
 
 
-def _with_defaults(made: JobCall, program: Program) -> tuple[Node, Node]:
+def _edited(draft: Draft, made: JobCall, notes: Notes) -> Draft:
+    """Return a job with the fields that the program sets in its request, and in that of its custom job."""
+    inner = made.custom.edits if made.custom is not None else []
+    edits = [*((["trialJobSpec", *path[1:]], node) for path, node in inner if path[:1] == ["job_spec"]), *made.edits]
+    if lost := [node.line for path, node in edits if not set_at(draft.body, path, node)]:
+        message = _("A field of the request is set in a way that cannot be read.")
+        notes.error("not_carried", lost[0], message, _("Give it to the job or to run()."))
+    return draft
+
+
+def _with_defaults(made: JobCall) -> tuple[Node, Node]:
     """Return the arguments of the constructor and of run(), completed from `aiplatform.init`.
 
     `submit` takes only the service account from there, that of a training job only the network. Source:
     `initializer.global_config` in google-cloud-aiplatform 2.7.0, aiplatform/jobs.py and training_jobs.py.
     """
     args, run = made.args, made.run or Node({}, made.args.line)
-    own = {name: Node(place, args.line) for name, place in program.places.items() if place}
-    if made.maker in OPERATORS or not isinstance(args.value, dict):
+    own = _taken(made.init, {"project": "project", "location": "location"})
+    if made.maker in OPERATORS:
         return _completed(args, own), run
-    bucket = _taken(program, {"staging_bucket": "staging_bucket"})
-    own |= _taken(program, dict.fromkeys(KEYS_OF.get(made.maker, ()), "encryption_spec_key_name"))
+    bucket = _taken(made.init, {"staging_bucket": "staging_bucket"})
+    own |= _taken(made.init, dict.fromkeys(KEYS_OF.get(made.maker, ()), "encryption_spec_key_name"))
     later = ["service_account", "network"]
     if made.is_submitted:
         later = ["network" if made.maker in TRAINING else "service_account"]
-    run = _completed(run, _taken(program, {name: name for name in later}))
+    run = _completed(run, _taken(made.run_init, {name: name for name in later}))
     if made.maker != "HyperparameterTuningJob":
         return _completed(args, own | bucket), run
     if (custom := args.value.get("custom_job")) is not None:
@@ -138,9 +145,9 @@ def _with_defaults(made: JobCall, program: Program) -> tuple[Node, Node]:
     return _completed(args, own), run
 
 
-def _taken(program: Program, names: dict[str, str]) -> dict[str, Node]:
+def _taken(init: dict[str, Node], names: dict[str, str]) -> dict[str, Node]:
     """Return `{argument: value}` for `{argument: argument of init}`, without those that init was not given."""
-    return {name: program.defaults[source] for name, source in names.items() if source in program.defaults}
+    return {name: init[source] for name, source in names.items() if source in init}
 
 
 def _completed(args: Node, defaults: dict[str, Node]) -> Node:
@@ -163,18 +170,15 @@ def _created(made: JobCall, program: Program, notes: Notes) -> Draft | None:
         notes.error("unknown_job", made.args.line, _("The %(kind)s is not created in this text.", kind=kind))
         return None
     place = PARENT.search(parent.text()) if parent is not None else None
-    project, region = place.groups() if place else program.places.values()
+    places = [made.init.get(name) for name in ("project", "location")]
+    project, region = place.groups() if place else (node.text() if node is not None else "" for node in places)
     return Draft(kind, body, f"Python that calls {made.maker}", project, region)
 
 
 def _bound_job(program: Program, notes: Notes) -> Draft | None:
     """Return a job, or its pools, assigned to a name that no call uses; one with pools is preferred."""
     first: tuple[Draft, Notes] | None = None
-    bound = reversed(list(program.values.names.items()))
-    values = [
-        (name, node) for name, node in (*bound, *program.given.items()) if node is not None and not node.is_scalar
-    ]
-    for name, node in values[:MAX_BOUND]:
+    for name, node in reversed(list(program.bound.items())[-MAX_BOUND:]):
         if name in ("worker_pool_specs", "WORKER_POOL_SPECS") and isinstance(node.value, list) and node.value:
             node = Node({"workerPoolSpecs": node}, node.line)
         own = Notes()

@@ -28,7 +28,7 @@ GCLOUD = (
 )
 SPOT = {
     "keywords": f'k = {{"scheduling_strategy": "SPOT"}}\n{JOB}job.run(**k)',
-    "a key set later": f"k = {{}}\nif cheap:\n    k['scheduling_strategy'] = Strategy.SPOT\n{JOB}job.run(**k)",
+    "a key set later": f"k = {{}}\nif 1 < 2:\n    k['scheduling_strategy'] = Strategy.SPOT\n{JOB}job.run(**k)",
     "a function's keywords": f"def go(**kw):\n    {JOB}    job.run(**kw)\ngo(scheduling_strategy='SPOT')",
     "a function's parameter": f"def go(how='STANDARD'):\n    {JOB}    job.run(scheduling_strategy=how)\ngo('SPOT')",
     "annotated": f'how: str = "SPOT"\n{JOB}job.run(scheduling_strategy=how)',
@@ -102,6 +102,15 @@ def test_spot_is_read_however_it_is_given(way: str) -> None:
 
     assert refused(reading) == []
     assert strategy_of(reading) == "SPOT"
+
+
+def test_spot_under_a_condition_is_open() -> None:
+    reading = importer.read_text(
+        f"k = {{}}\nif cheap:\n    k['scheduling_strategy'] = Strategy.SPOT\n{JOB}job.run(**k)"
+    )
+
+    assert refused(reading) == []
+    assert tuple(reading.placeholders) == ("jobSpec.scheduling.strategy",)
 
 
 @pytest.mark.parametrize("way", LOST)

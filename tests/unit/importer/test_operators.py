@@ -37,7 +37,7 @@ MACHINE = {"machineType": "n1-standard-8", "acceleratorType": "NVIDIA_TESLA_T4",
     ("call", "where", "dataset"),
     [
         ("CreateCustomContainerTrainingJobOperator", AIRFLOW, "77"),
-        ("components.CustomContainerTrainingJobRunOp", KUBEFLOW, "${dataset}"),
+        ("components.CustomContainerTrainingJobRunOp", KUBEFLOW, "${made.outputs['dataset']}"),
     ],
 )
 def test_reads_constructor_and_run_in_one_call(call: str, where: str, dataset: str) -> None:

@@ -102,7 +102,7 @@ def start(image, bucket=None):
         assert {"displayName", "jobSpec.workerPoolSpecs[0].containerSpec.imageUri"} <= set(reading.placeholders)
         assert reading.line_of("displayName") == 5
 
-    def test_conditions_that_are_known_are_followed(self) -> None:
+    def test_only_conditions_that_are_known_are_followed(self) -> None:
         text = f"""
 kind = "b"
 if kind == "a":
@@ -120,7 +120,7 @@ aiplatform.CustomJob(display_name=name, labels={{"run": run}}, worker_pool_specs
 
         reading = importer.read_text(text)
 
-        assert (reading.body["displayName"], reading.body["labels"]) == ("b", {"run": "first"})
+        assert (reading.body["displayName"], reading.body["labels"]) == ("b", {"run": "${run}"})
 
     def test_unknown_arguments_are_refused_at_their_line(self) -> None:
         reading = importer.read_text(f"aiplatform.CustomJob(\n  display_name='x',\n  worker_pool_spec={POOLS})")
