@@ -64,11 +64,6 @@ class Gamma:
         shape = self.shape + hours * math.exp(at)
         return Gamma(shape, shape / math.exp(at))
 
-    def at_most(self, *, shape: float, hours: float) -> "Gamma":
-        """Return the same mean with at most this weight, for machines that may differ from those observed."""
-        factor = min(1.0, shape / self.shape, hours / self.hours)
-        return Gamma(self.shape * factor, self.hours * factor)
-
     def quantile(self, share: float) -> float:
         """Return the quantile of the rate for probability `share`.
 
@@ -106,9 +101,13 @@ class Spread:
         centre = (self.weight * self.centre + total) / weight
         return Spread(centre, (self.freedom * self.variance + inner + between) / freedom, weight, freedom)
 
-    def at_most(self, weight: float, *, freedom: float) -> "Spread":
-        """Return the same distribution with at most this weight, for jobs that may differ from those observed."""
-        return replace(self, weight=min(self.weight, weight), freedom=min(self.freedom, freedom))
+    def moved(self, count: float, mean: float) -> "Spread":
+        """Return the distribution with its centre moved towards `mean` by the weight of `count` observations.
+
+        The variance stays, because these observations are of another kind.
+        """
+        weight = self.weight + count
+        return replace(self, centre=(self.weight * self.centre + count * mean) / weight, weight=weight)
 
     def quantile(self, share: float) -> float:
         """Return the quantile of the next observation's logarithm for probability `share`."""

@@ -59,6 +59,8 @@ class Estimate:
     """Whether the spec sets the timeout."""
     documented_high_usd: Decimal | None = Decimal(0)
     """The upper end by documented preemption rates alone, which no history lowers; None if it is unlimited."""
+    own_usd: Decimal | None = None
+    """The cost if the run takes as long as the person expects; inside the range unless 20 jobs like it contradict."""
     wait: Wait | None = None
     """The wait for machines, if jobs of the team show it."""
     basis: tuple[str, ...] = ()
@@ -103,7 +105,7 @@ class Estimate:
         if jobs == 1:
             return self
         amounts = (
-            "usd_per_hour", "expected_usd", "low_usd", "high_usd",
+            "usd_per_hour", "expected_usd", "low_usd", "high_usd", "own_usd",
             "until_timeout_usd", "documented_high_usd", "cap_usd",
         )  # fmt: skip
         values = {name: getattr(self, name) for name in amounts}
@@ -121,6 +123,7 @@ class Estimate:
             "expected_usd": as_text(self.expected_usd),
             "low_usd": as_text(self.low_usd),
             "high_usd": as_text(self.high_usd),
+            "own_usd": as_text(self.own_usd),
             "most_usd": as_text(self.most_usd),
             "lines": [line.as_dict() for line in self.lines],
             "notes": list(self.notes),
@@ -156,16 +159,16 @@ def estimate(
     notes = list(rate.notes) + (resource_notes(held) if held is not None else [])
     notes += restart_notes(found, hours, strategy.restart_allowance, submission)
     notes += tuning_notes(submission, hours, found.expected) + timeout_notes(submission, expected, timeout, found.high)
-    basis = basis_of(strategy.label, learned, is_preemptible=strategy.preemptible)
     count = rounds(submission.trials, submission.parallel_trials)
     usd = partial(amount_of, rate.usd_per_hour, submission.trials)
+    basis = basis_of(strategy, learned, hours, usd(found.own), usd(found.expected))
     return Estimate(
         strategy=strategy.key, hours=hours, trials=submission.trials, rounds=count,
         attempts=1 + strategy.restart_allowance,
         elapsed_hours=found.expected * count,
         usd_per_hour=amount_of(rate.usd_per_hour, submission.parallel_trials),
         expected_usd=usd(found.expected), low_usd=usd(found.low), high_usd=usd(found.high),
-        documented_high_usd=usd(found.documented_high), until_timeout_usd=usd(applies / HOUR),
+        own_usd=usd(found.own), documented_high_usd=usd(found.documented_high), until_timeout_usd=usd(applies / HOUR),
         timeout_hours=applies / HOUR, has_timeout=timeout is not None,
         lines=rate.lines, notes=tuple(dict.fromkeys(notes)), prices_as_of=rate.prices_as_of,
         restarts=found.middle, wait=learned.wait(), basis=basis,

@@ -29,8 +29,6 @@ MANY = 20.0
 """From this many preemptions on, their number is treated as normally distributed."""
 SMALL = 1e-3
 """A probability too small to affect a percentile of the range."""
-SHORT_HOURS = 6.0
-"""A run of up to this length belongs to one hour of the day; a longer one covers many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +38,8 @@ class Forecast:
     low: float
     expected: float
     high: float
+    own: float
+    """Billed hours if the run takes as long as the person expects; within the range unless `Learned.contradicts`."""
     outlooks: tuple[Outlook, Outlook, Outlook] | None = None
     """What few, some and many preemptions add; None for machines that cannot be preempted."""
     assumptions: tuple[Assumption, Assumption, Assumption] = (LIKELY_LOW, LIKELY, LIKELY_HIGH)
@@ -59,7 +59,7 @@ def forecast(hours: float, *, timeout: float, learned: Learned = NOT_LEARNED) ->
         _run_time(hours, logarithm, timeout)
         for logarithm in (factor.quantile(LOW), factor.centre, factor.quantile(HIGH))
     )
-    return Forecast(low, expected, high)
+    return _around(Forecast(low, expected, high, min(hours, timeout)), learned)
 
 
 @lru_cache(maxsize=1024)
@@ -80,18 +80,22 @@ def forecast_preemptible(
     """
     factor = learned.run_factor()
     work = _run_time(hours, factor.centre, timeout)
-    rate = learned.rate(is_short=work <= SHORT_HOURS)
+    rate = learned.rate()
     assumptions = _assumptions(learned, rate)
     asked: _Asked = {"replicas": replicas, "interval": interval, "allowed": allowed}
-    few, some, many = (outlook(work, assumption=assumption, **asked) for assumption in assumptions)
+    few, some, many, own = (
+        outlook(time, assumption=assumption, **asked)
+        for time, assumption in (*((work, each) for each in assumptions), (min(hours, timeout), assumptions[1]))
+    )
     worst = outlook(hours, assumption=LIKELY_HIGH, **asked).billed_hours
     uncut, loss = _uncut(work, some), _loss(work, some)
-    if learned.team.preemptions:
+    if learned.machines.preemptions:
         loss = learned.loss(loss)
         few, some, many = (
             _with_loss(each, _uncut(work, each), loss, at.rate * replicas)
             for each, at in zip((few, some, many), assumptions, strict=True)
         )
+        own = _with_loss(own, _uncut(min(hours, timeout), own), loss, assumptions[1].rate * replicas)
     low, high = _range(
         [(_run_time(hours, point, timeout) / work if work else 0.0) * uncut for point in _points(factor, FACTORS)],
         [point * replicas for point in _points(rate, RATES)],
@@ -99,7 +103,17 @@ def forecast_preemptible(
         trials,
     )
     middle = some.billed_hours
-    return Forecast(min(low, middle), middle, max(high, middle), (few, some, many), assumptions, worst)
+    found = Forecast(
+        min(low, middle), middle, max(high, middle), own.billed_hours, (few, some, many), assumptions, worst
+    )
+    return _around(found, learned)
+
+
+def _around(found: Forecast, learned: Learned) -> Forecast:
+    """Return a range that has the person's own figure inside, unless enough jobs like it contradict."""
+    if learned.contradicts:
+        return found
+    return replace(found, low=min(found.low, found.own), high=max(found.high, found.own))
 
 
 class _Asked(TypedDict):
@@ -115,7 +129,7 @@ def _run_time(hours: float, logarithm: float, timeout: float) -> float:
 def _assumptions(learned: Learned, rate: Gamma) -> tuple[Assumption, Assumption, Assumption]:
     """Return assumptions of few, some and many preemptions: documented, or from the team's jobs."""
     documented = (LIKELY_LOW, LIKELY, LIKELY_HIGH)
-    if not learned.team.machine_seconds:
+    if not learned.machines.machine_seconds:
         return documented
     shown = (rate.quantile(LOW), rate.mean, rate.quantile(HIGH))
     few, some, many = (replace(each, rate=at) for each, at in zip(documented, shown, strict=True))

@@ -1,20 +1,17 @@
-"""Learn run time, wait and preemptions from the ended jobs of a team. Pure.
+"""Learn run time, wait and preemptions from the ended jobs of a team that are like the one to estimate. Pure.
 
-Each figure is learned in steps from general to specific: all of the team's jobs of the strategy, then those on the same
-machine in the same region, then those of about the same hour of the day. The result of a step is the prior of the next
-one with the weight of a few jobs, so that a few similar jobs count more than many others. The ratio of actual to
-expected run time does not depend on the strategy or the hour. It is learned from the jobs of every strategy, so that
-strategies are compared for the same run. docs/cost.md, section 8, gives the method and its sources.
+The run time is learned from jobs with the same program on the same machine and with an expected run time of the same
+magnitude. Other jobs with the same program move it by less than a fifth, however many they are, and jobs with another
+program not at all, so that toy jobs leave the figure of a long run. The ratio of actual to expected run time is learned
+from the jobs of every strategy, so that strategies are compared for the same run. Waits and preemptions are those of
+jobs of the strategy on the same machine in the same region. docs/cost.md, section 8, gives the method and its sources.
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from datetime import date
 
 from jobs.cost.distributions import HIGH, LOW, Gamma, Spread, student_quantile
 from jobs.cost.restarts import LIKELY
-from jobs.spec import Submission
 
 MILLI = 1000
 """Logarithms are stored in whole thousandths."""
@@ -24,16 +21,15 @@ clock that jumped, from widening every range."""
 WAIT_OFFSET_SECONDS = 15.0
 """Seconds added to a wait before taking its logarithm, so that a wait of zero has one."""
 PRIOR_WEIGHT = 4.0
-"""Weight of a prior, in jobs."""
-STEP_WEIGHTS = (4.0, 4.0, 16.0)
-"""Weight of the prior of each step, in jobs: machines differ more than hours of the day."""
-MAX_FREEDOM = 30.0
-"""The variance of a time differs less between machines than its centre, so its prior may weigh more jobs."""
+"""Degrees of freedom of a prior, in jobs."""
 RUN_FACTOR, RUN_WEIGHT = 2.0, 2.0
-"""Without jobs of the team, a run is assumed to last between half and twice the expected time in 9 of 10 cases. No
-published figure exists; this one is ours, and its centre weighs two jobs."""
-MAX_EVENTS, MAX_HOURS = 4.0, 1000.0
-"""The highest weight of preemptions of other machines or other hours."""
+"""Without jobs like it, a run is assumed to last between half and twice the expected time in 9 of 10 cases. No
+published figure exists; this one is ours, and the expected time weighs two jobs."""
+MAX_OTHERS, MAX_OTHERS_LOG = 0.35, math.log(2)
+"""Weight, in jobs, of all jobs with the same program on other machines, and of those with other magnitudes, and the
+limit of their mean. Both together move the expected time by less than a fifth: 2 × 0.35 / 2.7 × ln 2 < ln 1.2."""
+MIN_JOBS = 20
+"""With fewer jobs like it, the run time that a person expects is always inside the range."""
 USUAL_WAIT, WAIT_FACTOR, WAIT_WEIGHT = 120.0, 4.0, 0.5
 """Seconds, factor, and weight in jobs of the prior for waits. No figure is published, so the weight is low, and no wait
 is estimated before a job was observed."""
@@ -92,62 +88,59 @@ NOTHING = Sums()
 class Learned:
     """The sums for an estimate under one strategy.
 
-    `team`: all of the team's jobs of the strategy. `alike`: those of `team` on the same machine in the same region.
-    `hour`: those of `alike` sent within an hour of the time of day. `team_runs` and `alike_runs`: as `team` and
-    `alike`, for every strategy. `since` is the month in which the first of `alike_runs`, or if there is none of
-    `team_runs`, ended.
+    `program`: jobs of every strategy with the same program. `same_machine`: those of them on the same machine. `alike`:
+    those of them with an expected run time of the same magnitude. `machines`: jobs of the strategy on the same machine
+    in the same region, whatever they run. `team`: all of the team's jobs of the strategy, for the calibration alone.
     """
 
-    team: Sums = NOTHING
+    program: Sums = NOTHING
+    same_machine: Sums = NOTHING
     alike: Sums = NOTHING
-    hour: Sums = NOTHING
-    team_runs: Sums = NOTHING
-    alike_runs: Sums = NOTHING
+    machines: Sums = NOTHING
+    team: Sums = NOTHING
     machine: str = ""
     region: str = ""
-    since: date | None = None
 
     @property
-    def steps(self) -> Sequence[Sums]:
-        """The sums from general to specific, without overlap."""
-        return self.team.minus(self.alike), self.alike.minus(self.hour), self.hour
+    def contradicts(self) -> bool:
+        """Whether there are enough jobs like it for a range that leaves out what the person expects."""
+        return self.alike.runs >= MIN_JOBS
 
     def run_factor(self) -> Spread:
         """Return the logarithm of the ratio of actual to expected run time; the same for every strategy."""
-        steps = self.team_runs.minus(self.alike_runs), self.alike_runs
-        return _learn(RUN_PRIOR, [(step.runs, step.run_logs, step.run_squares) for step in steps])
+        found = RUN_PRIOR
+        for others in (self.program.minus(self.same_machine), self.same_machine.minus(self.alike)):
+            if others.runs > 0:
+                mean = others.run_logs / others.runs / MILLI
+                limited = max(-MAX_OTHERS_LOG, min(mean, MAX_OTHERS_LOG))
+                found = found.moved(min(others.runs, MAX_OTHERS), limited)
+        return _seen(found, self.alike.runs, self.alike.run_logs, self.alike.run_squares)
 
     def wait(self) -> "Wait | None":
-        """Return the wait of a job for its machines; None if no job of the strategy was observed."""
-        if not self.team.waits:
+        """Return the wait of a job for its machines; None if no job of the strategy has waited for such machines."""
+        seen = self.machines
+        if not seen.waits:
             return None
-        found = _learn(WAIT_PRIOR, [(step.waits, step.wait_logs, step.wait_squares) for step in self.steps])
+        found = _seen(WAIT_PRIOR, seen.waits, seen.wait_logs, seen.wait_squares)
         low, usual, high = (
             max(math.exp(min(logarithm, MAX_WAIT_LOG)) - WAIT_OFFSET_SECONDS, 0.0)
             for logarithm in (found.quantile(LOW), found.centre, found.quantile(HIGH))
         )
-        return Wait(low, usual, high, self.alike.waits or self.team.waits)
+        return Wait(low, usual, high, seen.waits)
 
-    def rate(self, *, is_short: bool) -> Gamma:
-        """Return the preemptions per hour of one machine; the hour of the day applies to short runs only."""
-        team, alike, hour = self.steps
-        found = RATE_PRIOR.seen(team.preemptions, team.machine_hours)
-        steps = (alike, hour) if is_short else (self.alike,)
-        for step in steps:
-            found = found.at_most(shape=MAX_EVENTS, hours=MAX_HOURS).seen(step.preemptions, step.machine_hours)
-        return found
+    def rate(self) -> Gamma:
+        """Return the preemptions per hour of one machine."""
+        return RATE_PRIOR.seen(self.machines.preemptions, self.machines.machine_hours)
 
     def loss(self, usual: float) -> float:
         """Return the hours that a preemption costs; `usual` is the figure of the model without history."""
-        seen = self.alike if self.alike.preemptions else self.team
+        seen = self.machines
         return (PRIOR_WEIGHT * usual + seen.lost_seconds / 3600) / (PRIOR_WEIGHT + seen.preemptions)
 
 
-def _learn(prior: Spread, steps: Sequence[tuple[int, int, int]]) -> Spread:
-    """Return the distribution after each step's (count, sum, sum of squares), in thousandths."""
-    for weight, (count, total, squares) in zip(STEP_WEIGHTS, steps, strict=False):
-        prior = prior.at_most(weight, freedom=MAX_FREEDOM).seen(count, total / MILLI, squares / MILLI**2)
-    return prior
+def _seen(prior: Spread, count: int, total: int, squares: int) -> Spread:
+    """Return the distribution after jobs with these sums, in thousandths."""
+    return prior.seen(count, total / MILLI, squares / MILLI**2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,21 +151,11 @@ class Wait:
     usual: float
     high: float
     jobs: int
-    """Number of jobs on the same machine in the region; if there is none, of the strategy."""
+    """Number of jobs of the strategy on the same machine in the region."""
 
 
 MAX_WAIT_LOG = math.log(30 * 24 * 3600)
 NOT_LEARNED = Learned()
-
-
-def machine_of(submission: Submission) -> str:
-    """Return the machine by which jobs are similar: that of the first worker pool, with its attached GPUs."""
-    for _, pool in submission.pools:
-        machine = pool.machine_spec
-        attached = machine.machine_type.startswith("n1-") and machine.accelerator
-        gpus = f" with {machine.accelerator_count} × {machine.accelerator}" if attached else ""
-        return f"{machine.machine_type}{gpus}"
-    return ""
 
 
 def run_log(useful_seconds: float, expected_seconds: float) -> int:

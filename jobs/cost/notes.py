@@ -2,24 +2,28 @@
 
 import math
 from datetime import timedelta
+from decimal import Decimal
 from functools import reduce
 
 from jobs.cost.actual import HOUR
 from jobs.cost.forecast import Forecast
-from jobs.cost.learned import Learned
+from jobs.cost.learned import MILLI, Learned
 from jobs.cost.lines import Rate
 from jobs.cost.money import format_usd
 from jobs.cost.restarts import CHECKPOINT_HOURS, LIKELY_HIGH, Outlook
 from jobs.cost.trials import rounds
 from jobs.spec import Submission
+from jobs.strategies import Strategy
 from jobs.strategies.rules.scheduling import DEFAULT_TIMEOUT
-from jobs.texts import Text, joined, month_of
+from jobs.texts import Text, joined
 from jobs.texts import translatable as _
 
 HARDLY_ANY = 0.05
 """Preemptions; fewer would be shown as 0.0."""
 MIN_CHANCE = 0.0001
 """A lower chance would be shown as 0.00%."""
+MAX_SHOWN_USD = 10**12
+"""Higher costs, of a job that nobody would run, are not written in sentences."""
 RANGE = _(
     "Low and high are the 5th and the 95th percentile: 9 of 10 such jobs that succeed should cost an amount between."
 )
@@ -143,43 +147,63 @@ def resource_notes(held: Rate) -> list[str]:
     ]
 
 
-def basis_of(label: str, learned: Learned, *, is_preemptible: bool) -> tuple[str, ...]:
-    """Return the basis of the range, its meaning, and how often earlier ranges held; `label` is the strategy's."""
-    return (_rests_on(label, learned, is_preemptible=is_preemptible), RANGE, *_calibration(label, learned))
+def basis_of(
+    strategy: Strategy, learned: Learned, hours: float, own_usd: Decimal | None, expected_usd: Decimal | None
+) -> tuple[str, ...]:
+    """Return the person's own figure beside what jobs like it took, the meaning of the range, and how often it held.
+
+    `own_usd` is the cost of a run of `hours`, as expected by the person; `expected_usd` that by the jobs.
+    """
+    own = _("The expected run time is %(time)s.", time=in_words(hours))
+    if own_usd is not None and own_usd < MAX_SHOWN_USD:
+        own = _("The expected run time of %(time)s costs %(usd)s.", time=in_words(hours), usd=format_usd(own_usd))
+    basis: list[str] = [joined(own, _likeness(learned, expected_usd)), RANGE]
+    if not learned.alike.runs:
+        basis.append(_("The range assumes half to twice the expected run time."))
+    basis += _preemptions_seen(strategy, learned) if strategy.preemptible else []
+    return (*basis, *_calibration(strategy.label, learned))
 
 
-def _rests_on(label: str, learned: Learned, *, is_preemptible: bool) -> str:
-    prior = _("half to twice the run time that is expected")
-    if is_preemptible:
-        prior = _("half to twice the run time that is expected and the documented rate of preemptions")
-    if not learned.team_runs.runs:
-        return _("Not based on jobs of your team yet, but on %(prior)s.", prior=prior)
-    jobs, seen = _jobs(learned), learned.team.runs if is_preemptible else 0
-    if not seen:
-        return _("Based on the run times of %(jobs)s, with %(prior)s as prior.", jobs=jobs, prior=prior)
-    kind = {"strategy": label, "count": seen}
-    lost = _("1 %(strategy)s job", strategy=label) if seen == 1 else _("%(count)s %(strategy)s jobs", **kind)
-    words = {"jobs": jobs, "lost": lost, "prior": prior}
-    return _("Based on the run times of %(jobs)s and the preemptions of %(lost)s, with %(prior)s as prior.", **words)
-
-
-def _jobs(learned: Learned) -> Text:
-    """Return a description of the jobs that an estimate's run time is based on."""
-    team, alike = learned.team_runs.runs, learned.alike_runs.runs
-    month = month_of(learned.since) if learned.since else ""
-    words = {"count": team, "month": month}
-    if not alike and month:
-        return _("%(count)s of your team's jobs since %(month)s, on other machines or in other regions", **words)
+def _likeness(learned: Learned, expected_usd: Decimal | None) -> Text:
+    """Return how long jobs like it took, measured by what was expected of them, and what that makes of this one."""
+    alike, others = learned.alike.runs, learned.program.runs - learned.alike.runs
+    share = f"{math.exp(learned.run_factor().centre):.0%}"
+    usd: str = _("no price known")
+    if expected_usd is not None and expected_usd < MAX_SHOWN_USD:
+        usd = format_usd(expected_usd)
+    if not alike and not others:
+        return _("No job of your team that is like this one has succeeded yet, so nothing corrects it.")
     if not alike:
-        return _("%(count)s of your team's jobs, on other machines or in other regions", count=team)
-    words = {"count": alike, "machine": learned.machine, "region": learned.region, "month": month}
-    jobs = _("%(count)s of your team's %(machine)s jobs in %(region)s", **words)
-    if month:
-        jobs = _("%(count)s of your team's %(machine)s jobs in %(region)s since %(month)s", **words)
-    others = team - alike
-    if others <= 0:
-        return jobs
-    return _("%(jobs)s and 1 other", jobs=jobs) if others == 1 else _("%(jobs)s and %(n)s others", jobs=jobs, n=others)
+        words = {"count": others, "share": share, "usd": usd}
+        if others == 1:
+            return _("1 job with the same program ran on another machine or for another length, so it counts little: "
+                     "%(share)s of that, %(usd)s.", **words)  # fmt: skip
+        return _("%(count)s jobs with the same program ran on other machines or for other lengths, so they count "
+                 "little: %(share)s of that, %(usd)s.", **words)  # fmt: skip
+    actual = f"{math.exp(learned.alike.run_logs / alike / MILLI):.0%}"
+    words = {"count": alike, "machine": learned.machine, "took": actual, "share": share, "usd": usd}
+    if alike == 1:
+        return _("1 job like this (same program, %(machine)s, similar length) took %(took)s of what was expected. "
+                 "Weighed against it, that makes %(share)s: %(usd)s.", **words)  # fmt: skip
+    return _("%(count)s jobs like this (same program, %(machine)s, similar length) took %(took)s of what was expected. "
+             "Weighed against it, that makes %(share)s: %(usd)s.", **words)  # fmt: skip
+
+
+def _preemptions_seen(strategy: Strategy, learned: Learned) -> list[str]:
+    hours = learned.machines.machine_hours
+    if not hours:
+        return [_("Preemptions are assumed at the documented rate.")]
+    words = {
+        "count": learned.machines.preemptions, "hours": f"{hours:.1f}", "strategy": strategy.label,
+        "machine": learned.machine, "region": learned.region,
+    }  # fmt: skip
+    return [
+        _(
+            "Your team's %(strategy)s jobs on %(machine)s in %(region)s were preempted %(count)s times in %(hours)s "
+            "machine hours.",
+            **words,
+        )
+    ]
 
 
 def _calibration(label: str, learned: Learned) -> tuple[str, ...]:

@@ -23,9 +23,10 @@ WAITS = tuple(f"waited_{bucket}" for bucket in range(17))
 """Columns of MonthFigures: how many jobs waited as long as each bucket of `jobs.timeline.wait_bucket`, in order."""
 IN_COLUMNS = -2
 """In `MonthFigures.wait_bucket`: the row is of jobs of every bucket, and has the buckets in WAITS."""
-VERSION = 1
+VERSION = 2
 """Of what the figures of a job hold: those of an earlier one are counted again (`jobs.upkeep.figures`)."""
-ALL_HOURS = -1
+BY_LIKENESS = -2
+"""In `LearnedFigures.hour`: the row is of this version. The version before kept rows by hour, which nothing reads."""
 
 
 class Figures(models.Model):
@@ -67,6 +68,9 @@ class JobFigures(Figures):
     ended_on = models.DateField(help_text="UTC")
     wait_bucket = models.SmallIntegerField(help_text="See jobs.timeline.wait_bucket; -1: it never ran.")
     learned = models.JSONField(
+        default=dict, db_default={}, blank=True, help_text="What the version before has added to LearnedFigures."
+    )
+    teaches = models.JSONField(
         default=dict, db_default={}, blank=True, help_text="What it has added to LearnedFigures; {}: nothing."
     )
     version = models.PositiveSmallIntegerField(default=VERSION, db_default=0)
@@ -75,7 +79,7 @@ class JobFigures(Figures):
         verbose_name_plural = "figures of jobs"
         indexes = [
             models.Index(fields=["team", "ended_on"], name="figures_of_days"),
-            models.Index(fields=["job"], condition=models.Q(version__lt=VERSION), name="figures_to_renew"),
+            models.Index(fields=["job"], condition=models.Q(version__lt=VERSION), name="figures_to_renew_2"),
         ]
 
     def __str__(self) -> str:
@@ -137,17 +141,21 @@ class MonthFigures(Figures):
 class LearnedFigures(models.Model):
     """Sums over the jobs of a team that ended in a month, for estimates: see `jobs.cost.learned`.
 
-    One row for each machine, region and hour of the day (UTC) in which they were sent, and one without these three
-    (`hour` is ALL_HOURS) over all of them.
+    Each job is in three rows: that of its program, machine and magnitude of run time (of every strategy and region),
+    that of its machine, region and strategy (of every program), and that of its strategy.
     """
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+", db_index=False)
+    program = models.CharField(
+        max_length=16, blank=True, db_default="", default="", help_text="See jobs.cost.likeness; empty: every program."
+    )
     region = models.CharField(max_length=40, blank=True)
     machine = models.CharField(max_length=160, blank=True, help_text="Of the first worker pool, with attached GPUs.")
+    magnitude = models.SmallIntegerField(db_default=0, default=0, help_text="Of the expected run time, in doublings.")
     month = models.DateField(help_text="Its first day, UTC.")
-    strategy = models.CharField(max_length=32)
+    strategy = models.CharField(max_length=32, blank=True)
     tunes = models.BooleanField(help_text="Whether they are tuning jobs.")
-    hour = models.SmallIntegerField()
+    hour = models.SmallIntegerField(default=BY_LIKENESS, help_text="BY_LIKENESS.")
 
     runs = models.BigIntegerField(default=0)
     run_logs = models.BigIntegerField(default=0)
@@ -165,10 +173,20 @@ class LearnedFigures(models.Model):
         verbose_name_plural = "learned figures"
         constraints = [
             models.UniqueConstraint(
-                fields=["team", "region", "machine", "month", "strategy", "tunes", "hour"],
-                name="one_sum_to_learn_from",
+                fields=[
+                    "team",
+                    "program",
+                    "region",
+                    "machine",
+                    "magnitude",
+                    "month",
+                    "strategy",
+                    "tunes",
+                    "hour",
+                ],
+                name="one_sum_by_likeness",
             ),
         ]
 
     def __str__(self) -> str:
-        return f"learned from {self.strategy} jobs of {self.team}, {self.month:%Y-%m}"
+        return f"learned from jobs of {self.team}, {self.month:%Y-%m}"

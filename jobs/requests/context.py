@@ -1,5 +1,6 @@
 """The options of a request, and the context that its assessment uses."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -9,6 +10,7 @@ from django.contrib.auth.models import User
 
 from jobs import budgets, known_catalogue, spec, strategies
 from jobs.assessment import Context, IdenticalJob, filled
+from jobs.cost.learned import Learned
 from jobs.fallback import Plan
 from jobs.models import Job, Team
 from jobs.prices import current_book, recent_book
@@ -107,25 +109,31 @@ def load_context(
         timeout_cap_usd=timeout_cap_usd if is_approvers_cap else timeout_cap_usd or cap_usd,
         is_approvers_cap=is_approvers_cap,
         cap_cancels=cap_usd is None or is_approvers_cap or policy.cancels_at_cap,
-        **(_recent if is_preview else _current)(team, submission, now),
+        **(_recent if is_preview else _current)(team, submission, now, expected),
     )
     if submission is None or (full := filled(submission, context, expected).submission) == submission:
         return context
     return replace(context, budgets=budgets.left_for_submission(team, by, full, now))
 
 
-def _current(team: Team, submission: spec.Submission | None, now: datetime | None) -> dict[str, Any]:
-    learned = load_learned(team, submission, now) if submission is not None and now is not None else {}
+def _current(
+    team: Team, submission: spec.Submission | None, now: datetime | None, expected: timedelta | None
+) -> dict[str, Any]:
+    learned: Mapping[str, Learned] = {}
+    if submission is not None and now is not None:
+        learned = load_learned(team, submission, now, expected=expected)
     return {"severities": severities(), "book": current_book(), "allowed": allowed_of(team), "learned": learned}
 
 
-def _recent(team: Team, submission: spec.Submission | None, now: datetime | None) -> dict[str, Any]:
+def _recent(
+    team: Team, submission: spec.Submission | None, now: datetime | None, expected: timedelta | None
+) -> dict[str, Any]:
     assert now is not None
     return {
         "severities": recent_severities(now),
         "book": recent_book(now),
         "allowed": recent_allowed(team, now),
-        "learned": recent_learned(team, submission, now) if submission is not None else {},
+        "learned": recent_learned(team, submission, now, expected=expected) if submission is not None else {},
     }
 
 

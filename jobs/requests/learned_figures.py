@@ -1,89 +1,84 @@
 """Figures learned from a team's ended jobs for its next one, read from the sums of `jobs.upkeep.learned_figures`."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import BooleanField, ExpressionWrapper, Min, Q, Sum
+from django.db.models import Q, Sum
 
 from jobs.cache import Recent
-from jobs.cost.learned import NAMES, Learned, Sums, machine_of
+from jobs.cost.learned import NAMES, Learned, Sums
+from jobs.cost.likeness import machine_of, magnitude_of, program_of
 from jobs.models import LearnedFigures, Team
-from jobs.models.figures import LEARNED
+from jobs.models.figures import BY_LIKENESS, LEARNED
 from jobs.spec import Submission
 from jobs.strategies import STRATEGIES
 
 LOOK_BACK = timedelta(days=365)
 """Earlier months are ignored, because machines, prices and code have changed since."""
-OF_RUNS = frozenset({"runs", "run_logs", "run_squares", "estimated", "inside"})
-"""Figures learned separately for tuning jobs and other jobs. Waits are those of jobs that do not tune."""
-OF_MACHINES = frozenset({"machine_seconds", "preemptions", "lost_seconds"})
-"""Figures learned for a machine, whether a job or a trial of a tuning job runs on it."""
+NEAR = 1
+"""Magnitudes that differ by this much are alike: both expected run times are within a factor of two to four."""
 
 _Row = dict[str, Any]
-"""Sums over one strategy's months: `strategy`, `tunes`, `machine`, `is_near`, `since`, and `sum_` plus each name."""
-Wanted = tuple[int, str, str, bool, int]
-"""A team, a machine, a region, whether the job tunes, and the hour of the day at which it is sent."""
+"""Sums over months: `strategy`, `tunes`, `program`, `machine`, `magnitude`, and `sum_` plus each name."""
+Wanted = tuple[int, str, str, str, int | None, bool]
+"""A team, a program, a machine, a region, the magnitude of the expected run time, and whether the job tunes."""
 
 
-def load_learned(team: Team, submission: Submission, now: datetime) -> Mapping[str, Learned]:
-    """Return {key of a strategy: figures learned from the team's ended jobs} for a job sent at `now`. Makes one query.
+def load_learned(
+    team: Team, submission: Submission, now: datetime, *, expected: timedelta | None
+) -> Mapping[str, Learned]:
+    """Return {key of a strategy: figures learned from the team's ended jobs like this one}. Makes one query.
 
-    It reads the sums of at most 13 months for one machine and region, and those of the whole team.
+    It reads the sums of at most 13 months for one program, for one machine and region, and for the whole team.
     """
-    return _load(_wanted(team, submission, now), now)
+    return _load(_wanted(team, submission, expected), now)
 
 
-def recent_learned(team: Team, submission: Submission, now: datetime) -> Mapping[str, Learned]:
+def recent_learned(
+    team: Team, submission: Submission, now: datetime, *, expected: timedelta | None
+) -> Mapping[str, Learned]:
     """Return `load_learned`, at most ten seconds old.
 
     Used for previews, which are rendered again on every keystroke.
     """
-    return _recent.get(_wanted(team, submission, now), now)
+    return _recent.get(_wanted(team, submission, expected), now)
 
 
-def _wanted(team: Team, submission: Submission, now: datetime) -> Wanted:
-    return team.pk, machine_of(submission), submission.region, submission.tuning is not None, now.hour
+def _wanted(team: Team, submission: Submission, expected: timedelta | None) -> Wanted:
+    magnitude = magnitude_of(expected.total_seconds()) if expected is not None and expected > timedelta() else None
+    machine, tunes = machine_of(submission), submission.tuning is not None
+    return team.pk, program_of(submission), machine, submission.region, magnitude, tunes
 
 
 def _load(wanted: Wanted, now: datetime) -> Mapping[str, Learned]:
-    team, machine, region, tunes, hour = wanted
+    team, program, machine, region, magnitude, tunes = wanted
     if "\x00" in machine + region:  # somebody may type it, but no column can store it
         return {}
-    near = [(hour + shift) % 24 for shift in (-1, 0, 1)]
-    own = Q(region=region, machine=machine) | Q(region="", machine="")
-    rows = LearnedFigures.objects.filter(own, team=team, month__gte=(now - LOOK_BACK).date())
-    is_near = ExpressionWrapper(Q(hour__in=near), output_field=BooleanField())
-    grouped = rows.annotate(is_near=is_near).order_by().values("strategy", "tunes", "machine", "is_near")
-    summed = grouped.annotate(since=Min("month"), **{f"sum_{name}": Sum(name) for name in LEARNED})
-    sums: list[_Row] = [dict(row) for row in summed]
-    alike, of_team = ([row for row in sums if bool(row["machine"]) is has_one] for has_one in (True, False))
-    alike_runs = _sum(alike, tunes=tunes)
-    first = min((row["since"] for row in (alike if alike_runs.runs else of_team)), default=None)
-    runs = Learned(
-        team_runs=_sum(of_team, tunes=tunes), alike_runs=alike_runs, machine=machine, region=region, since=first
-    )
-    return {key: _of_strategy(key, runs, alike, of_team, tunes=tunes) for key in STRATEGIES} if sums else {}
+    own = Q(program=program) | Q(program="", region=region, machine=machine) | Q(program="", region="", machine="")
+    rows = LearnedFigures.objects.filter(own, team=team, hour=BY_LIKENESS, month__gte=(now - LOOK_BACK).date())
+    grouped = rows.order_by().values("strategy", "tunes", "program", "machine", "magnitude")
+    sums: list[_Row] = [dict(row) for row in grouped.annotate(**{f"sum_{name}": Sum(name) for name in LEARNED})]
+    runs = [row for row in sums if row["program"] and row["tunes"] is tunes]
+    same_machine = [row for row in runs if row["machine"] == machine]
+    alike = [row for row in same_machine if magnitude is not None and abs(row["magnitude"] - magnitude) <= NEAR]
+    program_sums, machine_sums, alike_sums = _sum(runs), _sum(same_machine), _sum(alike)
+    return {
+        key: Learned(
+            program=program_sums,
+            same_machine=machine_sums,
+            alike=alike_sums,
+            machines=_sum([row for row in sums if row["strategy"] == key and row["machine"] and not row["program"]]),
+            team=_sum([row for row in sums if row["strategy"] == key and not row["machine"] and row["tunes"] is tunes]),
+            machine=machine,
+            region=region,
+        )
+        for key in (STRATEGIES if sums else ())
+    }
 
 
 _recent: Recent[Wanted, Mapping[str, Learned]] = Recent(_load)
 
 
-def _of_strategy(key: str, runs: Learned, alike: Sequence[_Row], of_team: Sequence[_Row], *, tunes: bool) -> Learned:
-    """Return `runs` with the figures learned from the jobs of one strategy."""
-    alike, of_team = ([row for row in rows if row["strategy"] == key] for rows in (alike, of_team))
-    return replace(
-        runs,
-        team=_sum(of_team, tunes=tunes),
-        alike=_sum(alike, tunes=tunes),
-        hour=_sum([row for row in alike if row["is_near"]], tunes=tunes),
-    )
-
-
-def _sum(rows: Sequence[_Row], *, tunes: bool) -> Sums:
-    return Sums(*(_total(rows, name, tunes=tunes and name in OF_RUNS) for name in NAMES))
-
-
-def _total(rows: Sequence[_Row], name: str, *, tunes: bool) -> int:
-    return sum(row[f"sum_{name}"] for row in rows if row["tunes"] is tunes or name in OF_MACHINES)
+def _sum(rows: Sequence[_Row]) -> Sums:
+    return Sums(*(sum(row[f"sum_{name}"] for row in rows) for name in NAMES))

@@ -73,7 +73,7 @@ def _count(keys: Sequence[UUID], team: int, now: datetime | None) -> int:
             after.values(),
             update_conflicts=True,
             unique_fields=["job"],
-            update_fields=[*GROUPED, "ended_on", "wait_bucket", *SUMMED, "learned", "version"],
+            update_fields=[*GROUPED, "ended_on", "wait_bucket", *SUMMED, "teaches", "version"],
         )
         month_figures.add(before.values(), after.values())
         learned_figures.add(before.values(), after.values())
@@ -126,7 +126,7 @@ def _figures_of(job: Job, preemptions: int, lost: Lost, before: JobFigures | Non
         inside=int(inside is True),
         seconds=round(ran.total_seconds() if job.trial_seconds is None else job.trial_seconds),
         preemptions=preemptions,
-        learned=learned_figures.learned_from(job, submission, lost, preemptions, inside=inside),
+        teaches=learned_figures.learned_from(job, submission, lost, preemptions, inside=inside),
         version=VERSION,
     )
 
@@ -164,7 +164,7 @@ def _saved_cents(
     """
     if job.strategy not in COMPARED or submission is None or not usd or not job.hourly_usd:
         return 0
-    if job.price_snapshot is None and before is not None and before.version == VERSION and before.cents == _cents(usd):
+    if job.price_snapshot is None and before is not None and before.version and before.cents == _cents(usd):
         return before.saved_cents
     price = standard_price(job, submission)
     if price is None:

@@ -2,22 +2,22 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from datetime import UTC, date
+from datetime import date
 from decimal import Decimal
 from typing import Any, NamedTuple
 
 from django.db.models import F
 
 from jobs import spec, timeline
-from jobs.cost.learned import machine_of, run_log, wait_log
+from jobs.cost.learned import run_log, wait_log
+from jobs.cost.likeness import machine_of, magnitude_of, program_of
 from jobs.models import Job, JobFigures, LearnedFigures
-from jobs.models.figures import ALL_HOURS, LEARNED
+from jobs.models.figures import BY_LIKENESS, LEARNED
 from jobs.states import SUCCESSFUL
 from jobs.strategies import STRATEGIES
 from jobs.upkeep.restart_losses import Lost
 
 PREEMPTIBLE = frozenset(key for key, each in STRATEGIES.items() if each.preemptible)
-MAX_MACHINE = 160
 NONE = dict.fromkeys(LEARNED, 0)
 
 
@@ -25,12 +25,14 @@ class Group(NamedTuple):
     """The columns of LearnedFigures that are not summed."""
 
     team_id: int
+    program: str
     region: str
     machine: str
+    magnitude: int
     month: date
     strategy: str
     tunes: bool
-    hour: int
+    hour: int = BY_LIKENESS
 
 
 def is_inside(job: Job, usd: Decimal | None) -> bool | None:
@@ -55,7 +57,7 @@ def is_inside(job: Job, usd: Decimal | None) -> bool | None:
 def learned_from(
     job: Job, submission: spec.Submission | None, lost: Lost, preemptions: int, *, inside: bool | None
 ) -> dict[str, Any]:
-    """Return what an ended job adds to the sums, as JSON: its machine, its hour, and every sum that is not 0."""
+    """Return what an ended job adds to the sums, as JSON: what makes it like others, and every sum that is not 0."""
     if submission is None or job.started_at is None or job.ended_at is None:
         return {}
     sums = _runs(job, submission, lost) | {"estimated": int(inside is not None), "inside": int(inside is True)}
@@ -63,10 +65,10 @@ def learned_from(
     if submission.tuning is None and not job.is_adopted:
         logarithm = wait_log(timeline.first_wait(job, job.ended_at).total_seconds())
         sums |= {"waits": 1, "wait_logs": logarithm, "wait_squares": logarithm**2}
-    sent = job.submitted_at or job.requested_at
     return {
-        "machine": machine_of(submission)[:MAX_MACHINE],
-        "hour": sent.astimezone(UTC).hour,
+        "program": program_of(submission),
+        "machine": machine_of(submission),
+        "magnitude": magnitude_of(job.expected_seconds) if job.expected_seconds > 0 else 0,
         "tunes": submission.tuning is not None,
         "sums": {name: value for name, value in sums.items() if value},
     }
@@ -113,7 +115,7 @@ def add(before: Iterable[JobFigures], after: Iterable[JobFigures]) -> None:
         for row in rows:
             for group in _groups(row):
                 sums = changes.setdefault(group, Counter())
-                for name, value in row.learned["sums"].items():
+                for name, value in row.teaches["sums"].items():
                     sums[name] += sign * value
     ordered = sorted((group, sums) for group, sums in changes.items() if any(sums.values()))
     LearnedFigures.objects.bulk_create(
@@ -125,9 +127,12 @@ def add(before: Iterable[JobFigures], after: Iterable[JobFigures]) -> None:
 
 
 def _groups(row: JobFigures) -> list[Group]:
-    """Return the two groups that a job adds to: that of its machine, region and hour, and that of its strategy."""
-    if not row.learned:
+    """Return the groups that a job adds to: that of its program, that of its machine, and that of its strategy."""
+    if not row.teaches:
         return []
-    month, tunes = row.ended_on.replace(day=1), row.learned["tunes"]
-    alike = Group(row.team_id, row.region, row.learned["machine"], month, row.strategy, tunes, row.learned["hour"])
-    return [alike, alike._replace(region="", machine="", hour=ALL_HOURS)]
+    month, machine, tunes = row.ended_on.replace(day=1), row.teaches["machine"], row.teaches["tunes"]
+    return [
+        Group(row.team_id, row.teaches["program"], "", machine, row.teaches["magnitude"], month, "", tunes),
+        Group(row.team_id, "", row.region, machine, 0, month, row.strategy, tunes),
+        Group(row.team_id, "", "", "", 0, month, row.strategy, tunes),
+    ]

@@ -139,7 +139,9 @@ def test_history_lowers_no_limit(request_job: RequestJob, cloud: Cloud, team: Te
 
     last = request_job(hours=2, name="last")
 
-    assert last.estimate["basis"][0].startswith("Based on the run times of 5 of your team's")
+    assert "5 jobs like this" in last.estimate["basis"][0]
+    assert Decimal(last.estimate["own_usd"]) == pytest.approx(Decimal(first.estimate["own_usd"]), rel=Decimal("0.02"))
+    assert Decimal(last.estimate["high_usd"]) >= Decimal(last.estimate["own_usd"])
     assert Decimal(last.estimate["expected_usd"]) < Decimal(first.estimate["expected_usd"])
     assert last.max_usd == first.max_usd
 

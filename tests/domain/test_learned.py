@@ -1,6 +1,7 @@
 """Tests with 500 jobs of known waits, run times and preemptions: their costs, and what estimates learned from them."""
 
 from collections import Counter
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -10,6 +11,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.db.models import Sum
 
+from dashboard.management.demo.jobs import EXAMPLES
+from jobs import requests
+from jobs.assessment import assess
 from jobs.cost.learned import MAX_RUN_LOG
 from jobs.models import Job, JobFigures, LearnedFigures, MonthFigures, Policy, Team
 from jobs.models.figures import LEARNED as LEARNED_NAMES
@@ -77,18 +81,20 @@ def lost_is_right(played: list[Played], figures: dict[UUID, JobFigures]) -> None
     for each in cut:
         row = figures[each.job.pk]
         assert row.preemptions == each.preemptions - (not each.succeeded)
-        assert abs(row.learned["sums"].get("lost_seconds", 0) - each.lost) <= each.preemptions
+        assert abs(row.teaches["sums"].get("lost_seconds", 0) - each.lost) <= each.preemptions
 
 
 def sums_are_those_of_their_jobs(figures: dict[UUID, JobFigures]) -> None:
     own, whole = Counter[str](), Counter[str]()
     for row in figures.values():
-        own.update(row.learned.get("sums", {}))
+        own.update(row.teaches.get("sums", {}))
     kept = LearnedFigures.objects.filter(machine="").aggregate(**{name: Sum(name) for name in LEARNED_NAMES})
-    alike = LearnedFigures.objects.exclude(machine="").aggregate(**{name: Sum(name) for name in LEARNED_NAMES})
+    others = LearnedFigures.objects.exclude(machine="")
+    machines = others.filter(program="").aggregate(**{name: Sum(name) for name in LEARNED_NAMES})
+    programs = others.exclude(program="").aggregate(**{name: Sum(name) for name in LEARNED_NAMES})
     whole.update({name: value for name, value in kept.items() if value})
     assert whole == own
-    assert alike == kept
+    assert machines == programs == kept
     assert own["preemptions"] / (own["machine_seconds"] / 3600) == pytest.approx(RATE, rel=0.25)
 
 
@@ -113,9 +119,9 @@ class TestOneJob:
         few(team, owner, clock, 12)
         sums = Counter[str]()
         for row in JobFigures.objects.all():
-            sums.update(row.learned.get("sums", {}))
+            sums.update(row.teaches.get("sums", {}))
         LearnedFigures.objects.all().delete()
-        JobFigures.objects.update(version=0, learned={}, lost_cents=0, estimated=0, inside=0)
+        JobFigures.objects.update(version=0, teaches={}, lost_cents=0, estimated=0, inside=0)
         MonthFigures.objects.update(lost_cents=0, estimated=0, inside=0)
 
         assert sum(count_all()) == 12
@@ -134,24 +140,25 @@ class TestOneJob:
             )
             count_ended()
 
-            sums = JobFigures.objects.get().learned["sums"]
+            sums = JobFigures.objects.get().teaches["sums"]
             assert abs(sums.get("run_logs", 0)) <= MAX_RUN_LOG
             assert sums.get("runs", 0) == (seconds > 0)
-            assert load_learned(team, samples.submission(), clock.now)
+            assert load_learned(team, samples.submission(), clock.now, expected=None)
 
     def test_of_another_team_teaches_nothing(self, team: Team, other_team: Team, owner: User, clock: Clock) -> None:
         few(team, owner, clock, 12)
 
-        assert load_learned(team, samples.submission(), clock.now)
-        assert load_learned(other_team, samples.submission(), clock.now) == {}
+        assert load_learned(team, samples.submission(), clock.now, expected=None)
+        assert load_learned(other_team, samples.submission(), clock.now, expected=None) == {}
 
     def test_of_one_strategy_move_the_estimates_of_all_alike(self, team: Team, owner: User, clock: Clock) -> None:
         """Strategies are compared for the same run: who ran quicker than expected under one does so under another."""
         few(team, owner, clock, 12)
-        standard = LearnedFigures.objects.filter(strategy="standard")
-        assert 0 < standard.aggregate(all=Sum("runs"))["all"] < LearnedFigures.objects.aggregate(all=Sum("runs"))["all"]
+        standard = LearnedFigures.objects.filter(strategy="standard", program="", machine="")
+        every = LearnedFigures.objects.filter(program="", machine="").aggregate(all=Sum("runs"))["all"]
+        assert 0 < standard.aggregate(all=Sum("runs"))["all"] < every
 
-        found = load_learned(team, samples.submission(), clock.now)
+        found = load_learned(team, samples.submission(), clock.now, expected=None)
 
         assert set(found) == set(STRATEGIES)
         assert len({each.run_factor() for each in found.values()}) == 1
@@ -163,10 +170,10 @@ class TestOneJob:
         few(team, owner, clock, 12)
 
         with django_assert_num_queries(1):
-            found = load_learned(team, samples.submission(), clock.now)
+            found = load_learned(team, samples.submission(), clock.now, expected=None)
 
         assert set(found) <= set(STRATEGIES)
-        assert found["spot"].team.runs >= found["spot"].alike.runs >= found["spot"].hour.runs
+        assert found["spot"].program.runs >= found["spot"].same_machine.runs >= found["spot"].alike.runs
 
 
 def few(team: Team, owner: User, clock: Clock, count: int) -> list[Played]:
@@ -177,3 +184,33 @@ def few(team: Team, owner: User, clock: Clock, count: int) -> list[Played]:
     found = [player.play() for _ in range(count)]
     sum(count_all())
     return found
+
+
+EIGHT_H100 = {"machineType": "a3-highgpu-8g", "acceleratorType": "NVIDIA_H100_80GB", "acceleratorCount": 8}
+
+
+class TestToys:
+    """The demo's jobs of a minute beside a long run with the same image, script and arguments."""
+
+    @pytest.mark.parametrize("expected", [timedelta(minutes=3), timedelta(hours=2), timedelta(hours=12)])
+    def test_leave_the_figure_of_a_long_run(self, team: Team, owner: User, clock: Clock, expected: timedelta) -> None:
+        Policy.objects.filter(team=team).update(ask_over_usd=Decimal(10) ** 9)
+        player = Player(Team.objects.get(pk=team.pk), owner, clock.now)
+        toy = next(each for each in EXAMPLES if each.name == "penguins-first")
+        for _ in range(15):
+            player.run(toy.submission(team.project), expected=round(expected.total_seconds()), useful=60)
+        sum(count_all())
+
+        long = replace(toy, machine=EIGHT_H100, scheduling={"timeout": "86400s"}).submission(team.project)
+        twelve = timedelta(hours=12)
+        context = requests.load_context(team, long, now=player.now, by=owner, expected=twelve)
+        told = assess(long, context, expected=twelve).estimate
+
+        assert told is not None
+        assert told.usd_per_hour is not None
+        assert told.expected_usd is not None
+        assert told.low_usd is not None
+        assert told.high_usd is not None
+        own = told.usd_per_hour * 12
+        assert abs(told.expected_usd / own - 1) < Decimal("0.2")
+        assert told.low_usd < own < told.high_usd

@@ -113,11 +113,11 @@ class TestFromBeginningToEnd:
         count_ended(cloud.now)
         row = JobFigures.objects.get()
         assert row.preemptions == 2
-        assert row.learned["sums"]["preemptions"] == 2
-        assert 0 < row.learned["sums"]["lost_seconds"] < row.learned["sums"]["machine_seconds"]
+        assert row.teaches["sums"]["preemptions"] == 2
+        assert 0 < row.teaches["sums"]["lost_seconds"] < row.teaches["sums"]["machine_seconds"]
         assert row.lost_cents > 0
-        learned = load_learned(job.team, requests.submission_of(job), cloud.now)["spot"]
-        assert (learned.team.preemptions, learned.alike.preemptions) == (2, 2)
+        learned = load_learned(job.team, requests.submission_of(job), cloud.now, expected=None)["spot"]
+        assert (learned.team.preemptions, learned.machines.preemptions) == (2, 2)
 
     def test_a_trial_that_fails_says_why(self, sweep: Job, tell: Tell) -> None:
         tell([trial(1, "INFEASIBLE", infeasibleReason="The replica exited with 1.")])

@@ -124,7 +124,7 @@ def test_its_figures_are_those_of_a_job_that_never_ran(gone: Job, clock: Clock) 
     figures = JobFigures.objects.get(job=gone)
     assert (figures.cents, figures.seconds, figures.preemptions) == (0, 0, 0)
     assert figures.wait_bucket == timeline.NEVER_RAN
-    assert figures.learned == {}, "estimates learn nothing"
+    assert figures.teaches == {}, "estimates learn nothing"
 
 
 def test_the_api_and_exports_show_no_run(gone: Job, owner: User, rf: Any, clock: Clock) -> None:

@@ -4,6 +4,7 @@ import html
 import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -22,13 +23,21 @@ pytestmark = pytest.mark.django_db
 MACHINE = "a2-highgpu-1g"
 
 
+def as_example() -> dict[str, Any]:
+    """Return a spec that runs the program of the compose page's example."""
+    body = samples.body()
+    body["jobSpec"]["workerPoolSpecs"][0]["containerSpec"]["args"] += ["--seconds-per-epoch", "1"]
+    return body
+
+
 def ended(make_job: MakeJob, clock: Clock, *, strategy: str, minutes: list[int]) -> None:
     """Make jobs of the example's machines that have ended under a strategy, with these waits, and count them."""
     for wait in minutes:
         job = make_job("succeeded")
         start = clock.now + timedelta(minutes=wait)
         Job.objects.filter(pk=job.pk).update(
-            strategy=strategy, machines=f"1 × {MACHINE}", region="us-central1", spec=samples.body(), is_counted=False,
+            strategy=strategy, machines=f"1 × {MACHINE}", region="us-central1", spec=as_example(), is_counted=False,
+            expected_seconds=7200,
             approved_at=clock.now, submitted_at=clock.now, started_at=start, ended_at=start + timedelta(hours=1),
         )  # fmt: skip
     count_ended()
@@ -48,16 +57,15 @@ class TestWaits:
         assert int(usual[2]) < int(usual[1]) < int(usual[3])
         assert "fastest" in text_in(page, "strategy-standard-name")
         assert "unknown no job yet" in text_in(page, "strategy-flex_start-facts")
-        assert "Waits are learned from jobs of vision" in text_in(page, "chosen")
+        assert "Waits are those of vision's jobs on the same machine" in text_in(page, "chosen")
 
     def test_and_ranges_say_on_how_many_jobs_they_rest(self, make_job: MakeJob, clock: Clock, engineer: Client) -> None:
         ended(make_job, clock, strategy="spot", minutes=[20] * 3)
 
         words = text_in(engineer.get("/jobs/new/?example=1").content.decode(), "estimate")
 
-        assert f"Based on the run times of 3 of your team's {MACHINE} jobs in us-central1 since" in words
-        assert "the preemptions of 3 Spot jobs" in words
-        assert "the documented rate of preemptions as prior" in words
+        assert f"3 jobs like this (same program, {MACHINE}, similar length) took" in words
+        assert f"Your team's Spot jobs on {MACHINE} in us-central1 were preempted 0 times in " in words
         assert "9 of 10 such jobs" in words
 
     def test_stand_beside_the_break_even_against_standard(self, engineer: Client) -> None:
@@ -77,7 +85,7 @@ class TestWaits:
         page = signed_in(stranger).get("/jobs/new/?example=1").content.decode()
 
         assert "unknown no job yet" in text_in(page, "strategy-spot-facts")
-        assert "Not based on jobs of your team yet" in text_in(page, "estimate")
+        assert "No job of your team that is like this one has succeeded yet" in text_in(page, "estimate")
 
 
 class TestTags:

@@ -84,6 +84,12 @@ class Player:
             return self._tune(job, useful, wait)
         return self._run(job, useful, wait, RATE * replicas / 3600 if strategy == "spot" else 0.0)
 
+    def run(self, submission: Submission, *, expected: int, useful: int, wait: int = 60) -> Played:
+        """Request this job five minutes later; it succeeds after `useful` seconds, without a preemption."""
+        self.now += timedelta(minutes=5)
+        self.count += 1
+        return self._run(self._request(submission, expected), useful, wait, 0.0)
+
     def _request(self, submission: Submission, expected: int) -> Job:
         return requests.request_job(
             submission=submission,

@@ -39,8 +39,9 @@ class StrategyRow:
     """A row: the key of the strategy, why it is not possible, what it still needs, and its price if it has one.
 
     Amounts are in USD for the whole job unless a field has another unit, and None if no price is known. `axis_usd` is
-    the right end of the drawing of all ranges. `tags` are "cheapest", "fastest", "safest". `break_even` is how many
-    times as long preempted machines may be billed before Standard costs less.
+    the right end of the drawing of all ranges. `own_usd` is the cost by the run time that the person expects. `tags`
+    are "cheapest", "fastest", "safest". `break_even` is how many times as long preempted machines may be billed before
+    Standard costs less.
     """
 
     key: str
@@ -48,6 +49,7 @@ class StrategyRow:
     expected_usd: Decimal | None = None
     low_usd: Decimal | None = None
     high_usd: Decimal | None = None
+    own_usd: Decimal | None = None
     most_usd: Decimal | None = None
     usd_per_hour: Decimal | None = None
     axis_usd: Decimal = Decimal(0)
@@ -66,6 +68,13 @@ class StrategyRow:
     def strategy(self) -> Strategy:
         """The strategy of the row."""
         return STRATEGIES[self.key]
+
+    @property
+    def is_corrected(self) -> bool:
+        """Whether earlier jobs move the expected cost by more than a hundredth of what the person's figure makes."""
+        if self.own_usd is None or self.expected_usd is None:
+            return False
+        return abs(self.expected_usd - self.own_usd) * 100 > self.own_usd
 
     @property
     def is_paid_for(self) -> bool:
@@ -152,6 +161,7 @@ def _row(one: Alternative, everywhere: set[tuple[str, str]]) -> StrategyRow:
         expected_usd=estimate.expected_usd,
         low_usd=estimate.low_usd,
         high_usd=estimate.high_usd,
+        own_usd=estimate.own_usd,
         most_usd=estimate.most_usd,
         usd_per_hour=estimate.usd_per_hour,
         saving_percent=max(0, round(saved * 100)) if saved is not None else 0,

@@ -18,7 +18,11 @@ def load_submission(job: Job, now: datetime) -> tuple[Submission, Context] | Non
     submission = find_submission(job)
     if submission is None:
         return None
-    return submission, requests.load_context(job.team, submission, now=now, is_preview=True, has_identical=False)
+    expected = timedelta(seconds=job.expected_seconds)
+    context = requests.load_context(
+        job.team, submission, now=now, is_preview=True, has_identical=False, expected=expected
+    )
+    return submission, context
 
 
 def ways_of(job: Job, submission: Submission, context: Context) -> list[StrategyRow]:

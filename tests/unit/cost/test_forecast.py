@@ -31,10 +31,10 @@ def histories(draw: st.DrawFn) -> Learned:
                 draw(st.integers(0, 10**9)), preemptions, preemptions * draw(st.integers(0, 7200)),
             )
         )  # fmt: skip
-    hour = parts[0]
-    alike = hour.minus(_negative(parts[1]))
-    team = alike.minus(_negative(parts[2]))
-    return Learned(team=team, alike=alike, hour=hour, team_runs=team, alike_runs=alike)
+    alike = parts[0]
+    same_machine = alike.minus(_negative(parts[1]))
+    program = same_machine.minus(_negative(parts[2]))
+    return Learned(program=program, same_machine=same_machine, alike=alike, machines=program, team=program)
 
 
 def _negative(sums: Sums) -> Sums:
@@ -45,7 +45,7 @@ def learned(factors: list[float], **more: int) -> Learned:
     logs = [run_log(each, 1) for each in factors]
     sums = Sums(runs=len(logs), run_logs=sum(logs), run_squares=sum(each**2 for each in logs), **more)
     known = {"machine": "a2-highgpu-1g", "region": "us-central1"}
-    return Learned(team=sums, alike=sums, team_runs=sums, alike_runs=sums, **known)
+    return Learned(program=sums, same_machine=sums, alike=sums, machines=sums, team=sums, **known)
 
 
 class TestHistory:
@@ -87,9 +87,8 @@ class TestHistory:
         assert known(after.high_usd) - known(after.low_usd) < (
             known(before.high_usd) - known(before.low_usd)
         ) * Decimal("0.6")
-        assert after.basis[0].startswith(
-            "Based on the run times of 60 of your team's a2-highgpu-1g jobs in us-central1"
-        )
+        assert after.basis[0].startswith("The expected run time of 10 hours costs $")
+        assert "60 jobs like this (same program, a2-highgpu-1g, similar length) took 15" in after.basis[0]
 
     def test_of_preemptions_raises_rate_and_risk(self) -> None:
         job = custom_job(pool("a2-highgpu-1g", replicas=4))
@@ -121,7 +120,10 @@ class TestHistory:
 
     def test_of_many_preemptions_widens_the_range_less_for_many_trials(self) -> None:
         """Trials are preempted one by one, so the sum over forty of them is surer than one."""
-        machine, past = pool("a2-highgpu-1g"), learned([1.0] * 200, machine_seconds=10_000 * 3600, preemptions=2000)
+        machine, past = (
+            pool("a2-highgpu-1g"),
+            learned([1.0] * 200, machine_seconds=10_000 * 3600, preemptions=2000, lost_seconds=2000 * 3600),
+        )
         once = custom_job(machine)
 
         one = priced(once, "spot", 5 * HOUR, learned=past, checkpoint_every=5 * HOUR)

@@ -131,7 +131,7 @@ def learn(rate: float, every: float, chance: random.Random) -> Learned:
         runs=len(logs), run_logs=sum(logs), run_squares=sum(each**2 for each in logs),
         machine_seconds=round(hours * 3600), preemptions=round(cuts), lost_seconds=round(lost * 3600),
     )  # fmt: skip
-    return Learned(team=sums, alike=sums, hour=sums, team_runs=sums, alike_runs=sums)
+    return Learned(program=sums, same_machine=sums, alike=sums, machines=sums, team=sums)
 
 
 def factor(chance: random.Random) -> float:
