@@ -58,10 +58,21 @@ class Circumstances:
         return self.ran >= self.timeout and not self.is_cancel_requested
 
 
+EXPIRED_IN_WAIT = replace(
+    CAUSES["timeout"],
+    title=_("Expired before it ran"),
+    explanation=_("Vertex AI ended the job as expired while it waited for machines. It gave no other reason."),
+    retried="",
+    remedy=_("Run it again, in another region, or under Flex-start, which waits for machines."),
+    suggestions=({"action": "resubmit"}, {"action": "other_region"}, {"action": "flex_start"}),
+)
+
+
 def diagnose_expiry(job: Circumstances) -> Diagnosis:
     """Return why a job that Vertex AI reports as EXPIRED without an error ended: its wait or its timeout."""
-    waited = job.strategy == "flex_start" and job.has_run is False
-    return _without(CAUSES["flex_wait" if waited else "timeout"], job)
+    if job.has_run is False:
+        return _without(CAUSES["flex_wait"] if job.strategy == "flex_start" else EXPIRED_IN_WAIT, job)
+    return _without(CAUSES["timeout"], job)
 
 
 def fit_to_job(known: Diagnosis, job: Circumstances) -> Diagnosis:

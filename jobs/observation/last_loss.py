@@ -43,9 +43,10 @@ def record_last_loss(
     losses = {cause: causes[cause] for cause, group in GROUPS.items() if group == CAPACITY}
     since = after or job.submitted_at or job.requested_at
     taken = next((line for line in lines if line.timestamp > since and line.message.startswith(TAKEN_AWAY)), None)
-    # Whether the machines ran until the end. For a pipeline its custom job shows this.
+    # Whether the machines ran until the end. For a pipeline only its custom job shows this: it is RUNNING without any.
     of_custom_job = [row for row in events if row.kind == JobEvent.Kind.CUSTOM_JOB_STATE]
-    was_running = any(row.from_state in BILLABLE and row.to_state == JobState.FAILED for row in of_custom_job or events)
+    own = () if job.kind == Job.Kind.PIPELINE else events
+    was_running = any(row.from_state in BILLABLE and row.to_state == JobState.FAILED for row in of_custom_job or own)
     reason = "preempted" if taken is not None or was_running else "stockout"
     errors = (line for line in reversed(lines) if line.replica == SERVICE and line.severity == "ERROR")
     named = (line for line in errors if line.timestamp > since and _is_loss({"message": line.message}))

@@ -20,8 +20,12 @@ from tests.support.servers import in_thread
 RECORDED = Path(__file__).parent / "recorded" / "jobs.jsonl"
 TIMES = ("createTime", "startTime", "endTime", "updateTime")
 ENDED = frozenset({"SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED", "PARTIALLY_SUCCEEDED"})
-COLLECTIONS = {"CustomJob": "customJobs", "HyperparameterTuningJob": "hyperparameterTuningJobs"}
-EVERY = (*COLLECTIONS.values(), "trainingPipelines", "persistentResources")
+COLLECTIONS = {
+    "CustomJob": "customJobs",
+    "HyperparameterTuningJob": "hyperparameterTuningJobs",
+    "TrainingPipeline": "trainingPipelines",
+}
+EVERY = (*COLLECTIONS.values(), "persistentResources")
 OTHERS = {name: tuple(f"/{other}" for other in EVERY if other != name) for name in EVERY}
 FIRST_NUMBER = 4611686018427387904
 
