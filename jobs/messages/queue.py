@@ -5,12 +5,14 @@ about an end before the start. Summaries do not wait, because they list their me
 """
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
 
+from jobs.messages.retries import MAX_RETRY_AFTER
 from jobs.models import Channel, Delivery
 
 LEASE = timedelta(seconds=60)
@@ -23,6 +25,11 @@ MAX_IN_ONE = 200
 MAX_GIVEN_UP = 1_000
 EMAIL = "email"
 """The destination for all e-mail to people, which goes to one mail server."""
+SLACK = timedelta(minutes=1)
+MAX_FAILURE_PAUSE = MAX_RETRY_AFTER * 1.1 + SLACK
+"""The longest pause after a failure, with jitter."""
+MAX_DIGEST_PAUSE = timedelta(hours=26)
+"""The longest wait for a daily summary, on a day of 25 hours."""
 State = Delivery.State
 
 
@@ -80,6 +87,19 @@ def claim_next(now: datetime, channel: Channel | None) -> list[Delivery]:
 def _due(now: datetime) -> QuerySet[Delivery]:
     free = Q(claimed_until=None) | Q(claimed_until__lte=now)
     return Delivery.objects.filter(free, state=State.WAITING, due_at__lte=now)
+
+
+def times_ahead(now: datetime) -> Iterator[tuple[QuerySet[Any], dict[str, datetime]]]:
+    """Yield rows with times further ahead than any that is written, and the columns that repair them.
+
+    They were written while the database's clock was ahead. A claim is only shortened, as in `jobs.upkeep.repair`.
+    """
+    waiting, failed = Delivery.objects.filter(state=State.WAITING), now + MAX_FAILURE_PAUSE
+    single = Q(is_digest=False) & (Q(due_at__gt=failed) | Q(due_at__gt=now + SLACK, failures=0))
+    yield waiting.filter(single | Q(due_at__gt=now + MAX_DIGEST_PAUSE)), {"due_at": now}
+    yield waiting.filter(claim__isnull=False, claimed_until__gt=now + LEASE + SLACK), {"claimed_until": now + LEASE}
+    yield Channel.objects.filter(held_until__gt=failed), {"held_until": now}
+    yield Channel.objects.filter(claimed_until__gt=now + CHANNEL_LEASE + SLACK), {"claimed_until": now + CHANNEL_LEASE}
 
 
 def finish(rows: Sequence[Delivery], state: str, now: datetime, words: str = "") -> None:

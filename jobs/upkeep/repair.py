@@ -1,15 +1,18 @@
 """Repair what a crash between two writes may have left behind. Each repair of a job is recorded as an event."""
 
 import logging
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from functools import partial
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet, Value
 
 from jobs import transitions
 from jobs.isolation import take_each
+from jobs.messages import queue
 from jobs.models import (
     Discovery,
     ImageReading,
@@ -51,24 +54,35 @@ def _ahead(now: datetime) -> int:
     """
     limit = max(MAX_PAUSE, 4 * settings.POLL_INTERVAL)
     late = Q(due_at__gt=now + limit, failures=0, last_error="") | Q(due_at__gt=now + MAX_WAIT + limit)
-    polled = late | Q(answered_at__gt=now + MAX_PAUSE)
-    count = 0
+    jobs = Job.objects.filter(late)
+    far = [(jobs, dict[str, datetime]()), *_times_ahead(now, late), *queue.times_ahead(now)]
+    # One query in nearly every case, instead of one for each kind of times.
+    first, *others = (rows.order_by().values_list(Value(number)) for number, (rows, _) in enumerate(far))
+    numbers = {number for (number,) in first.union(*others)}
+    count: int = sum(far[number][0].update(**far[number][1]) for number in sorted(numbers - {0}))
+    if count:
+        logger.error("%d due times or claims lay too far ahead; was the database's clock set back?", count)
+    if 0 not in numbers:
+        return count
+    first_jobs = list(jobs.order_by("due_at", "pk")[:AT_ONCE])
+    return count + take_each(first_jobs, lambda job: _make_due(job, now), what="due times of jobs")
+
+
+def _times_ahead(now: datetime, late: Q) -> Iterator[tuple["QuerySet[Any]", dict[str, datetime]]]:
+    """Yield rows with times that lie too far ahead, and the columns that repair them. `late`: of steps that wait."""
+    answered = Q(answered_at__gt=now + MAX_PAUSE)
     for row in (Scope, LogFeed, Discovery):
-        count += row.objects.filter(polled).update(due_at=now)
-        row.objects.filter(answered_at__gt=now + MAX_PAUSE).update(answered_at=now)
-    count += ResourceChange.objects.filter(late, ended_at=None).update(due_at=now)
-    count += ImageReading.objects.filter(due_at__gt=now + SLACK).update(due_at=now)
+        yield row.objects.filter(answered), {"due_at": now, "answered_at": now}
+        yield row.objects.filter(late), {"due_at": now}
+    yield ResourceChange.objects.filter(late, ended_at=None), {"due_at": now}
+    yield ImageReading.objects.filter(due_at__gt=now + SLACK), {"due_at": now}
     # Upkeep tasks have intervals of up to a day: the time of the last run shows that it was written ahead.
-    count += Upkeep.objects.filter(answered_at__gt=now + MAX_PAUSE).update(due_at=now, answered_at=now)
+    yield Upkeep.objects.filter(answered), {"due_at": now, "answered_at": now}
     leases = {Job: claims.JOB_LEASE, ResourceChange: claims.JOB_LEASE, Upkeep: MAX_PAUSE}
     for model in (Job, ResourceChange, Upkeep, Scope, LogFeed, Discovery):
         lease = leases.get(model, claims.LEASE)
         held = model._default_manager.filter(claim__isnull=False, claimed_until__gt=now + lease + SLACK)
-        count += held.update(claimed_until=now + lease)
-    if count:
-        logger.error("%d due times or claims lay too far ahead; was the database's clock set back?", count)
-    jobs = list(Job.objects.filter(late).order_by("due_at", "pk")[:AT_ONCE])
-    return count + take_each(jobs, lambda job: _make_due(job, now), what="due times of jobs")
+        yield held, {"claimed_until": now + lease}
 
 
 def _make_due(job: Job, now: datetime) -> bool:

@@ -1,19 +1,22 @@
 """Tests of a clock of the database that steps: nothing is sent twice or held up, and people see it."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from uuid import uuid4
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import InternalError, connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from jobs import clock as clocks
 from jobs import steps
 from jobs.clock import StepWatch
 from jobs.doctor import Status, site
-from jobs.models import Job, ResourceChange, Scope, Upkeep
+from jobs.messages import queue
+from jobs.models import Channel, Delivery, Job, Message, ResourceChange, Scope, Team, Upkeep
 from jobs.queue import claims
 from jobs.submission.doubts import Doubts
 from jobs.submission.ports import Ports
@@ -139,6 +142,42 @@ def test_pauses_that_are_planned_are_left_alone(request_job: RequestJob, cloud: 
 
     assert repair(cloud.now) == 0
     assert Job.objects.get().due_at == later
+
+
+@pytest.mark.django_db
+def test_after_a_day_ahead_messages_go_on(team: Team, clock: Clock) -> None:
+    now = clock.now
+    message = Message.objects.create(team=team, kind="done", once_key="1", occurred_at=now, created_at=now)
+    ahead, planned = now + timedelta(days=1), now + timedelta(hours=6, minutes=30)
+    channel = Channel.objects.create(
+        created_by=User.objects.create(username="lead"),
+        team=team, via="slack", name="ops", address="https://hooks.slack.com/x", created_at=now, held_until=ahead,
+        claimed_until=ahead,
+    )  # fmt: skip
+    common = {"message": message, "team": team, "created_at": now, "give_up_at": now + timedelta(days=9)}
+    late = Delivery.objects.create(
+        channel=channel, via="slack", due_at=ahead, claim=uuid4(), claimed_until=ahead, **common
+    )
+    people = [User.objects.create(username=name) for name in ("failed", "summary")]
+    failed = Delivery.objects.create(person=people[0], via="email", due_at=planned, failures=3, **common)
+    summary = Delivery.objects.create(person=people[1], via="email", due_at=ahead, is_digest=True, **common)
+
+    assert repair(now) == 4
+
+    for row in (late, failed, summary, channel):
+        row.refresh_from_db()
+    assert (late.due_at, late.claimed_until) == (now, now + queue.LEASE)
+    assert (channel.held_until, channel.claimed_until) == (now, now + queue.CHANNEL_LEASE)
+    assert (failed.due_at, summary.due_at) == (planned, ahead), "as they were planned"
+
+
+@pytest.mark.django_db
+def test_a_repair_without_work_asks_once_for_times_ahead() -> None:
+    with CaptureQueriesContext(connection) as captured:
+        repair(datetime(2026, 3, 2, tzinfo=UTC))
+
+    assert len([each for each in captured if "UNION" in each["sql"]]) == 1
+    assert len(captured) <= 9
 
 
 class TestAlarm:

@@ -4,6 +4,7 @@ import argparse
 import gc
 import logging
 import os
+import resource
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -99,18 +100,30 @@ def run_many(simulation: str, options: argparse.Namespace) -> int:
     portions = [Portion(simulation, first, min(size, ends - first)) for first in range(options.first, ends, size)]
     prepared(simulation)  # once, before the processes begin
     found: list[str] = []
+    used = processor_seconds()
     with get_context("fork").Pool(options.processes, maxtasksperchild=MAX_PORTIONS) as pool:
         for part in pool.imap(violations, portions):
             found += part
             if found and not options.all:
                 break
+        else:  # wait for the processes, whose time counts when they have ended
+            pool.close()
+            pool.join()
     seconds = time.monotonic() - began
     if found:
         print("\n".join(each.partition("\n")[0] for each in found) if options.all else found[0])
         return 1
-    rate = options.seeds / seconds * 60
+    used = processor_seconds() - used
+    rate, per_seed = options.seeds / seconds * 60, used / options.seeds
     print(f"{options.seeds:,} seeds without a violation in {seconds:.0f} s: {rate:,.0f} a minute")
+    print(f"{per_seed:.3g} s of processor time a seed: {60 / per_seed:,.0f} seeds per minute of one processor")
     return 0
+
+
+def processor_seconds() -> float:
+    """Return the processor time that this process and its ended children have used."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def run_one(simulation: str, seed: int) -> int:

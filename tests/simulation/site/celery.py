@@ -8,10 +8,13 @@ from celery import Task
 from django.db import InterfaceError, OperationalError, reset_queries
 
 from jobs import tasks
+from tests.simulation.run import STORM_SECONDS
 from tests.simulation.site.process import Process, SiteKernel
 
 IDLE_SECONDS = 90.0
 """The longest pause between two sweeps. Without work left, beat is slower than in production, to save real time."""
+QUIET_IDLE_SECONDS = 180.0
+"""The same after the storm, when nothing fails any more. Below the five minutes after which a delay is a violation."""
 
 
 class Queue:
@@ -77,7 +80,8 @@ def beat(process: Process, queue: Queue, is_busy: Callable[[], bool], interval: 
         if process.kernel.seconds >= prune_at:
             prune_at = process.kernel.seconds + 600
             queue.put(tasks.prune)
-        pause = interval if is_busy() else min(pause * 2, IDLE_SECONDS)
+        longest = IDLE_SECONDS if process.kernel.seconds < STORM_SECONDS else QUIET_IDLE_SECONDS
+        pause = interval if is_busy() else min(pause * 2, longest)
         process.kernel.sleep(pause)
 
 
