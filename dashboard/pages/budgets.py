@@ -14,6 +14,7 @@ from dashboard.forms.budget_form import BudgetForm
 from dashboard.queries.budgets import applies_to, list_changes, list_notices, list_people, list_team_budgets
 from dashboard.queries.spend import list_budgets
 from jobs import budgets as verbs
+from jobs import proposals
 from jobs.bounds import parse_digits
 from jobs.clock import database_now
 from jobs.errors import NotPermitted
@@ -67,10 +68,13 @@ def budget(request: Request, pk: int) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         data = {"by": request.user, "reason": form.cleaned_data["reason"], "now": database_now()}
         try:
-            verbs.change_budget(row.pk, form.values, version=form.cleaned_data["version"] or 0, **data)
+            version = form.cleaned_data["version"] or 0
+            waiting = proposals.propose_budget(row, form.values, version=version, **data)
         except (NotPermitted, ValueError) as refusal:
             form.add_error(None, str(refusal))
         else:
+            if waiting is not None:
+                return redirect("proposal", waiting.pk)
             messages.success(request, _("Changed the budget %(name)s.") % {"name": form.values.name})
             return redirect("budget", row.pk)
     return render(request, "budget.html", _context(request, row, form), status=422 if form.errors else 200)
@@ -84,10 +88,12 @@ def close(request: Request, pk: int) -> HttpResponse:
     seen = parse_digits(version) or 0
     reason = request.POST.get("reason", "")
     try:
-        verbs.close_budget(row.pk, version=seen, by=request.user, reason=reason, now=database_now())
+        waiting = proposals.propose_closing(row, version=seen, by=request.user, reason=reason, now=database_now())
     except (NotPermitted, ValueError) as refusal:
         messages.error(request, str(refusal))
         return redirect("budget", row.pk)
+    if waiting is not None:
+        return redirect("proposal", waiting.pk)
     words = _("Closed the budget %(name)s. It no longer applies to jobs.")
     messages.success(request, words % {"name": row.name})
     return redirect("budgets")

@@ -22,10 +22,12 @@ from dashboard.access.iap_middleware import BACKEND
 from dashboard.access.loaders import parse_key, team_for
 from dashboard.forms.account_forms import InviteForm, JoinForm
 from dashboard.pages.parts.forbidding import forbidding
+from jobs import proposals
 from jobs.clock import database_now
 from jobs.models import Invitation
 from jobs.people import invitations
-from jobs.people.members import NotChanged
+from jobs.people.members import POWERFUL, NotChanged
+from jobs.permissions import role_of
 
 log = logging.getLogger(__name__)
 
@@ -68,13 +70,15 @@ def join(request: HttpRequest, secret: str) -> HttpResponse:
         return render(request, "join.html", context, status=422 if form.errors else 200)
     try:
         if isinstance(request.user, User):
-            invitations.accept(secret, by=request.user, now=now)
+            proposals.accept_invitation(secret, by=request.user, now=now)
         else:
             name, password = form.cleaned_data["username"], form.cleaned_data["password1"]
-            login(request, invitations.accept_as(secret, name, password, now=now), backend=BACKEND)
+            login(request, proposals.accept_invitation_as(secret, name, password, now=now), backend=BACKEND)
     except NotChanged as refusal:
         return render(request, "join.html", {"problem": str(refusal)}, status=410)
     messages.success(request, _("You are now in %(name)s.") % {"name": row.team.name})
+    if row.role in POWERFUL and role_of(request.user, team_id=row.team_id) != row.role:  # type: ignore[arg-type]
+        messages.info(request, _("Until a second person has accepted your role, you are an engineer."))
     return redirect("board")
 
 

@@ -17,8 +17,9 @@ from dashboard.queries.policies import get_version, list_versions, rules_in, sen
 from jobs.bounds import parse_digits
 from jobs.clock import database_now
 from jobs.errors import NotPermitted
-from jobs.models import PolicyVersion, Team
+from jobs.models import PolicyVersion, Proposal, Team
 from jobs.policy_rules import MAX_GROUPS, MAX_RULES, Rule
+from jobs.proposals import propose_policy
 from jobs.requests.policy_test import MAX_JOBS, try_policy
 from jobs.requests.policy_versions import (
     SavedMeanwhile,
@@ -26,7 +27,6 @@ from jobs.requests.policy_versions import (
     current_version,
     first_terms,
     load_policy,
-    save_policy,
     terms_of,
 )
 
@@ -87,7 +87,7 @@ def _save(request: Request, team: Team, rules: tuple[Rule, ...], rows: Any, form
     terms, now = dict(form.cleaned_data), database_now()
     base, note = terms.pop("base"), terms.pop("note")
     try:
-        saved = save_policy(team, rules, Terms(**terms), base=base, by=request.user, note=note, now=now)
+        saved = propose_policy(team, rules, Terms(**terms), base=base, by=request.user, note=note, now=now)
     except NotPermitted as refusal:
         raise PermissionDenied(str(refusal)) from None
     except SavedMeanwhile as conflict:
@@ -98,6 +98,8 @@ def _save(request: Request, team: Team, rules: tuple[Rule, ...], rows: Any, form
         return _page(request, team, conflict.current, rows, form, status=409, refusal=str(conflict), changes=changes)
     except ValueError as refusal:
         return _page(request, team, current_version(team), rows, form, status=422, refusal=str(refusal))
+    if isinstance(saved, Proposal):
+        return redirect("proposal", saved.pk)
     messages.success(request, _("Policy %(number)s of %(team)s now applies.") % {"number": saved.number, "team": team})
     return redirect(f"{reverse('policy')}?team={team.pk}&version={saved.number}")
 

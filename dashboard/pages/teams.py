@@ -5,6 +5,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -14,8 +15,10 @@ from dashboard.access import Request, can
 from dashboard.access.loaders import parse_key, team_for
 from dashboard.forms.team_form import ROLES, AllowedForm, MemberForm, PlacesForm, ProjectForm, TeamForm
 from dashboard.pages.parts.forbidding import forbidding
-from dashboard.queries.teams import MAX_TEAMS, find_allowed, list_allowed, list_members, list_teams
-from jobs.models import Team
+from dashboard.queries.teams import MAX_TEAMS, find_allowed, find_member, list_allowed, list_members, list_teams
+from jobs import proposals
+from jobs.clock import database_now
+from jobs.models import Membership, Role, Team
 from jobs.people import members, team_settings
 from jobs.people.members import NotChanged
 
@@ -52,9 +55,7 @@ def change_members(request: Request, pk: int) -> HttpResponse:
     found, do = team_for(request, pk), request.POST.get("do")
     if do == "add":
         form = MemberForm(request.POST)
-        return _apply(
-            request, found, "member_form", form, lambda data: members.add_member(found, **data, by=request.user)
-        )
+        return _apply(request, found, "member_form", form, lambda data: _add_member(request, found, **data))
     key = parse_key(request.POST.get("member", ""))
     try:
         with forbidding():
@@ -67,10 +68,39 @@ def change_members(request: Request, pk: int) -> HttpResponse:
     return redirect("team", found.pk)
 
 
+def _add_member(request: Request, team: Team, name: str, role: str) -> None:
+    """Add a member; as an engineer if a second person has to accept the role."""
+    is_powerful = role in members.POWERFUL
+    with transaction.atomic():
+        member = members.add_member(team, name, Role.ENGINEER if is_powerful else role, by=request.user)
+        if is_powerful:
+            _propose_role(request, team, member, role)
+
+
+def _propose_role(request: Request, team: Team, member: Membership | None, role: str) -> bool:
+    """Propose a role that gives more power. Return False if it does not, or nobody has the key."""
+    if member is None:
+        return False
+    try:
+        row = proposals.propose_role(team, member, role, by=request.user, now=database_now())
+    except proposals.AlreadyProposed as refusal:
+        raise NotChanged(str(refusal)) from None
+    if row is None:
+        return False
+    words = _("%(person)s becomes %(role)s when a second person accepts it.")
+    if row.decision:
+        words = _("%(person)s is now %(role)s. You are the only site admin, so nobody else had to accept it.")
+    messages.success(request, words % {"person": member.user.get_username(), "role": role})
+    return True
+
+
 def _change_member(request: Request, team: Team, key: int, *, removes: bool) -> bool:
     """Apply the change. Return True if the user left and can no longer see the team."""
     if not removes:
-        member = members.set_role(team, key, request.POST.get("role", ""), by=request.user)
+        role = request.POST.get("role", "")
+        if _propose_role(request, team, find_member(team, key), role):
+            return False
+        member = members.set_role(team, key, role, by=request.user)
         messages.success(
             request,
             _("%(person)s is now %(role)s of %(name)s.")

@@ -30,6 +30,11 @@ def list_members(team: Team) -> Sequence[Membership]:
     return list(Membership.objects.filter(team=team).select_related("user").order_by("user__username")[:MAX_MEMBERS])
 
 
+def find_member(team: Team, pk: int) -> Membership | None:
+    """Return the membership of a team with this key, or None."""
+    return Membership.objects.filter(team=team, pk=pk).select_related("user").first()
+
+
 def list_allowed(team: Team) -> dict[str, list[AllowedResource]]:
     """Return {kind: rows that allow resources of that kind}, for every kind in order."""
     rows: dict[str, list[AllowedResource]] = {kind: [] for kind in AllowedResource.Kind.values}

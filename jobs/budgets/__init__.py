@@ -8,8 +8,8 @@ from jobs.budgets.record import cents_by_month, lock_teams, record_spend
 from jobs.budgets.reserve import check_and_reserve
 from jobs.budgets.resource_cost import ResourceCost, cost_of_resource
 from jobs.budgets.resources import OUTAGE, commit_resource
-from jobs.budgets.settings import BudgetValues, change_budget, close_budget, create_budget
-from jobs.budgets.spent import Spent, list_uses, spent, sum_uses
+from jobs.budgets.settings import BudgetValues, change_budget, check_change, close_budget, create_budget
+from jobs.budgets.spent import Spent, Use, list_uses, spent, sum_uses
 from jobs.budgets.watch import record_all, watch_budgets
 
 __all__ = [
@@ -17,11 +17,13 @@ __all__ = [
     "BudgetValues",
     "ResourceCost",
     "Spent",
+    "Use",
     "ceilings_for",
     "cents_by_month",
     "change_budget",
     "check_and_reserve",
     "check_ceiling",
+    "check_change",
     "close_budget",
     "commit_resource",
     "cost_of_resource",

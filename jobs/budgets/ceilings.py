@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 
 from jobs.bounds import is_storable
 from jobs.budgets.spent import Place, Spent, spent
+from jobs.cache import Recent
 from jobs.gate import CeilingKind, CeilingUse
 from jobs.models import Ceiling, Team
 from jobs.permissions import check_is_admin
@@ -38,7 +39,7 @@ def load_ceilings(
     locked the team. `apart_from` and `apart_from_resource` are not counted as use.
     """
     rows = Ceiling.objects.filter(Q(team=team.pk) | Q(team=None)).order_by("team", "kind")
-    if is_locked and Ceiling.objects.filter(team=None).exists():
+    if is_locked:
         list(Ceiling.objects.select_for_update().filter(team=None).order_by("pk"))
     used: dict[tuple[bool, bool], Spent] = {}
 
@@ -74,10 +75,19 @@ def has_ceilings(team: Team) -> bool:
 
 
 def ceilings_for(
-    team: Team, by: User | None, now: datetime | None, *, is_locked: bool = False
+    team: Team, by: User | None, now: datetime | None, *, is_preview: bool = False, is_locked: bool = False
 ) -> tuple[CeilingUse, ...]:
-    """Return the ceilings for a submission requested by `by`; empty if `by` or `now` is None."""
-    return () if by is None or now is None else load_ceilings(team, by.pk, now, is_locked=is_locked)
+    """Return the ceilings for a submission requested by `by`; empty if `by` or `now` is None.
+
+    For a preview they may be ten seconds old.
+    """
+    if by is None or now is None:
+        return ()
+    return _recent.get((team, by.pk), now) if is_preview else load_ceilings(team, by.pk, now, is_locked=is_locked)
+
+
+_recent: Recent[tuple[Team, int], tuple[CeilingUse, ...]] = Recent(lambda of, now: load_ceilings(*of, now))
+_recent.forget_when_saved(Ceiling)
 
 
 def set_ceiling(

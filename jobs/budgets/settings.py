@@ -89,6 +89,14 @@ def close_budget(pk: int, *, version: int, by: User, reason: str, now: datetime)
         _record(row, {"closed": False}, {"closed": True}, by=by, reason=reason, now=now)
 
 
+def check_change(row: Budget, values: BudgetValues | None, *, version: int, by: User, reason: str) -> None:
+    """Raise what `change_budget`, or `close_budget` without values, would raise now, and change nothing."""
+    _check_leads(by, row.team_id)
+    _check_reason(reason) if values is None else _check(values, reason)
+    if row.closed_at is not None or row.version != version:
+        raise ValueError(CHANGED)
+
+
 def _locked(pk: int, version: int, by: User) -> Budget:
     row = Budget.objects.select_for_update().get(pk=pk)
     _check_leads(by, row.team_id)

@@ -21,6 +21,7 @@ from jobs.models.persistent_resource import PersistentResource, ResourceChange, 
 from jobs.models.policy import PolicyVersion, RuleSetting
 from jobs.models.polling import LogFeed, Scope
 from jobs.models.price import Price
+from jobs.models.proposal import Proposal
 from jobs.models.readings import ImageReading, QuotaReading
 from jobs.models.retention import RetentionSetting, Upkeep
 from jobs.models.saved_view import SavedView
@@ -82,6 +83,7 @@ __all__ = [
     "PolicyVersion",
     "Price",
     "Profile",
+    "Proposal",
     "QuotaReading",
     "ResourceChange",
     "ResourceSize",

@@ -32,6 +32,7 @@ from jobs.models import (
     PolicyVersion,
     Price,
     Profile,
+    Proposal,
     ResourceChange,
     RetentionSetting,
     RuleSetting,
@@ -55,6 +56,7 @@ NOT_LOGGED: dict[type[Model], set[str]] = {
         *("due_at", "claimed_until", "claim", "answered_at", "failing_since", "failures", "last_error"),
         *("attempted_at", "message", "findings", "needs"),
     },
+    Proposal: {"lets_pass"},
     Schedule: {"spec", "next_at", "paused_parts"},
     User: {"last_login", "date_joined"},
 }
@@ -66,7 +68,7 @@ def register() -> None:
     for model in (
         *(Team, Membership, Policy, AllowedResource, RuleSetting, Price, RetentionSetting),
         *(Identity, Invitation, Profile, SignInRule),
-        *(ApiToken, BudgetChange, Ceiling, Channel, Deputy, PolicyVersion, ResourceChange, Schedule),
+        *(ApiToken, BudgetChange, Ceiling, Proposal, Channel, Deputy, PolicyVersion, ResourceChange, Schedule),
     ):
         auditlog.register(model, include_fields=_logged(model))
     auditlog.register(

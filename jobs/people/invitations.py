@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 from jobs.bounds import digest_of
 from jobs.errors import NotPermitted
 from jobs.models import Invitation, Membership, Role, Team
-from jobs.people.members import NotChanged
+from jobs.people.members import POWERFUL, NotChanged
 from jobs.permissions import check_is_lead
 
 LIFETIME = timedelta(days=7)
@@ -75,7 +75,8 @@ def find_invitation(secret: str, *, now: datetime) -> Invitation | None:
 def accept(secret: str, *, by: User, now: datetime) -> Membership:
     """Let a person join a team; of two simultaneous uses, one succeeds. Raise NotChanged if the link is not valid.
 
-    A person who is a member already keeps the role, and the link is used up.
+    A person who is a member already keeps the role, and the link is used up. Whoever was invited as an approver or lead
+    joins as an engineer until a second person has accepted the role; see `jobs.proposals`.
     """
     digest = digest_of(secret[:MAX_SECRET])
     row = Invitation.objects.select_for_update().filter(digest=digest, accepted_at=None, expires_at__gt=now).first()
@@ -83,7 +84,8 @@ def accept(secret: str, *, by: User, now: datetime) -> Membership:
         raise NotChanged(NO_LONGER)
     row.accepted_at, row.accepted_by = now, by
     row.save(update_fields=["accepted_at", "accepted_by"])
-    member, _ = Membership.objects.get_or_create(team=row.team, user=by, defaults={"role": row.role})
+    role = Role.ENGINEER if row.role in POWERFUL else row.role
+    member, _ = Membership.objects.get_or_create(team=row.team, user=by, defaults={"role": role})
     return member
 
 

@@ -8,6 +8,8 @@ from django.utils.translation import gettext_lazy
 from jobs.models import Membership, Role, Team
 from jobs.permissions import check_is_lead
 
+POWERFUL = frozenset({Role.APPROVER, Role.LEAD})
+"""Roles that a second person has to accept; see `jobs.proposals`."""
 LAST_LEAD = gettext_lazy("This is the last lead of the team: make somebody else a lead first.")
 
 

@@ -102,7 +102,7 @@ def load_context(
         resources=known_resources(submission) if resources is None and submission is not None else resources or (),
         sweep_size=sweep_size,
         budgets=budgets.left_for_submission(team, by, submission, now),
-        ceilings=budgets.ceilings_for(team, by, now, is_locked=is_locked),
+        ceilings=budgets.ceilings_for(team, by, now, is_preview=is_preview, is_locked=is_locked),
         recent=load_recent(policy, team, by, now),
         submitter=by.get_username() if by is not None else "",
         cap_usd=cap_usd,

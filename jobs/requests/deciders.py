@@ -5,13 +5,20 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.contrib.auth.models import User
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import CharField, Exists, F, OuterRef, Q, Subquery
+from django.db.models.functions import Cast
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from jobs.errors import NotPermitted
-from jobs.models import Approval, Deputy, Job, Role, Vote
+from jobs.models import Approval, Deputy, Invitation, Job, Proposal, Role, Vote
 from jobs.policy_rules import Approvers
 from jobs.requests.approver_groups import MAY_DECIDE, Roster, groups_of, who_is_in, with_roles
+
+INVITED = gettext_lazy(
+    "The requester invited your account, and nobody else has confirmed it: another approver has to decide, or a site "
+    "admin or another lead has to confirm your account."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,17 +33,20 @@ class Decider:
     people: Sequence[User]
     roster: Roster
     votes: Sequence[Vote]
+    invited: frozenset[tuple[int, int]] = frozenset()
+    """Pairs of a person and whom they invited, if nobody else has confirmed that account."""
 
     @classmethod
     def load(cls, by: User, jobs: Sequence[Job], *, now: datetime) -> "Decider":
         """Load what is needed to decide about these jobs. Makes two queries for any number of jobs."""
         away = Deputy.objects.on(now.date()).filter(person=OuterRef("pk"), deputy=by)
-        rows = with_roles({job.team_id for job in jobs}).annotate(is_away=Exists(away))
+        rows = with_roles({job.team_id for job in jobs}).annotate(is_away=Exists(away), invited_by=inviter())
         found = list(rows.filter(MAY_DECIDE | Q(pk=by.pk) | Q(is_away=True)))
         own = {each.pk: each for each in found if each.pk == by.pk or each.is_away}
         people = sorted(own.values(), key=lambda each: (each.pk != by.pk, each.pk))
+        invited = frozenset((each.invited_by, each.pk) for each in own.values() if each.invited_by is not None)
         votes = Vote.objects.filter(job__in=[job.pk for job in jobs]).select_related("voter", "counts_for")
-        return cls(by, people, Roster.of(found), list(votes.order_by("pk")))
+        return cls(by, people, Roster.of(found), list(votes.order_by("pk")), invited)
 
     def votes_for(self, question: Approval) -> list[Vote]:
         """Return the votes for the question that is open now, oldest first."""
@@ -54,6 +64,8 @@ class Decider:
         """
         if job.owner_id == self.by.pk:
             raise NotPermitted(_("You requested this job, so another approver of the team has to decide."))
+        if (job.owner_id, self.by.pk) in self.invited:
+            raise NotPermitted(INVITED)
         if free := self._free(job, question):
             missing = self.missing(job, question)
             return next((person for person in free if self._is_in_any(missing, person, job)), free[0])
@@ -77,11 +89,27 @@ class Decider:
         if not self.people[0].is_superuser and self.roster.roles.get((self.by.pk, job.team_id)) in (None, Role.VIEWER):
             return []
         taken = {vote.counts_for_id for vote in self.votes_for(question)} - {self.by.pk}
+        if (job.owner_id, self.by.pk) in self.invited:
+            return []
+        taken |= {person for inviter, person in self.invited if inviter == job.owner_id}
         able = [person for person in self.people if person.pk != job.owner_id and person.pk not in taken]
         return [person for person in able if self._is_in_any(groups_of(question), person, job)]
 
     def _is_in_any(self, groups: Iterable[Approvers], person: User, job: Job) -> bool:
         return any(self.roster.is_in(group, person.pk, job.team_id) for group in groups)
+
+
+def inviter() -> Subquery:
+    """Return who invited a user of a query, unless a second person has accepted the account; None for nobody.
+
+    Somebody has if they accepted the person's role or confirmed the account, and are not the inviter.
+    """
+    accepted = Proposal.objects.filter(
+        kind__in=[Proposal.Kind.ROLE, Proposal.Kind.ACCOUNT], decision=Proposal.Decision.ACCEPTED,
+        subject=Cast(OuterRef("accepted_by"), CharField()),
+    ).exclude(decided_by=OuterRef("invited_by"))  # fmt: skip
+    rows = Invitation.objects.filter(accepted_by=OuterRef("pk")).exclude(invited_by=F("accepted_by"))
+    return Subquery(rows.filter(~Exists(accepted)).order_by("accepted_at", "pk").values("invited_by")[:1])
 
 
 def approved_by(votes: Iterable[Vote]) -> set[int]:

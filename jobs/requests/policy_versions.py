@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -102,12 +103,7 @@ def save_policy(
     of the team. Raise ValueError for rules that cannot be saved. Raise SavedMeanwhile if `base` is not the current
     version.
     """
-    if not is_lead(by, team_id=team.pk):
-        raise NotPermitted(_("Only leads of %(team)s change its policy.") % {"team": team})
-    stored = RULES.dump_python(RULES.validate_python(tuple(rules)), mode="json", exclude_defaults=True)
-    if not is_storable_json([stored, note]):
-        raise ValueError(_("The policy contains a character that cannot be stored."))
-    _check_approvers(team, rules)
+    stored = _check(team, rules, by=by, note=note)
     with transaction.atomic():
         Policy.objects.get_or_create(team=team)
         row = Policy.objects.select_for_update(of=("self",)).select_related("current__saved_by").get(team=team)
@@ -126,6 +122,25 @@ def save_policy(
         row.cancel_over_approved, row.cancel_at_cap = terms.cancel_over_approved, terms.cancel_at_cap
         row.save(update_fields=["current", "cancel_over_approved", "cancel_at_cap"])
     return row.current
+
+
+def check_policy(team: Team, rules: Sequence[Rule], *, base: int, by: User, note: str) -> None:
+    """Raise what `save_policy` would raise now, and save nothing."""
+    _check(team, rules, by=by, note=note)
+    current = current_version(team)
+    if base != (current.number if current is not None else 0):
+        raise SavedMeanwhile(current)
+
+
+def _check(team: Team, rules: Sequence[Rule], *, by: User, note: str) -> Any:
+    """Return the rules as JSON. Raise NotPermitted or ValueError as `save_policy`."""
+    if not is_lead(by, team_id=team.pk):
+        raise NotPermitted(_("Only leads of %(team)s change its policy.") % {"team": team})
+    stored = RULES.dump_python(RULES.validate_python(tuple(rules)), mode="json", exclude_defaults=True)
+    if not is_storable_json([stored, note]):
+        raise ValueError(_("The policy contains a character that cannot be stored."))
+    _check_approvers(team, rules)
+    return stored
 
 
 def _check_approvers(team: Team, rules: Sequence[Rule]) -> None:

@@ -25,6 +25,7 @@ from jobs.permissions import role_of
 from jobs.policy_rules import Approvers, Facts, deciding_rule, sum_accelerators, with_sums
 from jobs.prices import current_book
 from jobs.requests.approver_groups import Roster
+from jobs.requests.deciders import INVITED, inviter
 from jobs.requests.policy_versions import load_policy, load_recent
 from jobs.spec import Finding, Severity
 from jobs.texts import translatable
@@ -137,6 +138,8 @@ def approve_change(change: ResourceChange, *, by: User, now: datetime) -> bool:
         groups, roster = _groups(row), Roster.load(row.team_id)
         if by.pk == row.asked_by_id:
             raise NotPermitted(_("You asked for it: somebody else has to approve it."))
+        if User.objects.filter(pk=by.pk).annotate(inviter=inviter()).filter(inviter=row.asked_by_id).exists():
+            raise NotPermitted(INVITED)
         if not any(roster.is_in(group, by.pk, row.team_id) for group in groups):
             raise NotPermitted(_("You may not approve this change."))
         row.approved_by = [*row.approved_by, by.pk]

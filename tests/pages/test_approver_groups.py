@@ -71,7 +71,8 @@ class TestEditor:
         assert 'value="typed before"' in page
 
     def test_saves_groups_and_draws_them_again(self, lena: User, sam: User, team: Team, signed_in: SignIn) -> None:
-        browser = signed_in(lena)
+        User.objects.filter(pk=lena.pk).update(is_superuser=True)  # the only site admin, who acts alone
+        browser = signed_in(User.objects.get(pk=lena.pk))
         page = browser.post("/policy/", draft(TWO, action="save"), follow=True)
 
         assert "Ask 1 lead and 1 of sam, zoe if a job may cost over $1.00." in text_of(page)

@@ -36,17 +36,17 @@ def browser(lead: User, signed_in: SignIn) -> Client:
 
 def test_a_change_names_its_author_and_both_values(browser: Client, team: Team, owner: User) -> None:
     member = Membership.objects.get(user=owner)
-    browser.post(f"/teams/{team.pk}/members/", {"do": "role", "member": member.pk, "role": "approver"})
+    browser.post(f"/teams/{team.pk}/members/", {"do": "role", "member": member.pk, "role": "viewer"})
 
     entry = LogEntry.objects.order_by("-pk")[0]
     words = text_of(browser.get("/audit/"))
 
     assert (entry.actor.username, entry.remote_addr) == ("lead", "127.0.0.1")
-    assert audit_log.changes_of(entry) == [("role", "engineer", "approver")]
-    assert "owner is approver of vision" in words
-    assert "role engineer approver" in words
+    assert audit_log.changes_of(entry) == [("role", "engineer", "viewer")]
+    assert "owner is viewer of vision" in words
+    assert "role engineer viewer" in words
     spanish = text_of(browser.get("/audit/", headers={"accept-language": "es"}))
-    assert "rol engineer approver" in spanish
+    assert "rol engineer viewer" in spanish
     assert "pertenencia · cambiado" in spanish
 
 

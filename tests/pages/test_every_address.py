@@ -13,7 +13,18 @@ from django.db import transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
-from jobs.models import Budget, Channel, Delivery, Message, PersistentResource, SavedView, Schedule, Team, Template
+from jobs.models import (
+    Budget,
+    Channel,
+    Delivery,
+    Message,
+    PersistentResource,
+    Proposal,
+    SavedView,
+    Schedule,
+    Team,
+    Template,
+)
 from jobs.people import invitations
 from tests.conftest import person
 from tests.pages.conftest import MakeJob, SignIn
@@ -108,6 +119,9 @@ ACCESS = {
     "billing": of_team(LEAD, LEAD),
     "billing-csv": of_team(LEAD, may_miss=True),
     "budgets": Access(),
+    "ceilings": Access(SIGNED_IN, ADMIN),
+    "proposals": Access(),
+    "proposal": of_team(VIEWER, VIEWER, may_miss=True),
     "budget-new": of_team(LEAD, LEAD),
     "budget": of_team(VIEWER, LEAD),
     "budget-close": of_team(NO_ONE, LEAD),
@@ -233,14 +247,20 @@ def keys(make_job: MakeJob, team: Team, owner: User, clock: Clock) -> dict[str, 
         "channel-act": {"pk": channel.pk, "action": "pause"},
         "send-again": {"pk": failed.pk},
         "message": {"pk": message.pk},
-        "billing": {"team_pk": team.pk},
-        "billing-csv": {"team_pk": team.pk},
-        "budget-new": {"team_pk": team.pk},
+        **{key: {"team_pk": team.pk} for key in ("billing", "billing-csv", "budget-new")},
         "budget": {"pk": budget.pk},
         "budget-close": {"pk": budget.pk},
+        "proposal": {"pk": proposed(team, lead, clock).pk},
         **{key: {"pk": 1} for key in ("deputy-end", "resource-change-decide")},
         "api-token-revoke": {"pk": "1"},
     }
+
+
+def proposed(team: Team, by: User, clock: Clock) -> Proposal:
+    return Proposal.objects.create(
+        team=team, kind="budget", subject="1", before={"amount_usd": "100"}, wanted={"amount_usd": "200"},
+        proposed_by=by, proposed_at=clock.now,
+    )  # fmt: skip
 
 
 def address_of(pattern: URLPattern, keys: dict[str, dict[str, Any]]) -> str:

@@ -24,7 +24,7 @@ from dashboard.drawing.figures import dated, day_of
 from dashboard.pages.audit_log import SIGN_INS
 from jobs import explain
 from jobs.messages.route import new_delivery
-from jobs.models import Budget, BudgetChange, BudgetNotice, Job, Message, Schedule, ScheduleRun, Team, Trial
+from jobs.models import Budget, BudgetChange, BudgetNotice, Ceiling, Job, Message, Schedule, ScheduleRun, Team, Trial
 from jobs.people.audit import record_sign_in_event
 from jobs.upkeep.figures import count_ended
 from tests.pages.conftest import MakeJob, SignIn, fields_of
@@ -173,6 +173,8 @@ def written(keys: dict[str, Any], team: Team, admin: User, clock: Clock) -> None
         budget=budget, team=team, month=clock.now.date().replace(day=1), percent=50, amount_usd=100, spent_usd=50,
         message="50 % is spent.", at=clock.now,
     )  # fmt: skip
+    for kind in Ceiling.Kind.values:
+        Ceiling.objects.create(team=team, kind=kind, amount=10**9, set_by=admin, set_at=clock.now, reason="-")
     for words in SIGN_INS:
         record_sign_in_event(words, admin, by=admin, address="203.0.113.7")
     job = Job.objects.order_by("requested_at").first()

@@ -57,9 +57,9 @@ class TestMembers:
     def test_a_lead_changes_a_role_and_removes_a_member(self, browser: Client, team: Team, owner: User) -> None:
         member = Membership.objects.get(user=owner)
 
-        browser.post(f"/teams/{team.pk}/members/", {"do": "role", "member": member.pk, "role": "approver"})
+        browser.post(f"/teams/{team.pk}/members/", {"do": "role", "member": member.pk, "role": "viewer"})
         member.refresh_from_db()
-        assert member.role == "approver"
+        assert member.role == "viewer"
 
         browser.post(f"/teams/{team.pk}/members/", {"do": "remove", "member": member.pk})
         assert not Membership.objects.filter(pk=member.pk).exists()

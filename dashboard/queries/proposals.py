@@ -1,0 +1,105 @@
+"""Changes that wait for a second person, or were decided, with their differences."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.http import Http404
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from dashboard.access import in_teams_of
+from dashboard.queries.policies import sentences
+from jobs.gate import format_amount
+from jobs.models import Ceiling, Proposal
+from jobs.policy_rules import RULES
+from jobs.proposals import may_decide
+
+MAX_DECIDED = 50
+TERMS = {
+    "drift_percent": gettext_lazy("percent by which an approved cost may rise"),
+    "remind_hours": gettext_lazy("hours between reminders"),
+    "expire_hours": gettext_lazy("hours until a request expires"),
+    "cancel_over_approved": gettext_lazy("cancels a job that costs more than was approved"),
+    "cancel_at_cap": gettext_lazy("cancels a job at its cost cap"),
+    "approvers_choose_strategy": gettext_lazy("approvers may change the strategy"),
+}
+BUDGET = {
+    "name": gettext_lazy("name"),
+    "amount_usd": gettext_lazy("US dollars a month"),
+    "passing": gettext_lazy("a job that may exceed it (warn, ask, stop)"),
+    "thresholds": gettext_lazy("told at, percent"),
+    "closed": gettext_lazy("closed"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A proposal with its title, its difference as (name, before, after), and whether the user may accept it."""
+
+    row: Proposal
+    title: str
+    differences: tuple[tuple[str, str, str], ...]
+    removed: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    may_decide: bool = False
+
+
+def list_proposals(user: User) -> tuple[list[Shown], list[Shown]]:
+    """Return the open changes of the user's teams, and the latest decided ones. Those of the site for its admins."""
+    rows = Proposal.objects.filter(in_teams_of(user)).exclude(kind=Proposal.Kind.ACCOUNT)
+    rows = rows.select_related("team", "proposed_by", "decided_by").order_by("-pk")
+    return [_shown(row) for row in rows.filter(decision="")], [
+        _shown(row) for row in rows.exclude(decision="")[:MAX_DECIDED]
+    ]
+
+
+def get_proposal(user: User, pk: int) -> Shown:
+    """Return a change of the user's teams, or of the site for its admins. Raise Http404 for everybody else."""
+    rows = Proposal.objects.filter(in_teams_of(user)).exclude(kind=Proposal.Kind.ACCOUNT)
+    row = rows.select_related("team", "proposed_by", "decided_by").filter(pk=pk).first()
+    if row is None:
+        raise Http404("no such proposal")
+    return _shown(row, may_decide=not row.decision and may_decide(user, row))
+
+
+def _shown(row: Proposal, *, may_decide: bool = False) -> Shown:
+    if row.kind == Proposal.Kind.POLICY:
+        old, new = (sentences(RULES.validate_python(tuple(each["rules"]))) for each in (row.before, row.wanted))
+        removed = tuple(each for each in old if each not in new)
+        added = tuple(each for each in new if each not in old)
+        terms = tuple(_differences(row.before["terms"], row.wanted["terms"], TERMS))
+        return Shown(row, _("Policy of %(team)s") % {"team": row.team}, terms, removed, added, may_decide)
+    if row.kind == Proposal.Kind.CEILING:
+        pair = [_amount(row.subject, each["amount"]) for each in (row.before, row.wanted)]
+        name = str(Ceiling.Kind(row.subject).label)
+        whose = {"name": name, "whose": row.team.name if row.team is not None else _("the site")}
+        title = _("Ceiling of %(whose)s: %(name)s") % whose
+        return Shown(row, title, ((name, pair[0], pair[1]),), may_decide=may_decide)
+    if row.kind == Proposal.Kind.BUDGET:
+        title = _("Budget %(name)s of %(team)s") % {"name": row.before.get("name", ""), "team": row.team}
+        return Shown(row, title, tuple(_differences(row.before, row.wanted, BUDGET)), may_decide=may_decide)
+    person = {"person": row.before.get("user", ""), "team": row.team}
+    pair = [str(each.get("role", "")) for each in (row.before, row.wanted)]
+    title = _("Role of %(person)s in %(team)s") % person
+    return Shown(row, title, ((_("role"), pair[0], pair[1]),), may_decide=may_decide)
+
+
+def _differences(
+    before: dict[str, Any], after: dict[str, Any], names: dict[str, Any]
+) -> Iterator[tuple[str, str, str]]:
+    for name, label in names.items():
+        if name in after and before.get(name) != after[name]:
+            yield str(label), _value(before.get(name, "")), _value(after[name])
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _amount(kind: str, amount: str | None) -> str:
+    return _("none") if amount is None else format_amount(kind, Decimal(amount))
