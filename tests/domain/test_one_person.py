@@ -1,0 +1,195 @@
+"""Whatever one person below site admin does, Google spends no more than the ceilings, wherever Trainboard stops.
+
+Each example is a sequence of calls of a person and of accounts that they have invited, mixed with what Vertex AI and
+time do. After every call Trainboard may die: what is allowed may already be at Google, where only its timeout ends it.
+What that can cost is computed here from the specs and the price book, not from what Trainboard has stored.
+"""
+
+from contextlib import suppress
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from hypothesis.extra.django import TestCase
+
+from jobs import budgets, proposals, requests, steps, transitions
+from jobs.budget import Passing
+from jobs.budgets import BudgetValues
+from jobs.cost import hourly, shape_of
+from jobs.errors import NotAllowed, NotPermitted
+from jobs.models import Budget, Ceiling, Job, Membership, Policy, Proposal, ResourceChange, Role, Team, Vote
+from jobs.people import invitations
+from jobs.people.members import NotChanged
+from jobs.policy_rules import RULES
+from jobs.prices import current_book
+from jobs.requests import RequestOptions
+from jobs.requests.other_strategy import approve_as
+from jobs.requests.policy_versions import SavedMeanwhile, Terms, current_version
+from jobs.requests.resource_requests import approve_change, ask_for_change
+from jobs.states import JobState
+from jobs.strategies import STRATEGIES
+from jobs.submission.reassessment import reassess
+from tests.conftest import PASSWORD, person
+from tests.support import samples
+from tests.support.clock import Clock
+from tests.support.resources import DISK
+
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+LIMITS = {"job": Decimal(1500), "hour": Decimal(20), "person_day": Decimal(3000), "gpus": Decimal(6)}
+REFUSALS = (NotAllowed, NotPermitted, NotChanged, SavedMeanwhile, requests.Changed, ValueError)
+"""What a call is refused with. Anything else is a fault."""
+CALLS = (
+    "request", "sweep", "capped", "plan", "approve", "puppet approves", "other strategy", "withdraw", "policy",
+    "accept", "puppet accepts", "ceiling", "budget", "role", "resource", "resource approved", "reassess",
+)  # fmt: skip
+WORLD = ("submitted", "runs", "ends", "time")
+STEPS = st.tuples(st.sampled_from(CALLS + WORLD), st.integers(1, 3), st.sampled_from([0.5, 2.0, 12.0, 100.0]))
+
+
+class TestOnePerson(TestCase):
+    def setUp(self) -> None:
+        self.clock, self.keys = Clock(), 0
+        self.team = Team.objects.create(name="vision", project="vision-research")
+        Policy.objects.create(team=self.team, ask_over_usd=Decimal(400))
+        self.me = person("lead", self.team, Role.LEAD)
+        User.objects.create_superuser("root", password=PASSWORD)
+        admin = User.objects.create_superuser("admin", password=PASSWORD)
+        values = BudgetValues("vision", Decimal(50_000), Passing.STOP)
+        budgets.create_budget(self.team, values, by=self.me, reason="agreed", now=self.clock.now)
+        for kind, amount in LIMITS.items():
+            budgets.set_ceiling(None, kind, amount, by=admin, reason="agreed", now=self.clock.now)
+        _, secret = invitations.invite(self.team, "ada@example.com", Role.LEAD, by=self.me, now=self.clock.now)
+        self.puppet = proposals.accept_invitation_as(secret, "ada", PASSWORD, now=self.clock.now)
+
+    @given(st.lists(STEPS, min_size=1, max_size=25))
+    @hypothesis_settings(max_examples=60, suppress_health_check=list(HealthCheck))
+    def test_spends_no_more_than_the_ceilings(self, sequence: list[tuple[str, int, float]]) -> None:
+        for name, count, hours in sequence:
+            with suppress(*REFUSALS):
+                self.do(name, count, hours)
+            self.check()
+
+    def do(self, name: str, count: int, hours: float) -> None:
+        """Make one call, or let something happen."""
+        self.keys += 1
+        now, job = self.clock.now, Job.objects.order_by("-requested_at", "pk").first()
+        if name in ("request", "sweep", "capped", "plan"):
+            self.request(name, count, hours)
+        elif name in ("submitted", "runs", "ends") and job is not None:
+            self.go_on(name)
+        elif name == "time":
+            self.clock.forward(hours=hours)
+        elif name in ("approve", "puppet approves") and job is not None:
+            requests.approve(job, by=self.me if name == "approve" else self.puppet, comment="", now=now)
+        elif name == "other strategy" and job is not None:
+            approve_as(job, "standard", by=self.puppet, comment="", now=now)
+        elif name == "withdraw" and job is not None:
+            steps.cancel(job, by=self.me, clock=self.clock.clock)
+        elif name == "reassess" and job is not None and job.state == JobState.APPROVED:
+            reassess(job, now)
+        else:
+            self.take_power(name, count)
+
+    def request(self, name: str, count: int, hours: float) -> None:
+        changes: dict[str, Any] = {"strategy": "SPOT" if count % 2 else "STANDARD"}
+        if count == 3:
+            changes["extra_replicas"] = 2
+        size = count + 1 if name == "sweep" else 1
+        submissions = [
+            samples.submission(name=f"job-{n}", scheduling={"timeout": f"{round(hours * 3600)}s"}, **changes)
+            if name != "capped"
+            else samples.submission(**changes)
+            for n in range(size)
+        ]
+        submissions = [
+            each.with_job_spec(each.job_spec.but(scheduling=each.job_spec.scheduling.but(strategy=changes["strategy"])))
+            for each in submissions
+        ]
+        cap = Decimal(hours) if name == "capped" else None
+        team = Team.objects.get(pk=self.team.pk)
+        options = RequestOptions(team, self.me, timedelta(hours=min(hours, 2)), self.clock.now, cap_usd=cap)
+        requests.request_jobs(submissions, options, request_key=f"call-{self.keys}")
+
+    def go_on(self, name: str) -> None:
+        """Let every job make the next step at Vertex AI."""
+        ways = {
+            "submitted": (JobState.APPROVED, JobState.SUBMITTING),
+            "runs": (JobState.SUBMITTING, JobState.RUNNING),
+            "ends": (JobState.RUNNING, JobState.SUCCEEDED),
+        }
+        before, after = ways[name]
+        for job in Job.objects.filter(state=before):
+            transitions.transition(job, after, now=self.clock.now, reason="", message=name)
+
+    def take_power(self, name: str, count: int) -> None:
+        """Try to loosen what limits the person, alone or with the invited account."""
+        now, by = self.clock.now, self.puppet if name.startswith("puppet") else self.me
+        if name == "policy":
+            version = current_version(self.team)
+            rules = RULES.validate_python([{"outcome": "allow"}])
+            base = version.number if version is not None else 0
+            proposals.propose_policy(self.team, rules, Terms(), base=base, by=by, note="", now=now)
+        elif name in ("accept", "puppet accepts"):
+            for row in Proposal.objects.filter(decision=""):
+                proposals.decide(row.pk, "accepted", by=by, comment="", now=now)
+        elif name == "ceiling":
+            proposals.propose_ceiling(None, "gpus", Decimal(999), by=by, reason="more", now=now)
+        elif name == "budget":
+            row = Budget.objects.get()
+            values = BudgetValues("vision", Decimal(10**6), Passing.WARN)
+            proposals.propose_budget(row, values, version=row.version, by=by, reason="more", now=now)
+        elif name == "role":
+            member = Membership.objects.get(user=self.puppet)
+            proposals.propose_role(self.team, member, Role.APPROVER, by=self.me, now=now)
+        elif name == "resource":
+            pool = {"machineSpec": samples.A100, "diskSpec": DISK, "replicaCount": str(count)}
+            ask_for_change(
+                "create", team=self.team, project=self.team.project, region="us-central1", resource_id=f"r{count}",
+                by=self.me, now=now, body={"resourcePools": [pool]}, lifetime=timedelta(days=1),
+            )  # fmt: skip
+        elif name == "resource approved" and (change := ResourceChange.objects.order_by("-pk").first()) is not None:
+            approve_change(change, by=self.puppet if count % 2 else self.me, now=now)
+
+    # ------------------------------------------------------------ what Google can spend
+    def check(self) -> None:
+        """Compare what Google can spend from now on, and has spent within a day, with the ceilings."""
+        assert {row.kind: row.amount for row in Ceiling.objects.all()} == LIMITS
+        assert current_version(self.team) is None
+        assert not ResourceChange.objects.filter(allowed_at__isnull=False).exists(), "nobody else has approved one"
+        assert not Vote.objects.exists(), "neither the requester nor whom they have invited decides"
+        at_google = [
+            job for job in Job.objects.all() if job.state not in (JobState.AWAITING_APPROVAL, *transitions_ended())
+        ]
+        figures = [figure(job) for job in at_google]
+        ended = Job.objects.filter(ended_at__gt=self.clock.now - timedelta(days=1), started_at__isnull=False)
+        spent = sum((job.hourly_usd or 0) * Decimal(job.running_seconds) / 3600 for job in ended)
+        assert all(usd <= LIMITS["job"] for usd, _, _ in figures)
+        assert sum(price for _, price, _ in figures) <= LIMITS["hour"]
+        assert sum(gpus for _, _, gpus in figures) <= LIMITS["gpus"]
+        assert sum((usd for usd, _, _ in figures), Decimal(spent)) <= LIMITS["person_day"] + Decimal("0.01")
+        by_policy = [job for job in at_google if job.max_usd is None or job.max_usd > 400]
+        assert by_policy == [], "the policy of the team asks above $400"
+
+
+def transitions_ended() -> set[JobState]:
+    return {JobState.SUCCEEDED, JobState.WITHDRAWN, JobState.REJECTED, JobState.SUBMIT_FAILED}
+
+
+def figure(job: Job) -> tuple[Decimal, Decimal, int]:
+    """Return what a job can cost at Google in US dollars, its price an hour, and its GPUs, from its stored spec."""
+    submission = requests.submission_of(job)
+    book, price, gpus = current_book(), Decimal(0), 0
+    key = STRATEGIES[job.strategy].price_key
+    for _, pool in submission.pools:
+        rate = hourly(book, shape_of(pool.machine_spec, pool.disk_spec), region=job.region, price_key=key).usd_per_hour
+        assert rate is not None
+        price += rate * pool.replicas
+        gpus += pool.replicas  # one A100 each
+    timeout = submission.job_spec.scheduling.timeout or timedelta(days=7)
+    restarts = 6 if job.strategy == "spot" else 3
+    return price * Decimal(timeout.total_seconds()) / 3600 * (1 + restarts), price, gpus
