@@ -20,6 +20,7 @@ YAML_KEY = re.compile(r"[ \t]*(?:-[ \t]+)?['\"]?[A-Za-z_][\w-]*['\"]?[ \t]*:(?:[
 PYTHON = re.compile(r"^[ \t]*(?:from[ \t]+\S+[ \t]+import\b|import[ \t]+\w|def[ \t]+\w+\(|class[ \t]+\w)", re.MULTILINE)
 BOUND = re.compile(r"^[ \t]*\w+[ \t]*(?::[^=\n]{1,200})?=[ \t]*(?:dict\(|[\[{])", re.MULTILINE)
 SDK_FIELD = re.compile(r"\b(?:machine_spec|machineSpec|worker_pool_specs|workerPoolSpecs|study_spec)\b")
+POOLS = re.compile(r"machine_?spec|worker_?pool_?specs?|study_spec", re.IGNORECASE)
 CONFIG = re.compile(
     r"^[ \t]*['\"]?(?:workerPoolSpecs|worker_pool_specs|trialJobSpec|jobSpec)['\"]?[ \t]*:", re.MULTILINE
 )
@@ -31,9 +32,34 @@ FIRST_LINES = (
     ("gcloud", re.compile(r"[ \t$!%]*gcloud[ \t]")),
     ("curl", re.compile(r"[ \t$!%]*curl[ \t\\]")),
     ("python", re.compile(r"(?:from[ \t]+[\w.]+[ \t]+import|import[ \t]+\w|dict\(|\([ \t]*(?:[\[{(]|dict\(|$))")),
+    ("python", re.compile(r"[A-Za-z_]\w*[ \t]*:[ \t]*[A-Za-z_][\w\[\], .|]*=[ \t]*(?:[\[{(]|dict\b)")),
     ("gcloud-yaml", YAML_KEY),
     ("gcloud-yaml", re.compile(r"(?:-[ \t]|---|%YAML)")),
 )
+PASTE_REQUEST = _("Give the request that it sends as JSON or YAML, a gcloud command, or Python with the Vertex AI SDK.")
+LANGUAGES = tuple(
+    (name, re.compile(sign, re.MULTILINE))
+    for name, sign in (
+        ("Go", r"^package[ \t]+\w+[ \t]*$|^[ \t]*func[ \t]+\w+\(|&?aiplatformpb\."),
+        ("Java", r"^(?:import[ \t]+(?:static[ \t]+)?|package[ \t]+)[\w.]+;|^(?:public[ \t]+)?class[ \t]+\w+[ \t]*\{"),
+        ("C#", r"^using[ \t]+[\w.]+;|^namespace[ \t]+[\w.]+"),
+        (
+            "JavaScript",
+            r"^(?:const|let|var)[ \t]+[\w{}, ]{1,200}=|\brequire\(['\"]@google-cloud|^import .{1,99} from ['\"]",
+        ),
+        ("Terraform", r"^[ \t]*(?:resource|module|data|provider|variable)[ \t]+\"[\w-]+\"|^locals[ \t]*\{"),
+        ("Ruby", r"^require[ \t]+['\"]google/"),
+        ("PHP", r"<\?php\b"),
+        ("R", r"^library\(\w+\)|^\w+[ \t]*<-[ \t]"),
+        ("Scala", r"^object[ \t]+\w+[ \t]*(?:extends\b|\{)"),
+        ("Pulumi", r"^runtime:[ \t]*yaml\b"),
+        (_("the configuration of a Ray cluster"), r"^(?:available_node_types|head_node_type):"),
+        (_("a component of a pipeline"), r"^implementation:[ \t]*\n[ \t]+(?:container|graph):"),
+        (_("a program for XManager"), r"\bxm(?:_local)?\.(?:Vertex|create_experiment|Packageable)"),
+        (_("a Dockerfile"), r"^(?:ENTRYPOINT|COPY|WORKDIR)[ \t]"),
+    )
+)
+"""What other languages and tools look like, and what to give instead."""
 MAX_EXPLAINED = 500_000
 FIELD = re.compile(
     r"^[ \t]*(?:-[ \t]+)?['\"]?(?:worker_?pool_?specs?|(?:trial_?)?job_?spec|machine_?spec|container_?spec|study_?spec"
@@ -90,7 +116,7 @@ def detect_format(text: str) -> str:
         return "gcloud"
     if CURL.search(bare):
         return "curl"
-    return "python" if BOUND.search(bare) and SDK_FIELD.search(bare) else "gcloud-yaml"
+    return "python" if BOUND.search(bare) and POOLS.search(bare) else "gcloud-yaml"
 
 
 def is_document(name: str) -> bool:
@@ -114,7 +140,11 @@ def explain(text: str, started: int, notes: Notes) -> None:
         return
     own = Notes(notes.findings[started:])
     kept, remedy = [], SUPPORTED
-    if (former := FORMER_CREATE.search(text)) is not None:
+    language = next(((name, found.start()) for name, sign in LANGUAGES if (found := sign.search(text))), None)
+    if language is not None and not any(note.field for note in own.findings):
+        (name, place), remedy = language, PASTE_REQUEST
+        message = _("This looks like %(language)s, which is not read.", language=name)
+    elif (former := FORMER_CREATE.search(text)) is not None:
         place = former.start()
         message = _("This is a command of AI Platform Training, which Google has shut down.")
     elif (command := _commented(text)) and all(note.code in ("no_job", "unreadable_yaml") for note in own.findings):

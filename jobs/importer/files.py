@@ -10,11 +10,12 @@ class Files:
     """The texts of files that another text may refer to, by name.
 
     `otherwise` is the text for any other name. `used` collects the names that were found, `missing` those that were
-    not.
+    not. `variables` are those that are set around the text.
     """
 
     texts: Mapping[str, str]
     otherwise: str | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
     missing: set[str] = field(default_factory=set)
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from jobs.importer.containers.embedded import embedded_parts
 from jobs.importer.containers.markdown import IN_BLOCK, INDENTED, Part, fenced_blocks, objects_in_prose
 from jobs.importer.containers.notebook import read_notebook
+from jobs.importer.containers.variables import of_files, with_variables
 from jobs.importer.detect import decode, detect_format, explain, names_a_job, without_magic
 from jobs.importer.files import Files
 from jobs.importer.nodes import MAX_JOB_VALUES, READ, SOURCE, SUPPORTED, Draft, Notes, exceeded_limit, plain
@@ -33,6 +34,9 @@ from jobs.texts import translatable as _
 
 IN_PYTHON = re.compile(r"\b(?:None|True|False)\b|\w\(|\bf[\"']|\*\*\w")
 """Syntax of Python literals, which JSON contains in strings only."""
+
+OPEN = re.compile(r"[$<{\[]|^(?:YOUR|MY)[_-]|^your-", re.IGNORECASE)
+"""A project that is a placeholder."""
 
 
 class Source(NamedTuple):
@@ -67,11 +71,13 @@ def read_text(
     the text names none. `files` are the texts of files that it may refer to. `job` is the number or name of the wanted
     job, if the text has several.
     """
-    notes, beside = Notes(), Files(files)
+    notes = Notes()
     decoded = decode(text, notes)
     if decoded is None:
         return Reading("", "", "", None, {}, tuple(notes.result()))
-    source = _unwrap(decoded)
+    replaced, variables = with_variables(decoded)
+    beside = Files(files, variables=of_files(files) | variables)
+    source = _unwrap(replaced)
     started = len(notes.findings)
     candidates = _extract(source, notes, beside)
     draft = choose(candidates.drafts, job, notes)
@@ -173,7 +179,8 @@ def read_format(format_key: str, text: str, notes: Notes, files: Files) -> list[
     elif format_key == "rest":
         drafts = read_documents(text, notes, is_json=True)
     else:
-        drafts = (read_program if format_key == "python" else read_gcloud_yaml)(text, notes)
+        is_python = format_key == "python"
+        drafts = read_program(text, notes, files.variables) if is_python else read_gcloud_yaml(text, notes)
     if not drafts and not has_errors(notes.findings):
         notes.error("no_job", 1, _("No job was found in this text."), SUPPORTED)
     return drafts
@@ -194,8 +201,8 @@ def _normalized(format_key: str, draft: Draft, notes: Notes, name: str, project:
     reading = replace(reading, findings=tuple(reading.located(each) for each in (*notes.result(), *findings)))
     if job is None:
         return reading
-    if "${" in draft.project:
-        message = _("The project %(project)s is known only when the program runs.", project=quoted(draft.project))
+    if OPEN.search(draft.project):
+        message = _("The project %(project)s is a placeholder.", project=quoted(draft.project))
         open_project = Finding("open_project", Severity.NOTE, "", message, _("Choose the project."), SOURCE, READ)
         reading = replace(reading, findings=(*reading.findings, open_project))
     submission = Submission(draft.kind, draft.project or project, draft.region, job)

@@ -18,7 +18,7 @@ FILLER = re.compile(
 )
 """A whole word such as YOUR_KEY, DATASET_ID or CUSTOM_CONTAINER_ARGS; SPOT, INFO and NVIDIA_TESLA_T4 do not match."""
 ADDRESS = re.compile(
-    r"gs://[a-z0-9._-]{0,63}[A-Z]"
+    r"(?:gs:/|(?<!\w)/gcs)/[a-z0-9._-]{0,63}[A-Z]"
     r"|\b(?:gcr\.io|pkg\.dev)/(?:[a-z0-9._-]{1,64}/){0,4}[A-Z][A-Z0-9_-]+(?=[/:@\s\"']|\Z)"
     r"|\b(?:projects|locations|buckets)/[A-Z][A-Z0-9_-]+(?=[/\s\"']|\Z)"
     r"|(?:^|[=/:,.@\s\"'])your[-_][a-z0-9]"

@@ -19,7 +19,7 @@ SIGNS = re.compile(r"[$<{\[%@\u2026]|__|[A-Z]{3}|\.{3}|x{3}|your[-_]|todo|tbd|fi
 MARK = re.compile(
     r"\{\{[^{}\n]*\}\}|\{%[^%\n]*%\}|%[A-Z][A-Z_]+%|@[A-Z_]{3,}@|\b__[A-Z][A-Z0-9_]*__\b|\[your[ _-][a-z0-9 _-]*\]"
 )
-ANGLED = re.compile(r"(?<![<P?\w])<([A-Za-z][\w .:/-]*[\w.]|[A-Za-z])>")
+ANGLED = re.compile(r"(?<![<P?\w-])<([A-Za-z][\w .:/-]*[\w.]|[A-Za-z])>")
 SPECIAL_TOKENS = frozenset("s pad unk bos eos mask sep cls image audio video".split())
 """Special tokens of language models, such as <pad>."""
 SQUARE = re.compile(r"\[[A-Z]{2,}[A-Z0-9]*(?:[_ -][A-Z0-9]+)*\]")

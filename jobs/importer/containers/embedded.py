@@ -164,7 +164,8 @@ def _texts(program: Program) -> Iterator[tuple[int, str]]:
 def _filled(shell: str, program: Program) -> str:
     """Replace variables in a notebook's commands with the values of the program's names, as IPython does."""
     size = 0
-    names = {name: node for name, node in program.module.names.items() if name not in program.rebound}
+    held = {name: node for name, node in program.module.names.items() if name not in program.rebound}
+    names = program.environment | held
 
     def replacement(match: re.Match[str]) -> str:
         nonlocal size

@@ -18,7 +18,9 @@ from jobs.spec.programs import program_placeholders
 from jobs.spec.shape import Slot, slots
 from jobs.texts import translatable as _
 
-MAX_UNKNOWN, MAX_NAME = 200, 128
+MAX_UNKNOWN, MAX_NAME, MAX_QUOTED = 200, 128, 50
+MARK = re.compile(r"\b(?:YOUR|MY)[_-]|\$\{(?!\w+:?[-=+])|\$\w|(?<!-)<\w|\{\{|[A-Z]{2,}_[A-Z]{2,}|/[A-Z]{3,}")
+"""What is a placeholder in a word of a long text."""
 BRACED = re.compile(r"[A-Za-z_][\w.-]*")
 
 
@@ -138,9 +140,10 @@ class Normalizer:
 
     def _record_placeholder(self, text: str, node: Node, path: str, *, is_kept: bool) -> None:
         self.placeholders[path] = text if is_kept else ""
-        message = _("%(text)s is a placeholder.", text=quoted(text))
+        marked = quoted(next(filter(MARK.search, text.split()), text) if len(text) > MAX_QUOTED else text)
+        message = _("%(text)s is a placeholder.", text=marked)
         if not is_kept:
-            message = _("%(text)s is a placeholder; it is left out until you fill it in.", text=quoted(text))
+            message = _("%(text)s is a placeholder; it is left out until you fill it in.", text=marked)
         shown = f"{message} {node.open}" if node.open else message
         self.notes.note("placeholder", node.line, shown, _("Replace it with the real value before you submit."), path)
 

@@ -11,6 +11,7 @@ import warnings
 from typing import NamedTuple
 
 COMMAND = re.compile(r"([ \t]*)(?:!(?!=)|%(?=[A-Za-z%]))")
+SET = re.compile(r"([ \t]*)%(?:set_)?env[ \t]+([A-Za-z_]\w*)(?:[ \t]*=[ \t]*|[ \t]+)(\S.*)")
 OUTPUT = re.compile(r"([ \t]*[A-Za-z_][\w.,\[\]\"' \t]*=[ \t]*)(?:!|%(?=[A-Za-z]))")
 CONTINUES = re.compile(r"[ \t)\]}#]|$|(?:elif|else|except|finally)\b")
 UNFILLED = re.compile(r"(\b\w+[ \t]*(?<![=!<>])=)(?=[ \t]*(?:[,)#]|$))")
@@ -68,6 +69,10 @@ def without_commands(text: str) -> str:
     number = 0
     while number < len(lines):
         command, output = COMMAND.match(lines[number]), OUTPUT.match(lines[number])
+        if (setting := SET.fullmatch(lines[number])) is not None:
+            lines[number] = _environment(*setting.groups())
+            number += 1
+            continue
         if command is not None or output is not None:
             while lines[number].rstrip().endswith("\\") and number + 1 < len(lines):
                 lines[number] = ""
@@ -75,6 +80,14 @@ def without_commands(text: str) -> str:
             lines[number] = f"{output[1]}shell()" if output is not None else f"{command[1] if command else ''}pass"
         number += 1
     return "\n".join(lines)
+
+
+def _environment(indent: str, name: str, value: str) -> str:
+    """Return the assignment that `%env NAME=value` makes, with names of the program filled in, as IPython does."""
+    filled = re.sub(
+        r"\{\{|\}\}|\$\{?([A-Za-z_]\w*)\}?", lambda used: f"{{{used[1]}}}" if used[1] else used[0], value.strip()
+    )
+    return f"{indent}environ[{name!r}] = {'f' if '{' in filled else ''}{filled!r}"
 
 
 def _parse(text: str) -> ast.Module:

@@ -25,6 +25,7 @@ HERE_STRING = re.compile(
 def read_curl(text: str, notes: Notes, files: Files) -> list[Draft]:
     """Return the jobs that the curl commands of a text create; `files` are those that they may refer to."""
     shell = _shell(text)
+    shell.variables.update(files.variables)
     drafts: list[Draft] = []
     for command in shell.commands():
         sends = any(word.text.lstrip("!%$ ") in SENDERS for word in command.words)

@@ -183,7 +183,7 @@ def _unwrap(node: Node, notes: Notes, depth: int) -> Draft | None:
         if draft is None:
             continue
         for other, left in node.value.items():
-            if other != name and left.value is not None:
+            if other != name and left.value is not None and not _taken(draft, other, left):
                 message = _(
                     "%(other)s is left out; the job is read from %(name)s.",
                     other=quoted(other),
@@ -192,5 +192,17 @@ def _unwrap(node: Node, notes: Notes, depth: int) -> Draft | None:
                 note = notes.error if folded(other) in SPEC_NAMES | JOB_NAMES else notes.note
                 note("not_carried", left.line, message, "", quoted(other)[1:-1])
         notes.extend(own)
-        return draft
+        places = {PLACE_NAMES.get(folded(key), ""): left.text() for key, left in node.value.items() if key != name}
+        project, region = (getattr(draft, place) or places.get(place, "") for place in ("project", "region"))
+        return draft._replace(project=project, region=region)
     return None
+
+
+def _taken(draft: Draft, name: str, node: Node) -> bool:
+    """Give a job the name, labels or place that stand beside it; return False for anything else."""
+    if folded(name) in PLACE_NAMES and isinstance(node.value, str):
+        return not getattr(draft, PLACE_NAMES[folded(name)])
+    is_field = folded(name) in JOB_NAMES and isinstance(draft.body.value, dict) and draft.body.get(name) is None
+    if is_field:
+        draft.body.value[name] = node
+    return is_field

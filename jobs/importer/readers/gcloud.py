@@ -45,6 +45,7 @@ class Call(NamedTuple):
 def read_gcloud(text: str, notes: Notes, files: Files) -> list[Draft]:
     """Return the jobs that the gcloud commands of a text create; `files` are those that they may refer to."""
     shell = Shell(text)
+    shell.variables.update(files.variables)
     calls = [call for command in shell.commands() if (call := _call(command)) is not None]
     if not calls:
         refuse_unclosed(shell, notes)

@@ -179,7 +179,7 @@ def _bound_job(program: Program, notes: Notes) -> Draft | None:
     """Return a job, or its pools, assigned to a name that no call uses; one with pools is preferred."""
     first: tuple[Draft, Notes] | None = None
     for name, node in reversed(list(program.bound.items())[-MAX_BOUND:]):
-        if name in ("worker_pool_specs", "WORKER_POOL_SPECS") and isinstance(node.value, list) and node.value:
+        if folded(name).endswith("workerpoolspecs") and isinstance(node.value, list) and node.value:
             node = Node({"workerPoolSpecs": node}, node.line)
         own = Notes()
         places = {

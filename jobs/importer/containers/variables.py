@@ -1,0 +1,90 @@
+"""The variables that a text sets for the commands and programs in it, in one table, and the places that use them.
+
+Read are variables of make, substitutions of Cloud Build, `env` of a GitHub workflow, `variables` of GitLab, and
+files of NAME=value lines. A name that a text sets to different values is left open. Source: GNU make's manual,
+"Variables"; the pages on variables of Cloud Build, GitHub Actions and GitLab, read 2026-11-26.
+"""
+
+import re
+from collections.abc import Mapping
+
+from jobs.importer.nodes import Node, Notes
+from jobs.importer.syntax.yaml_text import read_yaml
+
+RULE = re.compile(r"^[A-Za-z0-9_.%/-]+(?:[ \t]+[\w./%-]+)*[ \t]*::?(?!=)[^\n]*\n(?:\t|[ \t]*\n\t)", re.MULTILINE)
+MAKE = re.compile(r"^(?:export[ \t]+|override[ \t]+)*([A-Za-z_]\w*)[ \t]*(\+|:{0,2}|\?)=[ \t]*([^\n]*)", re.MULTILINE)
+USED_BY_MAKE = re.compile(r"\$(?:\$|\((\w+)\)|\{(\w+)\})")
+SETS = re.compile(r"^[ \t-]*(?:substitutions|env|variables)[ \t]*:", re.MULTILINE)
+OF_BUILD = re.compile(r"\$(?:\{(_\w+)\}|(_[A-Z][A-Z0-9_]*))")
+OF_GITHUB = re.compile(r"\$\{\{[ \t]*env\.(\w+)[ \t]*\}\}")
+LINE = re.compile(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*(['\"]?)([^\n]*?)\2[ \t]*$", re.MULTILINE)
+MAX_NODES, MAX_DEPTH, MAX_VALUE, MAX_TEXT = 20_000, 8, 2_000, 300_000
+Variables = dict[str, str]
+
+
+def with_variables(text: str) -> tuple[str, Variables]:
+    """Return a text with the variables of make, Cloud Build and GitHub replaced, and all that it sets for shells."""
+    if len(text) > MAX_TEXT:
+        return text, {}
+    if RULE.search(text) and MAKE.search(text):
+        return _made(text), {}
+    if not SETS.search(text):
+        return text, {}
+    build, env = _set_in(text)
+    replaced = OF_BUILD.sub(lambda used: build.get(used[1] or used[2], used[0]), text) if build else text
+    replaced = OF_GITHUB.sub(lambda used: env.get(used[1], used[0]), replaced) if env else replaced
+    return (replaced if len(replaced) <= 2 * MAX_TEXT else text), env
+
+
+def of_files(texts: Mapping[str, str]) -> Variables:
+    """Return the variables that the given files of NAME=value lines set, such as `.env`."""
+    held = [text[:MAX_TEXT] for name, text in texts.items() if name.endswith(".env")]
+    return {name: value for text in held for name, _, value in LINE.findall(text) if "$" not in value}
+
+
+def _made(text: str) -> str:
+    """Return a makefile with its variables replaced; `$$` is a sign of the shell, a function of make stays open."""
+    values: dict[str, str | None] = {}
+    for name, sign, value in MAKE.findall(text):
+        value = re.sub(r"[ \t]+#.*", "", value).rstrip("\\ \t")
+        is_again = name in values and sign != "?"
+        values[name] = None if is_again and values[name] != value else values.get(name, value)
+    budget = MAX_TEXT
+
+    def value_of(used: re.Match[str], depth: int = 0) -> str:
+        nonlocal budget
+        value = values.get(used[1] or used[2] or "")
+        if used[0] == "$$":
+            return "$"
+        if value is None or depth > MAX_DEPTH or budget < 0 or "$(shell" in value:
+            return f"${{{used[1] or used[2]}}}"
+        budget -= len(value)
+        return USED_BY_MAKE.sub(lambda inner: value_of(inner, depth + 1), value)
+
+    return USED_BY_MAKE.sub(value_of, text)
+
+
+def _set_in(text: str) -> tuple[Variables, Variables]:
+    """Return the substitutions, and the variables of `env` and `variables`, of YAML documents."""
+    found: tuple[dict[str, str | None], dict[str, str | None]] = {}, {}
+    waiting = [(node, 0) for node in read_yaml(text, Notes())]
+    seen = 0
+    while waiting and seen < MAX_NODES:
+        node, depth = waiting.pop(0)
+        seen += 1
+        for name, item in node.entries.items():
+            if name in ("substitutions", "env", "variables") and item.entries:
+                _add(found[0] if name == "substitutions" else found[1], item)
+        if depth < MAX_DEPTH and not node.is_scalar:
+            items = node.value if isinstance(node.value, list) else list(node.value.values())
+            waiting.extend((item, depth + 1) for item in items if not item.is_scalar)
+    build, env = ({name: value for name, value in each.items() if value is not None} for each in found)
+    return build, env
+
+
+def _add(values: dict[str, str | None], node: Node) -> None:
+    for name, item in node.entries.items():
+        held = item.get("value") if item.entries else item
+        value = held.text() if held is not None and held.is_scalar and held.value is not None else None
+        is_short = value is not None and len(value) <= MAX_VALUE and "\n" not in value and "${{" not in value
+        values[name] = value if is_short and values.get(name, value) == value else None
