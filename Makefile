@@ -34,8 +34,9 @@ test-journeys: .venv/dev.stamp machine
 chaos: .venv/dev.stamp machine ## submit a thousand jobs while processes are killed at random; about 10 minutes
 	DATABASE_URL= $(BIN)/pytest -q -s -m chaos tests/journeys
 
-truth: .venv/dev.stamp machine ## compare the estimated and actual cost of 500 jobs with the emulator's record; about 15 minutes
-	DATABASE_URL= $(BIN)/pytest -q -s -m truth tests/domain
+truth: .venv/dev.stamp machine ## compare estimated and actual cost with the emulator's record for 5 x JOBS jobs (100), and ranges in strata
+	DATABASE_URL= $(BIN)/pytest -q -s tests/unit/cost/test_teams.py
+	DATABASE_URL= TRUTH_JOBS=$(or $(JOBS),100) $(BIN)/pytest -q -s -m truth tests/domain
 
 simulate: .venv/dev.stamp ## run the whole site over a real database in virtual time with faults; SEEDS= sets the number of runs
 	DATABASE_URL= $(BIN)/python -m tests.simulation --seeds $(or $(SEEDS),1000)

@@ -7,7 +7,7 @@ with the job as codes and values: every language is made from them when they are
 import uuid
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import F
@@ -178,6 +178,18 @@ def timeout_of(job: Job) -> timedelta:
         return timedelta(seconds=float(text.removesuffix("s")))
     except (ValueError, OverflowError):
         return DEFAULT_TIMEOUT
+
+
+def times_out_at(job: Job, now: datetime) -> datetime | None:
+    """Return when the timeout ends a running job, counted over all its attempts; None if it does not run.
+
+    Whether Vertex AI counts the attempts together is not documented, so None too if that time is over. The trials of a
+    study have a timeout each.
+    """
+    if job.running_since is None or job.is_finished or job.trial_seconds is not None:
+        return None
+    left = timeout_of(job) - timeline.running(job, now)
+    return now + left if left > timedelta() else None
 
 
 def _has_accelerator(spec: dict[str, Any]) -> bool:

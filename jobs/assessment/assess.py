@@ -10,11 +10,14 @@ from typing import Any
 from jobs import allowed_resources, budget, gate
 from jobs.assessment.context import Context, IdenticalJob
 from jobs.cost import CENT, Estimate, Quota, quotas, round_up, short_quotas, with_states
+from jobs.cost.actual import HOUR
+from jobs.cost.notes import in_words
 from jobs.policy import Decision, Filled, decide, fill
 from jobs.policy_rules import PolicyRules, accelerators_of
 from jobs.spec import Finding, Severity, Submission
 from jobs.spec.images import missing_images
 from jobs.strategies import STRATEGIES, Strategy, check, check_each, strategy_of
+from jobs.strategies.rules.scheduling import DEFAULT_TIMEOUT
 from jobs.texts import translatable
 from jobs.texts import translatable as _
 
@@ -151,7 +154,8 @@ def assess(
     capped = budget.check_cap(context.cap_usd, cost, cancels=context.cap_cancels, is_approvers=context.is_approvers_cap)
     twice = _identical(context.identical)
     unpriced = _unpriced(cost, decision)
-    known = (*rules, *uses, *given.findings, *decision.findings, *unpriced, *passed, *capped, *twice)
+    cut = _times_out(submission, expected)
+    known = (*rules, *cut, *uses, *given.findings, *decision.findings, *unpriced, *passed, *capped, *twice)
     return Assessment(
         submission, known, context.policy, cost, outcome_of(known), alternatives,
         context.sweep_size, decision, context.cap_cancels,
@@ -197,6 +201,19 @@ def _unpriced(cost: Estimate, decision: Decision) -> tuple[Finding, ...]:
     missing = ", ".join(dict.fromkeys(line.resource for line in cost.lines if line.unit_usd is None))
     message = _("No price is known for %(names)s, so the job needs an approval.", names=missing)
     return (Finding("price_unknown", Severity.APPROVAL, "", message),)
+
+
+def _times_out(submission: Submission, expected: timedelta) -> tuple[Finding, ...]:
+    """Return a note if the timeout, or Vertex AI's default of seven days, comes before the expected end."""
+    timeout = submission.job_spec.scheduling.timeout or DEFAULT_TIMEOUT
+    if not timedelta() < timeout < expected:
+        return ()
+    words = {"timeout": in_words(timeout / HOUR), "expected": in_words(expected / HOUR)}
+    message = _("The timeout of %(timeout)s ends the job before its expected run time of %(expected)s.", **words)
+    if submission.tuning is not None:
+        message = _("The timeout of %(timeout)s ends each trial before its expected run time of %(expected)s.", **words)
+    remedy = _("Set a longer timeout, or save checkpoints to continue from.")
+    return (Finding("timeout_before_end", Severity.NOTE, submission.spec_field("scheduling.timeout"), message, remedy),)
 
 
 def _identical(jobs: Sequence[IdenticalJob]) -> tuple[Finding, ...]:

@@ -8,7 +8,9 @@ jobs of the strategy on the same machine in the same region. docs/cost.md, secti
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from datetime import date
 
 from jobs.cost.distributions import HIGH, LOW, Gamma, Spread, student_quantile
 from jobs.cost.restarts import LIKELY
@@ -136,6 +138,19 @@ class Learned:
         """Return the hours that a preemption costs; `usual` is the figure of the model without history."""
         seen = self.machines
         return (PRIOR_WEIGHT * usual + seen.lost_seconds / 3600) / (PRIOR_WEIGHT + seen.preemptions)
+
+
+def recent_since(runs: Mapping[date, int]) -> date:
+    """Return the first of the newest months that together have MIN_JOBS runs; `runs` are those alike by month.
+
+    Earlier months are left out, because teams change how they expect. With fewer runs in all, every month counts.
+    """
+    count = 0
+    for month in sorted(runs, reverse=True):
+        count += runs[month]
+        if count >= MIN_JOBS:
+            return month
+    return date.min
 
 
 def _seen(prior: Spread, count: int, total: int, squares: int) -> Spread:

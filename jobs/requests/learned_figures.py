@@ -1,13 +1,14 @@
 """Figures learned from a team's ended jobs for its next one, read from the sums of `jobs.upkeep.learned_figures`."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from django.db.models import Q, Sum
 
 from jobs.cache import Recent
-from jobs.cost.learned import NAMES, Learned, Sums
+from jobs.cost.learned import NAMES, Learned, Sums, recent_since
 from jobs.cost.likeness import machine_of, magnitude_of, program_of
 from jobs.models import LearnedFigures, Team
 from jobs.models.figures import BY_LIKENESS, LEARNED
@@ -20,7 +21,7 @@ NEAR = 1
 """Magnitudes that differ by this much are alike: both expected run times are within a factor of two to four."""
 
 _Row = dict[str, Any]
-"""Sums over months: `strategy`, `tunes`, `program`, `machine`, `magnitude`, and `sum_` plus each name."""
+"""Sums over months: `strategy`, `tunes`, `program`, `machine`, `magnitude`, `month`, and `sum_` plus each name."""
 Wanted = tuple[int, str, str, str, int | None, bool]
 """A team, a program, a machine, a region, the magnitude of the expected run time, and whether the job tunes."""
 
@@ -57,12 +58,16 @@ def _load(wanted: Wanted, now: datetime) -> Mapping[str, Learned]:
         return {}
     own = Q(program=program) | Q(program="", region=region, machine=machine) | Q(program="", region="", machine="")
     rows = LearnedFigures.objects.filter(own, team=team, hour=BY_LIKENESS, month__gte=(now - LOOK_BACK).date())
-    grouped = rows.order_by().values("strategy", "tunes", "program", "machine", "magnitude")
+    grouped = rows.order_by().values("strategy", "tunes", "program", "machine", "magnitude", "month")
     sums: list[_Row] = [dict(row) for row in grouped.annotate(**{f"sum_{name}": Sum(name) for name in LEARNED})]
     runs = [row for row in sums if row["program"] and row["tunes"] is tunes]
-    same_machine = [row for row in runs if row["machine"] == machine]
-    alike = [row for row in same_machine if magnitude is not None and abs(row["magnitude"] - magnitude) <= NEAR]
-    program_sums, machine_sums, alike_sums = _sum(runs), _sum(same_machine), _sum(alike)
+    alike, by_month = [row for row in runs if _is_alike(row, machine, magnitude)], Counter[date]()
+    for row in alike:
+        by_month[row["month"]] += row["sum_runs"]
+    since = recent_since(by_month)
+    runs, alike = ([row for row in rows if row["month"] >= since] for rows in (runs, alike))
+    program_sums, alike_sums = _sum(runs), _sum(alike)
+    machine_sums = _sum([row for row in runs if row["machine"] == machine])
     return {
         key: Learned(
             program=program_sums,
@@ -78,6 +83,10 @@ def _load(wanted: Wanted, now: datetime) -> Mapping[str, Learned]:
 
 
 _recent: Recent[Wanted, Mapping[str, Learned]] = Recent(_load)
+
+
+def _is_alike(row: _Row, machine: str, magnitude: int | None) -> bool:
+    return row["machine"] == machine and magnitude is not None and abs(row["magnitude"] - magnitude) <= NEAR
 
 
 def _sum(rows: Sequence[_Row]) -> Sums:

@@ -3,6 +3,7 @@
 The jobs and the record are in tests/support/scripted_jobs.py.
 """
 
+import os
 import random
 from collections import Counter
 from decimal import Decimal
@@ -82,14 +83,18 @@ def print_share(sent: list[Sent]) -> tuple[int, int]:
 
 @pytest.mark.truth
 def test_of_500_jobs_lie_in_the_ranges_that_100_have_taught(sender: Sender, cloud: Cloud) -> None:
-    """Nine of ten jobs should end inside the range of their estimate; of 400, that is 85 to 95 %."""
-    sent = send_all(sender, cloud, 100, batch=50)
+    """Nine of ten jobs should end inside the range of their estimate; of 400, that is 85 to 95 %.
+
+    `make truth JOBS=20` sends a fifth of them, too few to judge the share.
+    """
+    jobs = int(os.environ.get("TRUTH_JOBS", "100"))
+    sent = send_all(sender, cloud, jobs, batch=jobs // 2)
     check_costs(sent, cloud)
     judged: list[Sent] = []
     for _ in range(4):
-        judged += send_all(sender, cloud, 100, batch=50)
+        judged += send_all(sender, cloud, jobs, batch=jobs // 2)
         inside, count = print_share(judged)
 
     check_costs(judged, cloud)
-    assert count > 250
-    assert 0.85 <= inside / count <= 0.95
+    assert count > 2.5 * jobs
+    assert count < 250 or 0.85 <= inside / count <= 0.95

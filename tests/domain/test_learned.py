@@ -2,7 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
-from datetime import timedelta
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -14,7 +14,8 @@ from django.db.models import Sum
 from dashboard.management.demo.jobs import EXAMPLES
 from jobs import requests
 from jobs.assessment import assess
-from jobs.cost.learned import MAX_RUN_LOG
+from jobs.cost.learned import MAX_RUN_LOG, run_log
+from jobs.cost.likeness import machine_of, program_of
 from jobs.models import Job, JobFigures, LearnedFigures, MonthFigures, Policy, Team
 from jobs.models.figures import LEARNED as LEARNED_NAMES
 from jobs.requests.learned_figures import load_learned
@@ -214,3 +215,18 @@ class TestToys:
         own = told.usd_per_hour * 12
         assert abs(told.expected_usd / own - 1) < Decimal("0.2")
         assert told.low_usd < own < told.high_usd
+
+
+def test_the_newest_months_with_enough_jobs_count(team: Team, clock: Clock) -> None:
+    """A team that judged its runs badly last year, and well since, is not corrected any more."""
+    job, hour = samples.submission(), timedelta(hours=1)
+    alike = {"team": team, "program": program_of(job), "machine": machine_of(job), "magnitude": 6, "tunes": False}
+    for month, runs, factor in ((date(2026, 3, 1), 12, 1.0), (date(2026, 2, 1), 8, 1.0), (date(2026, 1, 1), 50, 0.2)):
+        log = run_log(factor, 1)
+        LearnedFigures.objects.create(**alike, month=month, runs=runs, run_logs=runs * log, run_squares=runs * log**2)
+
+    found = load_learned(team, job, clock.now, expected=hour)["spot"]
+
+    assert (found.alike.runs, found.same_machine.runs, found.program.runs) == (20, 20, 20)
+    assert found.run_factor().centre == pytest.approx(0)
+    assert load_learned(team, job, clock.now, expected=8 * hour)["spot"].alike.runs == 0

@@ -55,6 +55,13 @@ def _pages_read_the_tests_clock(monkeypatch: pytest.MonkeyPatch, clock: Clock) -
     monkeypatch.setattr("jobs.clock.DISPLAY_SECONDS", -1)  # the test's clock stands, and goes back with the next test
 
 
+def with_timeout(job: Job, hours: int) -> Job:
+    """Give a job a timeout that would have needed an approval."""
+    job.spec["jobSpec"]["scheduling"]["timeout"] = f"{hours * 3600}s"
+    Job.objects.filter(pk=job.pk).update(spec=job.spec)
+    return job
+
+
 @pytest.fixture
 def make_job(team: Team, owner: User, clock: Clock) -> MakeJob:
     """`make_job("running")` is a job of the owner that went the usual way to that state, ten seconds a step.

@@ -10,7 +10,7 @@ from django.test import Client
 from jobs import transitions
 from jobs.models import Job, JobMetrics, Membership, SavedView, Team
 from jobs.requests import MAX_VIEWS
-from tests.pages.conftest import MakeJob, SignIn, text_of
+from tests.pages.conftest import MakeJob, SignIn, text_of, with_timeout
 from tests.support.clock import Clock
 
 HTMX = {"HX-Request": "true"}
@@ -65,7 +65,7 @@ class TestNeedsMe:
 class TestOrder:
     def test_what_ends_next_comes_first(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
         for name, seconds in (("later", 7_200), ("soon", 600), ("between", 3_600)):
-            job = make_job("running", name=name)
+            job = with_timeout(make_job("running", name=name), 24)
             Job.objects.filter(pk=job.pk).update(expected_seconds=seconds)
 
         assert names_in(signed_in(owner).get("/")) == ["soon", "between", "later"]

@@ -16,7 +16,7 @@ from jobs.metrics import Record, Series
 from jobs.models import Job, JobEvent, JobMetrics, LogLine
 from jobs.texts import joined, quotation, translatable
 from jobs.translations import pieces
-from tests.pages.conftest import MakeJob, SignIn, text_of
+from tests.pages.conftest import MakeJob, SignIn, text_of, with_timeout
 from tests.pages.test_job_training import preempt, train
 from tests.support.api import caller
 from tests.support.clock import Clock
@@ -140,7 +140,7 @@ class TestEnd:
     def test_the_expected_end_has_the_range_of_the_estimate(
         self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
     ) -> None:
-        job = make_job("running")
+        job = with_timeout(make_job("running"), 24)
         estimate = {"usd_per_hour": "2", "low_usd": "2", "high_usd": "8"}
         Job.objects.filter(pk=job.pk).update(expected_seconds=7_200, estimate=estimate)
 
@@ -160,10 +160,25 @@ class TestEnd:
         assert f"ends about {clock.now + timedelta(minutes=100):%H:%M} UTC" in text
         assert "About 1 h 40 min left, judging by the progress in its log." in text
 
+    def test_a_timeout_before_the_expected_end_is_the_end(
+        self, make_job: MakeJob, owner: User, stranger: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        job = with_timeout(make_job("running"), 1)
+        Job.objects.filter(pk=job.pk).update(expected_seconds=7_200)
+
+        text = text_of(signed_in(owner).get(f"/jobs/{job.pk}/"))
+
+        at = f"{clock.now + timedelta(hours=1):%H:%M}"
+        assert f"will not finish before its timeout at {at} UTC" in text
+        assert "ends about" not in text
+        assert f"Timeout {at} UTC before the expected end" in text
+        assert "times out" in text_of(signed_in(owner).get("/"))
+        assert signed_in(stranger).get(f"/jobs/{job.pk}/").status_code == 404
+
     def test_an_end_on_another_day_has_its_day(
         self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
     ) -> None:
-        job = make_job("running")
+        job = with_timeout(make_job("running"), 96)
         Job.objects.filter(pk=job.pk).update(expected_seconds=180_000, estimate={})
         at = clock.now + timedelta(hours=50)
 
@@ -173,7 +188,7 @@ class TestEnd:
 class TestAxis:
     @pytest.fixture
     def young(self, make_job: MakeJob, clock: Clock) -> Job:
-        job = make_job("running")
+        job = with_timeout(make_job("running"), 24)
         Job.objects.filter(pk=job.pk).update(expected_seconds=7_200)
         clock.forward(seconds=20)
         return job

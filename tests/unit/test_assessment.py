@@ -199,3 +199,16 @@ class TestQuota:
 
     def test_of_an_unknown_machine_is_not_guessed(self) -> None:
         assert metrics_of(submission("z9-giga-1")) == ()
+
+
+class TestTimeout:
+    @pytest.mark.parametrize(
+        ("timeout", "hours", "is_found"), [("3600s", 2, True), ("7200s", 2, False), (None, 169, True)]
+    )
+    def test_before_the_expected_end_is_a_finding(self, timeout: str | None, hours: int, is_found: bool) -> None:
+        found = assess(submission(scheduling={"timeout": timeout}), CONTEXT, expected=timedelta(hours=hours)).findings
+
+        cut = [each for each in found if each.code == "timeout_before_end"]
+        assert bool(cut) is is_found
+        assert all(each.field == "jobSpec.scheduling.timeout" for each in cut)
+        assert all("before its expected run time" in each.message for each in cut)

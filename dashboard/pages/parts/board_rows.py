@@ -22,7 +22,7 @@ from dashboard.pages.parts.what_now import fixes_of
 from dashboard.queries.persistent_resources import Holdings
 from jobs import timeline
 from jobs.diagnosis.fixes import FIXES
-from jobs.explain import explain_in_list, has_failed, timeout_of
+from jobs.explain import explain_in_list, has_failed, times_out_at
 from jobs.models import Job, JobEvent, Scope
 from jobs.states import FINISHED, RUNNING, WAITING, JobState
 from jobs.timeline.waiting import gives_up_at
@@ -108,17 +108,21 @@ class BoardRow:
 
 
 def expected_end(job: Job, now: datetime) -> datetime | None:
-    """Return when a running job is expected to end, by its log, else by its expected run time.
+    """Return when a running job is expected to end, by its log, else by its expected run time; at most its timeout.
 
     Return None for a job that does not run or is to be cancelled, and if both times are over.
     """
     if job.running_since is None or job.cancel_requested_at is not None:
         return None
     metrics = getattr(job, "metrics", None)
+    limit = times_out_at(job, now)
     if metrics is not None and metrics.ends_at is not None and metrics.ends_at > now:
-        return cast("datetime", metrics.ends_at)
-    left = timedelta(seconds=job.expected_seconds) - timeline.running(job, now)
-    return now + left if left > timedelta() else None
+        end = cast("datetime", metrics.ends_at)
+    else:
+        end = now + timedelta(seconds=job.expected_seconds) - timeline.running(job, now)
+    if end <= now:
+        return None
+    return end if limit is None else min(end, limit)
 
 
 def next_event(job: Job, now: datetime) -> tuple[datetime, str]:
@@ -128,7 +132,7 @@ def next_event(job: Job, now: datetime) -> tuple[datetime, str]:
     if job.state in FINISHED:
         return job.ended_at or job.state_since, "failed" if job.state in FAILED else "ended"
     if (end := expected_end(job, now)) is not None:
-        return end, "ends"
+        return end, "times out" if end == times_out_at(job, now) else "ends"
     return job.state_since, "since"
 
 
@@ -178,7 +182,7 @@ def board_row(
     now, end = scale.now, expected_end(job, scale.now)
     at, word = next_event(job, now)
     if word == "since" and job.running_since is not None:
-        at, word = now + max(timeout_of(job) - timeline.running(job, now), timedelta()), "times out"
+        at, word = times_out_at(job, now) or now, "times out"
     elif word == "since" and (until := gives_up_at(job)) is not None:
         at, word = until, "gives up" if until > now else "gave up"
     metrics = getattr(job, "metrics", None)

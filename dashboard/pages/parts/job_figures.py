@@ -12,6 +12,7 @@ from dashboard.pages.parts.job_curves import rank
 from dashboard.queries.metrics import Measured
 from jobs import timeline
 from jobs.cost.actual import accrued, for_time
+from jobs.explain import times_out_at
 from jobs.models import Job
 from jobs.prices import recent_book
 from jobs.timeline.resource_holdings import find_submission
@@ -86,7 +87,10 @@ def done_of(job: Job, study: timeline.Study | None, measured: Measured, now: dat
     if row is not None and row.fraction is not None:
         if row.ends_at is None or row.ends_at <= now or job.running_since is None:  # no news since it should have ended
             return Done(row.fraction, _place_of(measured), _("from its log"))
+        limit = times_out_at(job, now)
         left = _("%(length)s left") % {"length": duration(row.ends_at - now)}
+        if limit is not None and limit < row.ends_at:
+            left = _("times out in %(length)s") % {"length": duration(limit - now)}
         return Done(row.fraction, _place_of(measured), left)
     if job.started_at is None or not job.expected_seconds:
         return None

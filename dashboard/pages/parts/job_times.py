@@ -13,6 +13,7 @@ from dashboard.drawing.timeline_key import Key, keys_of
 from dashboard.pages.parts.job_curves import cost_curve, metric_curves, metric_ids, trial_curves, usage_curves
 from dashboard.queries.metrics import Measured
 from jobs import timeline
+from jobs.explain import times_out_at
 from jobs.metrics import Run
 from jobs.models import Job
 
@@ -39,6 +40,8 @@ class End:
     at: datetime
     earliest: datetime | None = None
     latest: datetime | None = None
+    is_timeout: bool = False
+    """Whether the timeout ends the job before it can finish."""
 
     @property
     def is_range(self) -> bool:
@@ -115,7 +118,8 @@ def _axes(
 def expected_end(job: Job, measured: Measured, now: datetime) -> End | None:
     """Return the expected end of a running job: by the pace in its log, else by its expected run time.
 
-    Return None if the job does not run or is to be cancelled, or if the expected end has passed.
+    The timeout ends it at the latest. Return None if the job does not run or is to be cancelled, or if the expected end
+    has passed.
     """
     if job.running_since is None or job.is_finished or job.cancel_requested_at or job.trial_seconds is not None:
         return None
@@ -125,7 +129,10 @@ def expected_end(job: Job, measured: Measured, now: datetime) -> End | None:
     ends = _ends_by_pace(measured.record.runs) if known else _ends_by_estimate(job, begun)
     if end <= now:
         return None
-    return End(end, max(min(*ends, end), now), max(*ends, end)) if ends else End(end)
+    limit = times_out_at(job, now) or end
+    if limit < end:
+        return End(limit, is_timeout=True)
+    return End(end, max(min(*ends, end), now), min(max(*ends, end), limit)) if ends else End(end)
 
 
 def _ends_by_pace(runs: Sequence[Run]) -> list[datetime]:
