@@ -40,6 +40,7 @@ class Message(models.Model):
         CAP = "cap", _("Cap reached")
         FALLBACK = "fallback", _("Further attempts")
         SCHEDULE = "schedule", _("Schedule")
+        RESOURCE_ENDS = "resource_ends", _("A persistent resource ends")
         PRICE_STALE = "price_stale", _("Prices are old")
         MONTHLY_REPORT = "monthly_report", _("Monthly report of spend")
         TEST = "test", _("Test")

@@ -6,7 +6,7 @@ from jobs.upkeep.fallbacks import watch_fallbacks
 from jobs.upkeep.figures import count_all, count_ended, standard_price
 from jobs.upkeep.month_figures import fold as fold_months
 from jobs.upkeep.repair import repair
-from jobs.upkeep.resource_lifetimes import end_lifetimes
+from jobs.upkeep.resource_lifetimes import end_lifetimes, warn_of_ends
 from jobs.upkeep.schedules import watch_schedules
 from jobs.upkeep.spending import watch_spending
 from jobs.upkeep.start_repair import repair_starts
@@ -20,6 +20,7 @@ __all__ = [
     "repair",
     "repair_starts",
     "standard_price",
+    "warn_of_ends",
     "watch_approvals",
     "watch_caps",
     "watch_fallbacks",

@@ -1,15 +1,50 @@
-"""Delete persistent resources whose lifetime has ended: Vertex AI deletes none by itself."""
+"""Delete persistent resources whose lifetime has ended, and warn before: Vertex AI deletes none by itself."""
 
 from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
 
+from jobs import outbox
 from jobs.isolation import take_each
-from jobs.models import PersistentResource, ResourceChange
+from jobs.models import Message, PersistentResource, ResourceChange
+from jobs.texts import translatable as _
 
 AGAIN = timedelta(minutes=10)
 """A deletion that Vertex AI has accepted is asked for again if the resource is still listed after this time."""
+WARNED_BEFORE = timedelta(days=1)
+"""How long before its end people are warned; at most a quarter of the lifetime."""
 AT_ONCE = 100
+
+
+def warn_of_ends(now: datetime) -> int:
+    """Write a message for each resource whose lifetime ends soon. Return how many are new.
+
+    A lifetime that was extended meanwhile gets a message of its own end.
+    """
+    soon = ResourceChange.objects.filter(deletes_at__gt=now, deletes_at__lte=now + WARNED_BEFORE)
+    rows = soon.filter(outcome=ResourceChange.Outcome.ACCEPTED).select_related("team").order_by("deletes_at", "pk")
+    return take_each(list(rows[:AT_ONCE]), lambda row: _warn(row, now), what="the end of the lifetime of")
+
+
+def _warn(row: ResourceChange, now: datetime) -> bool:
+    """Write the message, once. Return False if the resource lives longer, is gone, or its end is not near yet."""
+    place = {"project": row.project, "region": row.region, "resource_id": row.resource_id}
+    assert row.deletes_at is not None
+    notice = min(WARNED_BEFORE, timedelta(hours=row.lifetime_hours or 0) / 4)
+    if row.deletes_at - now > notice or ResourceChange.lifetime_ends(**place) != row.deletes_at:
+        return False
+    key = f"lifetime:{row.pk}"
+    if not PersistentResource.objects.existing().filter(**place).exists() or Message.objects.filter(once_key=key):
+        return False
+    hours = max(1, round((row.deletes_at - now) / timedelta(hours=1)))
+    words = {"name": row.resource_id, "region": row.region, "hours": hours}
+    text = _(
+        "The lifetime of %(name)s in %(region)s ends in %(hours)s h. Trainboard then deletes its machines.", **words
+    )
+    following = _("Whoever still needs it asks for a longer lifetime on the page Resources; others save its cost.")
+    detail = {"text": text, "path": "/persistent-resources/", "next": following}
+    outbox.announce(Message.Kind.RESOURCE_ENDS, team=row.team, once_key=key, now=now, detail=detail)
+    return True
 
 
 def end_lifetimes(now: datetime) -> int:

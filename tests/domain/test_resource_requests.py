@@ -13,13 +13,14 @@ from jobs import steps
 from jobs.budget import Passing
 from jobs.budgets import BudgetValues, create_budget
 from jobs.errors import NotAllowed, NotPermitted
-from jobs.models import Committed, PersistentResource, ResourceChange, Role, Scope, Team
+from jobs.models import Committed, Message, PersistentResource, ResourceChange, Role, Scope, Team
 from jobs.policy_rules import RULES
 from jobs.queue import installation
 from jobs.requests.policy_versions import Terms, save_policy
 from jobs.requests.resource_requests import approve_change, ask_for_change, reject_change
 from jobs.submission import resize_body
-from jobs.upkeep import end_lifetimes
+from jobs.translations import translated
+from jobs.upkeep import end_lifetimes, warn_of_ends
 from tests.conftest import person
 from tests.domain.conftest import Cloud
 from tests.support import samples
@@ -326,6 +327,31 @@ class TestLifetime:
         cloud.forward(minutes=30)
         work(cloud)
         assert PersistentResource.objects.get().gone_at is not None
+
+    def test_people_are_warned_once_before_its_end(self, cloud: Cloud, team: Team, approver: User, lead: User) -> None:
+        row = made(cloud, team, approver, lead)
+        cloud.forward(days=5, hours=20)
+        assert warn_of_ends(cloud.now) == 0
+        cloud.forward(hours=6)
+
+        assert warn_of_ends(cloud.now) == 1
+        assert warn_of_ends(cloud.now) == 0, "once"
+
+        message = Message.objects.get(kind="resource_ends")
+        assert translated(message.words("text")).startswith("The lifetime of night-shift in us-central1 ends in 2")
+        assert approve_change(ask(cloud, team, approver, "extend", body={}, before=row.body), by=lead, now=cloud.now)
+        work(cloud)
+        cloud.forward(days=5)
+        assert warn_of_ends(cloud.now) == 0, "it lives longer"
+        cloud.forward(days=2)
+        assert warn_of_ends(cloud.now) == 1, "and ends again"
+
+    def test_nobody_is_warned_of_one_that_is_gone(self, cloud: Cloud, team: Team, approver: User, lead: User) -> None:
+        made(cloud, team, approver, lead)
+        PersistentResource.objects.update(gone_at=cloud.now)
+        cloud.forward(days=6, hours=12)
+
+        assert warn_of_ends(cloud.now) == 0
 
     def test_it_is_kept_longer_after_an_approval(self, cloud: Cloud, team: Team, approver: User, lead: User) -> None:
         row = made(cloud, team, approver, lead)
