@@ -24,6 +24,7 @@ from jobs.diagnosis import (
     diagnose_output,
     read_exits,
 )
+from jobs.isolation import take_each
 from jobs.models import Job, JobEvent, ShownJob
 from jobs.spec.body import custom_job_spec
 from jobs.states import SUCCESSFUL, JobState
@@ -42,6 +43,8 @@ MAX_ERRORS = 5
 """Maximum latest errors of the service. The last one often states only that the job failed."""
 MAX_OUTPUT_LINES = 2_000
 """Maximum lines of programs in which the failure is searched; as many are kept of a job."""
+MAX_AT_ONCE = 50
+"""Jobs that one sweep explains afterwards."""
 MAX_WORDS = 300
 """Characters of an exception that an explanation quotes."""
 
@@ -113,6 +116,17 @@ def refresh(job: Job) -> None:
     if kept != job.explanation:
         Job.objects.filter(pk=job.pk).update(explanation=kept, revision=F("revision") + 1)
         job.explanation = kept
+
+
+def explain_ended(_now: datetime) -> int:
+    """Explain up to MAX_AT_ONCE jobs that ended before explanations were kept, newest first. Return their number."""
+    missing = Job.objects.filter(explanation__isnull=True, state__in=sorted(ENDED_BADLY)).order_by("-ended_at", "pk")
+    return take_each(list(missing[:MAX_AT_ONCE]), _explain_one, what="explanations of jobs")
+
+
+def _explain_one(job: Job) -> bool:
+    refresh(job)
+    return True
 
 
 def forget_lines(jobs: Collection[uuid.UUID]) -> None:
@@ -208,7 +222,7 @@ def _compute(job: Job, events: Sequence[JobEvent] | None = None, errors: Iterabl
         logged = (diagnose(None, message, circumstances) for message in messages)
         known, is_from_log = next((each for each in logged if each is not None and each.cause != "unknown"), None), True
     failure = None
-    if known is not None and known.cause in EXPLAINED_BY_OUTPUT:
+    if known is not None and (known.cause in EXPLAINED_BY_OUTPUT or read_exits(error_of(job)[1])[1]):
         known, failure = _with_output(job, known, rows)
     if known is None:
         return {"diagnosis": None} | _output_of_unknown_run(job)
@@ -232,16 +246,19 @@ def _load(kept: dict[str, Any]) -> Explanation | None:
     texts = {name: from_json(values[name]) for name in TEXTS}
     lists = {name: tuple(values[name]) for name in ("suggestions", "replicas")}
     failure = kept.get("failure")
-    record = FailureRecord(**failure | {"lines": tuple(failure["lines"])}) if failure is not None else None
+    shown = {name: tuple(failure.get(name, ())) for name in ("lines", "others")} if failure is not None else {}
+    record = FailureRecord(**failure | shown) if failure is not None else None
     return Explanation(Diagnosis(**values | texts | lists), kept["is_from_log"], record)
 
 
 def _with_events(events: Sequence[JobEvent], job: Job, circumstances: Circumstances) -> Circumstances:
     """Add the number of restarts by cause and how the job lost its last machine, from its events."""
-    limits = timeline.restart_limits(job)
+    limits, causes = timeline.restart_limits(job), timeline.restart_causes(events)
+    if job.is_finished and causes["job_retry"]:  # restarts whose cause is not known were of the kind that ended it
+        causes["job_retry"] += max(job.restarts - sum(causes[cause] for cause in timeline.GROUPS), 0)
     return replace(
         circumstances,
-        causes=timeline.restart_causes(events),
+        causes=causes,
         limits={cause: limits[group] for cause, group in timeline.GROUPS.items()},
         last_loss=timeline.last_loss(events),
     )
@@ -255,23 +272,39 @@ def _with_output(job: Job, known: Diagnosis, events: Sequence[JobEvent]) -> tupl
         failure, output = diagnose_output(quoted, circumstances_of(job))
     if failure is None:
         return known, None
-    explanation = joined(_failure_words(failure), known.explanation)
-    if output is None or output.cause == known.cause:
-        title = known.title
-        if failure.exception and known.cause == "user_code":
-            name, place = failure.exception.rpartition(".")[2], failure.place
-            title = _("%(exception)s at %(place)s", exception=name, place=place) if place else name
-        return replace(known, title=title, explanation=explanation), failure
-    explanation = joined(output.explanation, explanation)
-    output = replace(output, explanation=explanation, retried=known.retried or output.retried, replicas=known.replicas)
-    return output, failure
+    words = _failure_words(failure)
+    if output is None or output.cause == known.cause or known.cause not in EXPLAINED_BY_OUTPUT:
+        title = _title(failure, "" if known.cause == "user_code" else known.title)
+        return replace(known, title=title or known.title, explanation=joined(words, known.explanation)), failure
+    explanation = joined(words, output.explanation, known.explanation)
+    output = replace(output, title=_title(failure, output.title), explanation=explanation, replicas=known.replicas)
+    return replace(output, retried=known.retried or output.retried), failure
+
+
+def _title(failure: FailureRecord, label: str) -> str:
+    """Return the exception with its place and replica, then the label of its cause; the label alone without one."""
+    if not failure.exception:
+        return label
+    name, place, where = failure.exception.rpartition(".")[2], failure.place, _where(failure)
+    title = _("%(exception)s in %(replica)s", exception=name, replica=where)
+    if place:
+        title = _("%(exception)s at %(place)s in %(replica)s", exception=name, place=place, replica=where)
+    if not label:
+        return title
+    if failure.is_certain:
+        return _("%(failure)s: %(label)s", failure=title, label=label)
+    return _("%(failure)s, likely: %(label)s", failure=title, label=label)
+
+
+def _where(failure: FailureRecord) -> str:
+    if failure.rank is None:
+        return failure.replica
+    return _("%(replica)s (rank %(rank)s)", replica=failure.replica, rank=failure.rank)
 
 
 def _failure_words(failure: FailureRecord) -> str:
     """Return a sentence that names the exception, its place, and the replica that failed first."""
-    where, words = failure.replica, quotation(failure.words[:MAX_WORDS])
-    if failure.rank is not None:
-        where = _("%(replica)s (rank %(rank)s)", replica=where, rank=failure.rank)
+    where, words = _where(failure), quotation(failure.words[:MAX_WORDS])
     if not failure.exception:
         return _("The last words of %(where)s: %(words)s.", where=where, words=words)
     if not failure.place:

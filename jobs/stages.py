@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db import transaction
 
-from jobs import budgets, messages, observation
+from jobs import budgets, explain, messages, observation
 from jobs.clock import Clock
 from jobs.database import short_lock_waits
 from jobs.isolation import describe, is_outage
@@ -92,6 +92,7 @@ STAGES = (
     Stage("approvals", at_now(watch_approvals), every=2),
     Stage("repair", at_now(repair), every=3),
     Stage("repair of starts", at_now(repair_starts), every=12),
+    Stage("explanations", at_now(explain.explain_ended), every=6),
     Stage("persistent resources", at_now(observation.watch_resources), every=6),
     Stage("ends of resources", at_now(warn_of_ends), every=6),
     Stage("lifetimes of resources", at_now(end_lifetimes), every=6),

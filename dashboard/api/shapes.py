@@ -132,6 +132,7 @@ class FailureShape(Schema):
     rank: int | None
     lines: list[str]
     is_certain: bool
+    others: list[str]
 
 
 class DiagnosisShape(Schema):

@@ -52,8 +52,9 @@ def _compose(request: Request) -> HttpResponse:
         start = beginning(request, teams)
         assessed = _assess(request, teams, initial=start.initial, is_new=start.is_empty)
         assessed.form.whole += start.conflicts
+        assessed.form.mark(start.fields, str(_("The failed job's diagnosis names this field.")))
         unfinished = form_drafts.list_forms(request.user) if start.is_empty else []
-        shown = {"start_words": start.words, "unfinished": unfinished, "now": timezone.now()}
+        shown = {"start_words": start.words, "cause": start.cause, "unfinished": unfinished, "now": timezone.now()}
         return _show(request, assessed, shown)
     do = request.POST.get("do") or "submit"
     if do == "read" or (do == "submit" and is_edited(request.POST)):

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from dashboard.access import Request, can, job_for, role_in
+from dashboard.pages.parts.advice import what_now
 from dashboard.pages.parts.cancelling import effect_of_cancelling, may_cancel, refusal_to_cancel
 from dashboard.pages.parts.deciding import may_decide
 from dashboard.pages.parts.fallback_part import fallback_part
@@ -24,7 +25,6 @@ from dashboard.pages.parts.job_training import loss_if_cancelled, training_part
 from dashboard.pages.parts.log_page import log_context
 from dashboard.pages.parts.rows import row_of
 from dashboard.pages.parts.study_summary import study_part
-from dashboard.pages.parts.what_now import what_now
 from dashboard.queries.jobs import entries_of, get_last_event, list_failing_scopes, list_newest_events
 from dashboard.queries.persistent_resources import get_holdings_for
 from jobs import requests, steps, tasks, timeline

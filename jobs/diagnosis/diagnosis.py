@@ -24,6 +24,7 @@ ACTIONS = frozenset(
         "longer_timeout",
         "request_quota",  # "metrics": [...]
         "resubmit",
+        "gcs_path",
         "edit_field",  # "fields": JSON paths of the REST body
     }
 )

@@ -40,7 +40,7 @@ def program_cause(lines: list[Line]) -> tuple[str, Line] | None:
         found = first_fit(QUOTED_CUES, clues)
         if found is not None:
             return found[0].cause, found[1]
-    found = first_fit(PROGRAM_CUES, failed) or first_fit(WEAK_CUES[:1], failed) or first_fit(PROGRAM_CUES, lines)
+    found = first_fit(PROGRAM_CUES, failed) or first_fit(WEAK_CUES[:2], failed) or first_fit(PROGRAM_CUES, lines)
     if found is None and not failed:
         found = first_fit(WEAK_CUES, lines)
     return (found[0].cause, found[1]) if found else None

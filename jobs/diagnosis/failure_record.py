@@ -8,7 +8,9 @@ Source of the formats: Python's traceback module; torch.distributed.elastic (`[r
 (first observed failure)"); Ray and vLLM (`(Engine pid=9)`); Open MPI (`[1,2]<stderr>:`), read 2026-11-26.
 """
 
+import json
 import re
+from bisect import bisect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -17,11 +19,16 @@ from jobs.diagnosis.cues.lines import Line, fold
 
 MAX_LINES = 20
 """Lines of a failure that are kept: its beginning and its end."""
+MAX_MORE = 16
+"""Lines after an exception that may belong to its message."""
+MAX_OTHERS = 8
 HANDLED_AFTER = 40
 """A process that writes more lines than this after an exception has survived it."""
-_TRACEBACK = "Traceback (most recent call last):"
-_FRAME = re.compile(r'\s*File "(?P<file>[^"]{1,400})", line (?P<line>\d{1,7})')
-_EXCEPTION = re.compile(r"(?:E\s{1,4})?(?P<name>[A-Za-z_][\w.]{0,200})(?::\s?(?P<message>.*))?\Z")
+_TRACEBACK = "Traceback (most recent call last)"
+_FRAME = re.compile(
+    r'\s*(?:> )?File "(?P<file>[^"]{1,400})", line (?P<line>\d{1,7})|│ (?P<rich>\S{1,400}\.py):(?P<at>\d{1,7}) in '
+)
+_EXCEPTION = re.compile(r"(?:E\s{1,4})?(?P<name>[A-Za-z_][\w.]{0,200})(?:\(\w{1,80}\))?(?::\s?(?P<message>.*))?\Z")
 _NAMED = re.compile(r"(?:Error|Exception|Interrupt|Exit|Warning)\Z|\.exceptions\.[A-Z]")
 _DIRECT, _HANDLING = "The above exception was the direct cause", "During handling of the above exception"
 _ROOT_CAUSE = "Root Cause (first observed failure)"
@@ -33,10 +40,12 @@ _PREFIX = re.compile(
     r"|\[\d{1,6},(?P<mpi>\d{1,6})\]<std\w{2,3}>:\s?"
     r"|(?P<process>\([^()]{0,80}pid=\d{1,9}[^()]{0,80}\))\s?"
     r"|\s{2,40}[|+]\s(?=[\s\w])"
-    r"|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,\d]{0,10}Z?\]?(?:\s-\s|\s|: )?"
+    r"|\[?(?:\d{4}-)?\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,\d]{0,10}Z?\]?(?:\s-\s|\s\|?\s?|: )?"
+    r"|\[?[\w./-]{1,80}\.(?:py|cc|cpp|h):\d{1,6}(?:\]| --)\s?|[\w.]{1,60} - (?=[A-Z]{4,8} - )"
+    r"|\[[\w.]{1,60}\](?=\[[A-Z]{4,8}\])"
 )
 _LEVEL = re.compile(
-    r"\[?(?P<level>DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL)\]?(?::[A-Za-z_][\w.]{0,80}:|\s?[:|-]\s?|\s+)(?=\S)"
+    r"\[?(?P<level>DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL)\]?(?::[A-Za-z_][\w.]{0,80}:|\s?[:|-]\s?|\s+(?=\S))"
 )
 _GLOG = re.compile(r"(?P<level>[IWEF])\d{4} \d\d:\d\d:\d\d\.\d+\s+\d+ [\w./-]{1,80}:\d+\]\s?")
 _QUIET = frozenset({"DEBUG", "INFO", "WARNING", "WARN", "I", "W"})
@@ -44,9 +53,11 @@ _FATAL = re.compile(
     r"Fatal Python error: |terminate called after throwing|Segmentation fault|Bus error|Illegal instruction|Aborted\b"
     r"|Killed\b|panic: |\*\*\* SIG|Check failed: |(?:/\S{1,80}/)?(?:ba|da|z)?sh: |\S{1,80}: error: "
 )
+_HINT = re.compile(r"Set the environment variable|Set TORCH|note: run with|Exiting\.?\Z|wandb:(?!.{0,40}rror)")
+_UNTOLD = re.compile(r"\s*(?:\Z|[=-]{8}|Detected at |File |<stack traces|\[\[|The above |During handling )")
 _MEANINGFUL = re.compile(
     r"abort|fatal|diverg|\bnan\b|\bis inf\b|non-?finite|exiting|giving up|fail|error|not found|no such|no module"
-    r"|killed|denied|cannot|can't",
+    r"|killed|denied|cannot|can't|could not|couldn't|unable|invalid|missing|mismatch|unknown|unsupported",
     re.IGNORECASE,
 )
 _LIBRARY = re.compile(r"site-packages|dist-packages|/lib/python\d|/lib64/python\d|\A<|/conda/lib/")
@@ -56,7 +67,8 @@ _CONSEQUENCES = re.compile(
     r"|heartbeat|coordination ?service|gloo.{0,80}(?:closed|timed out)|peer is unreachable|root cause|see (?:the )?"
     r"(?:error|stack|traceback|log).{0,20}above|calledprocesserror|processraisedexception|processexitedexception"
     r"|returned non-zero exit status|engine core init|actordied|workercrashed|nccl (?:error|communicator was aborted)"
-    r"|horovodinternalerror|exit_barrier|keyboardinterrupt|systemexit|collective operation timeout"
+    r"|horovodinternalerror|trainingfailederror|another task died"
+    r"|exit_barrier|keyboardinterrupt|systemexit|collective operation timeout"
 )
 _SHUTDOWN = ("Exception ignored in", "Error in atexit", "Error in sys.excepthook")
 _RULER = re.compile(r"\W*\Z")
@@ -77,6 +89,7 @@ class FailureRecord:
     `exception` is its name with its module, "" if the program ended without one; `message` is then its last meaningful
     line. `file` and `line` are the innermost frame of the user's code, "" and 0 if none is shown. `lines` are at most
     MAX_LINES that show it, and `key` is that of the first. `is_certain` means that the exception ended its process.
+    `others` are the processes that failed after it, in their order.
     """
 
     exception: str
@@ -88,6 +101,7 @@ class FailureRecord:
     lines: tuple[str, ...] = ()
     key: int = 0
     is_certain: bool = True
+    others: tuple[str, ...] = ()
 
     @property
     def words(self) -> str:
@@ -135,32 +149,65 @@ def find_failure(output: Sequence[Output]) -> tuple[FailureRecord, list[Line]] |
     for text in _before_restarts(texts):
         processes.setdefault(text.process, []).append(text)
     ends = [end for lines in processes.values() if (end := _end_of(lines)) is not None]
+    ends = _without_survived(sorted(ends, key=lambda end: end.first.order), processes)
+    if not ends:
+        return _last_words(texts)
     causes = [end for end in ends if not end.is_consequence] or ends
     of_root = [end for end in causes if root is not None and end.record.rank == root]
-    if not causes:
-        return _last_words(texts)
-    first = min(of_root or causes, key=lambda end: end.first.order)
-    return first.record, [Line(text, folded) for text in first.cues if (folded := fold(text))]
+    first = (of_root or causes)[0]
+    others = [" ".join(filter(None, end.first.process)) for end in ends if end is not first]
+    record = replace(first.record, others=tuple(dict.fromkeys(others))[:MAX_OTHERS])
+    return record, [Line(text, folded) for text in first.cues if (folded := fold(text))]
+
+
+def _without_survived(ends: list[_Found], processes: dict[tuple[str, str], list[_Text]]) -> list[_Found]:
+    """Return the failures, in order, without those of processes that the rest of their replica outlived for long."""
+    last = {end.first.process[0]: end for end in ends}
+    return [end for end in ends if _count_between(end, last[end.first.process[0]], processes) <= HANDLED_AFTER]
+
+
+def _count_between(end: _Found, last: _Found, processes: dict[tuple[str, str], list[_Text]]) -> int:
+    """Return how many lines the process that failed last wrote after another had failed."""
+    orders = [each.order for each in processes[last.first.process]]
+    return bisect(orders, last.first.order) - bisect(orders, end.first.order) if end is not last else 0
 
 
 def _clean(output: Sequence[Output]) -> Iterator[_Text]:
     """Yield the lines without prefixes, in order; a message of several lines is one line each."""
     order = 0
     for row in output:
-        process, rank = "", None
-        for part in row.text.replace("\\n", "\n").splitlines():
+        process, rank, is_own = "", None, False  # lines after a prefixed one belong to it, unless they are prefixed too
+        message = _error_file(row.text) if '"py_callstack"' in row.text else row.text
+        for part in _unescaped(message).splitlines():
             text, level = part[:1_000], ""
-            while (found := _PREFIX.match(text)) and found.end():
+            if is_own and process and not _PREFIX.match(text):
+                process, rank = "", None
+            while found := _PREFIX.match(text) or (_GLOG.match(text) or _LEVEL.match(text) if not level else None):
+                if found.re is not _PREFIX:
+                    level, text = found["level"], text[found.end() :]
+                    continue
                 number = found["rank"] or found["local"] or found["mpi"]
+                is_own = is_own or bool(process and (number or found["process"]))
                 rank = int(number) if number else rank
                 process = (found["process"] or (f"rank {number}" if number else "")) or process
                 text = text[found.end() :]
-            if leveled := _GLOG.match(text) or _LEVEL.match(text):
-                level, text = leveled["level"], text[leveled.end() :]
-            if text.startswith("wandb:") and "rror" not in text:  # its summary follows every failure
+            if _HINT.match(text):  # they follow every failure
                 continue
             yield _Text(text, (row.replica, process), rank, level, row.key, order)
             order += 1
+
+
+def _unescaped(text: str) -> str:
+    """Return the text with the line breaks and quotes that JSON escapes."""
+    return text.replace("\\n", "\n").replace('\\"', '"') if "\\n" in text else text
+
+
+def _error_file(text: str) -> str:
+    """Return the traceback in the error file of torch.distributed.elastic, which a program may print."""
+    try:
+        return str(json.loads(text[text.index("{") :])["message"]["extraInfo"]["py_callstack"])
+    except (ValueError, KeyError, TypeError):
+        return text
 
 
 def _root_rank(texts: Sequence[_Text]) -> int | None:
@@ -178,7 +225,7 @@ def _before_restarts(texts: Sequence[_Text]) -> Iterator[_Text]:
         replica = each.process[0]
         if each.text.strip():
             is_start = first.setdefault(replica, each.text) == each.text
-            if is_start and replica in has_failed and each.text != _TRACEBACK:
+            if is_start and replica in has_failed and _TRACEBACK not in each.text:
                 is_over.add(replica)
         if _TRACEBACK in each.text or _exception_of(each.text) is not None:
             has_failed.add(replica)
@@ -237,10 +284,14 @@ def _plain(lines: Sequence[_Text], at: int, name: str = "", message: str = "") -
     words = each.text.strip()
     record = FailureRecord(name, message if name else words, is_certain=bool(name))
     if not name or name == "SyntaxError":  # their place is in the lines around them
-        frame = next(filter(None, map(_FRAME.match, near)), None)
-        record = replace(record, file=frame["file"], line=int(frame["line"])) if frame is not None else record
+        around = [other.text for other in lines[max(at - 5, 0) : at + 60]]
+        current = next((place for place, text in enumerate(around) if text.startswith("Current thread")), None)
+        near = tuple(around[current : current + 5]) if current is not None and words.startswith("Fatal Py") else near
+        frames = [frame for text in near if (frame := _frame(text)) is not None]
+        file, number = next((each for each in frames if not _LIBRARY.search(each[0])), (frames or [("", 0)])[0])
+        record = replace(record, file=file, line=number)
     record = replace(record, replica=each.process[0], rank=each.rank, lines=near, key=each.key)
-    cues = [words] if name else [other.text for other in lines[at : at + 3]]
+    cues = [words, *_more(lines, at + 1)] if name else [other.text for other in lines[at : at + 3]]
     return _Found(record, each, at + 1, cues, is_consequence=_is_consequence(words))
 
 
@@ -266,6 +317,10 @@ def _traceback(lines: Sequence[_Text], start: int) -> _Found:
             frames, cause = own, (name, message, words)
         else:
             frames = own + frames
+        if place < len(lines) and _frame(lines[place].text) is not None:  # Ray: the traceback of the task itself
+            place, link = place - 1, _DIRECT
+            cause, frames = None, []
+            continue
         after = place
         while after < len(lines) and after < place + 6 and lines[after].text.strip() in ("", '"""'):
             after += 1
@@ -281,8 +336,8 @@ def _traceback(lines: Sequence[_Text], start: int) -> _Found:
     first = lines[start]
     record = FailureRecord(name, message, file, number, first.process[0], first.rank, tuple(shown), first.key)
     cues.sort(key=lambda each: each != words)
-    is_late = start > 0 and lines[start - 1].text.startswith(_SHUTDOWN)
-    return _Found(record, first, place, cues, is_consequence=is_late or all(map(_is_consequence, cues)))
+    is_consequence = all(map(_is_consequence, cues)) or (start > 0 and lines[start - 1].text.startswith(_SHUTDOWN))
+    return _Found(record, first, place, cues + _more(lines, place), is_consequence=is_consequence)
 
 
 def _block(lines: Sequence[_Text], start: int) -> tuple[list[tuple[str, int]], int, str, str]:
@@ -291,9 +346,9 @@ def _block(lines: Sequence[_Text], start: int) -> tuple[list[tuple[str, int]], i
     frames, place = list[tuple[str, int]](), start + 1
     while place < len(lines):
         text = lines[place].text
-        if found := _FRAME.match(text):
-            frames.append((found["file"], int(found["line"])))
-        elif text.strip() and len(text) - len(text.lstrip()) <= indent:
+        if (frame := _frame(text)) is not None:
+            frames.append(frame)
+        elif text.strip() and len(text) - len(text.lstrip()) <= indent and text[:1] not in "│╰":
             break
         place += 1
     if place == len(lines):
@@ -301,10 +356,27 @@ def _block(lines: Sequence[_Text], start: int) -> tuple[list[tuple[str, int]], i
     found = _EXCEPTION.match(lines[place].text.strip())
     name, message = (found["name"], found["message"] or "") if found else ("", lines[place].text.strip())
     place += 1
-    more = lines[place].text.strip() if place < len(lines) and (not message or message.endswith(":")) else ""
-    if more and _TRACEBACK not in more and more != '"""':
-        message, place = f"{message} {more}".strip(), place + 1
+    if not message or message.endswith(":"):
+        following = [text.strip() for text in _more(lines, place) if text.strip() not in ("", '"""')]
+        more = next((text for text in following if not _UNTOLD.match(text)), next(iter(following), ""))
+        message = f"{message} {more}".strip()
     return frames, place, name, message
+
+
+def _frame(text: str) -> tuple[str, int] | None:
+    """Return file and line of a line of a traceback."""
+    found = _FRAME.match(text)
+    return (found["file"] or found["rich"], int(found["line"] or found["at"])) if found is not None else None
+
+
+def _more(lines: Sequence[_Text], start: int) -> list[str]:
+    """Return the lines after an exception that belong to its message, as far as can be seen."""
+    found = list[str]()
+    for each in lines[start : start + MAX_MORE]:
+        if each.level or _TRACEBACK in each.text or _exception_of(each.text) is not None:
+            break
+        found.append(each.text)
+    return found
 
 
 def _last_words(texts: Sequence[_Text]) -> tuple[FailureRecord, list[Line]] | None:
@@ -314,5 +386,5 @@ def _last_words(texts: Sequence[_Text]) -> tuple[FailureRecord, list[Line]] | No
     if not loud:
         return None
     record = _plain(texts, (meaningful or loud)[-1]).record
-    last = [texts[at].text for at in meaningful[-1:] or loud[-3:]]
+    last = [texts[at].text for at in meaningful[-3:] or loud[-3:]]
     return record, [Line(text, folded) for text in last if (folded := fold(text))]

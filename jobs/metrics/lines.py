@@ -29,7 +29,9 @@ MAX_PIECES = 8
 """Parts of a line that carriage returns overwrite."""
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _DIGIT = re.compile(r"\d")
-_RANK = re.compile(r"(?:[^A-Za-z]{0,40})\[?(?:rank|default|trainer)[ :=]?(\d{1,6})\]?(?=[:\s,|])|\[\d+,(\d{1,6})\]<std")
+_RANK = re.compile(
+    r"(?:[^A-Za-z]{0,40})\[?(?:[Rr]ank|default|trainer)[ :=]?(\d{1,6})\]?(?=[:\s,|])|\[\d+,(\d{1,6})\]<std"
+)
 
 
 @dataclass(frozen=True, slots=True)

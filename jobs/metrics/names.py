@@ -29,7 +29,7 @@ NO_METRIC = frozenset(
 """Words of times, sizes and settings. A name with one of them is never a metric."""
 COUNTS = frozenset(
     "epoch epochs step steps iter iters iteration iterations batch batches total data line rank rank0 global"
-    " updates timesteps clip tokens tok ite percentage progress episode".split()
+    " update updates timesteps clip tokens tok ite percentage progress episode".split()
 )
 """Words of counters. A name with one is a metric only with another word of a metric, as in `step_loss`."""
 EVALUATION = frozenset("val valid validation test eval evaluation dev".split())
@@ -79,11 +79,9 @@ def is_metric(name: str) -> bool:
 def may_be_metric(name: str) -> bool:
     """Return whether `name: number` next to a step or an epoch is regarded as a metric."""
     words = words_of(name)
-    if not _is_name(name, words) or NO_METRIC.intersection(words):
+    is_rate = bool(_PER_SECOND.search(name)) and COUNTS.isdisjoint({*words} - {"tokens", "tok"})
+    if not _is_name(name, words) or NO_METRIC.intersection(words) - ({"second", "sec", "gpu"} if is_rate else set()):
         return False
-    is_rate = bool(_PER_SECOND.search(name)) and COUNTS.isdisjoint(
-        each for each in words if each not in ("tokens", "tok")
-    )
     return _has_quality(words) or is_rate or COUNTS.isdisjoint(words)
 
 

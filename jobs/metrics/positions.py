@@ -57,8 +57,8 @@ _KERAS = re.compile(rf"\s*({WHOLE})/({WHOLE}|Unknown)\s+(?:\[[=>.]|-\s|[━╸�
 _ROUND = re.compile(rf"(?:\A\s*|[:\]-]\s*)\[({WHOLE})\]:?\s+(?=[A-Za-z])|\A\s*({WHOLE}):(?:\t|\s+(?=learn|test))")
 _BRACKET = re.compile(rf"\[\s*({WHOLE})\s*/\s*({WHOLE})\s*\](?:\s*\[\s*({WHOLE})\s*/\s*({WHOLE})\s*\])?")
 _SPLIT = re.compile(
-    r"(?:^|[\s|\]])(test|val|valid|validation|eval|evaluation|dev)(?:\s+(?:set|results?|metrics))?"
-    r"\s*(?::\s*(?![\d.+\s-]|n/a|none|nan)|\||\[|on\b)|[(\[](train|val|valid|validation|test|eval)[)\]]",
+    r"(?:^|[\s|\]])(train|test|val|valid|validation|eval|evaluation|dev)(?:\s+(?:set|results?|metrics))?"
+    r"\s*(?::\s*(?![\d.+\s-]|n/a|none|nan)|\||\[|on\b|- epoch)|[(\[](train|val|valid|validation|test|eval)[)\]]",
     re.IGNORECASE,
 )
 

@@ -31,5 +31,10 @@ JOB_INDEXES = [
     Index(fields=["team", "region", "-started_at"], condition=Q(started_at__isnull=False), name="job_waits"),
     Index(fields=["team", "spec_digest", "-requested_at", "id"], name="job_identical"),
     Index(fields=["project", "region", "ended_at"], condition=Q(strategy="persistent"), name="job_on_resource"),
+    Index(
+        fields=["-ended_at", "id"],
+        condition=Q(explanation__isnull=True, state__in=["expired", "failed", "submit_failed"]),
+        name="job_unexplained",
+    ),
     Index(fields=["sweep"], condition=Q(sweep__isnull=False), name="job_sweep"),
 ]

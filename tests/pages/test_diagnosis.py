@@ -7,14 +7,12 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from dashboard.pages.parts.what_now import FIX_LABELS
-from jobs import explain, messages
+from dashboard.pages.parts.advice import FIX_LABELS
 from jobs.diagnosis.causes import CAUSES
-from jobs.diagnosis.fixes import FIXES
 from jobs.explain import timeout_of
-from jobs.models import Job, LogLine, Message
+from jobs.models import Job, LogLine
+from jobs.requests.fixes import FIXES
 from tests.pages.conftest import MakeJob, SignIn, fields_of, text_of
-from tests.support.api import caller
 from tests.support.clock import Clock
 from tests.support.written_log import Log
 
@@ -156,84 +154,6 @@ class TestCause:
             assert signed_in(stranger).get(address).status_code == 404
 
 
-TRACEBACK = """Traceback (most recent call last):
-  File "/app/train.py", line 58, in <module>
-    run()
-  File "/app/model.py", line 19, in forward
-    return self.head(h)[idx]
-IndexError: index 513 is out of bounds, token=hunter2secret"""
-LOST = """[rank0]: Traceback (most recent call last):
-[rank0]:   File "/app/train.py", line 60, in <module>
-[rank0]:     torch.distributed.barrier()
-[rank0]: torch.distributed.DistBackendError: NCCL error: remote process exited"""
-
-
-class TestFailureOfTheProgram:
-    """Exception, place and replica are the same wherever the failure is shown."""
-
-    def write(self, job: Job, clock: Clock, text: str, replica: str, *, after: float) -> None:
-        for place, line in enumerate(text.splitlines()):
-            LogLine.objects.create(
-                job=job, timestamp=clock.now + timedelta(seconds=after + place / 100), replica=replica,
-                insert_id=f"{replica}{place}", severity="ERROR", message=line,
-            )  # fmt: skip
-
-    @pytest.mark.parametrize("is_kept", [True, False])
-    def test_is_named_everywhere(
-        self, make_job: MakeJob, owner: User, stranger: User, signed_in: SignIn, clock: Clock, *, is_kept: bool
-    ) -> None:
-        job = make_job("failed", error={"code": 3, "message": EXIT.replace("workerpool0-0", "workerpool1-2")})
-        self.write(job, clock, "shared memory size 64 GB", "workerpool1-2", after=0)
-        self.write(job, clock, TRACEBACK, "workerpool1-2", after=1)
-        self.write(job, clock, LOST, "workerpool0-0", after=2)
-        if is_kept:
-            explain.refresh(job)
-
-        client = signed_in(owner)
-        page = text_of(client.get(f"/jobs/{job.pk}/"))
-
-        assert "IndexError at model.py:19" in page
-        assert "workerpool1-2 ended at model.py:19 with IndexError: index 513 is out of bounds" in page
-        assert "return self.head(h)[idx]" in page
-        (line,) = LogLine.objects.filter(job=job, message__startswith="Traceback", replica="workerpool1-2")
-        assert f"?line={line.pk}#log" in client.get(f"/jobs/{job.pk}/").content.decode()
-        known = caller(owner).get(f"/jobs/{job.pk}").json()["diagnosis"]
-        assert known["title"] == "IndexError at model.py:19"
-        assert {name: known["failure"][name] for name in ("exception", "file", "line", "replica", "rank")} == {
-            "exception": "IndexError", "file": "/app/model.py", "line": 19, "replica": "workerpool1-2", "rank": None,
-        }  # fmt: skip
-        if is_kept:  # of an older job, lists read the error alone
-            message = Message.objects.select_related("job__team", "job__owner", "event").get(job=job, kind="failed")
-            job.refresh_from_db()
-            assert messages.headline_of(message).endswith("IndexError at model.py:19")
-            for address in ("/", "/history/"):
-                assert "IndexError at model.py:19" in text_of(client.get(address))
-        assert signed_in(stranger).get(f"/jobs/{job.pk}/").status_code == 404
-
-    def test_its_secrets_are_hidden_from_others(
-        self, make_job: MakeJob, teammate: User, signed_in: SignIn, clock: Clock
-    ) -> None:
-        job = make_job("failed", error={"code": 3, "message": EXIT})
-        self.write(job, clock, TRACEBACK, "workerpool0-0", after=1)
-        explain.refresh(job)
-
-        page = signed_in(teammate).get(f"/jobs/{job.pk}/").content.decode()
-
-        assert "IndexError" in page
-        assert "hunter2secret" not in page
-        assert "hunter2secret" not in caller(teammate).get(f"/jobs/{job.pk}").content.decode()
-
-    def test_only_the_last_attempt_is_read(
-        self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
-    ) -> None:
-        job = make_job("failed", error={"code": 3, "message": EXIT})
-        self.write(job, clock, TRACEBACK, "workerpool0-0", after=-3_000)
-        Log(job, clock).restart(0)
-        self.write(job, clock, TRACEBACK.replace("IndexError", "OSError"), "workerpool0-0", after=4_000)
-
-        assert "OSError at model.py:19" in text_of(signed_in(owner).get(f"/jobs/{job.pk}/"))
-
-
 class TestRetries:
     """The page's text about retries agrees with its counters."""
 
@@ -262,6 +182,18 @@ class TestRetries:
         assert words in text
         assert count in text
         assert signed_in(stranger).get(f"/jobs/{job.pk}/").status_code == 404
+
+    def test_a_restart_without_a_known_cause_was_of_the_kind_that_ended_the_job(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        job = make_job("failed", strategy="STANDARD", error={"code": 3, "message": EXIT.replace("of 1.", "of 139.")})
+        for place, cause in enumerate(("job_retry", "job_retry", "unknown")):
+            Log(job, clock).restart(place, cause)
+        Job.objects.filter(pk=job.pk).update(restarts=3)
+
+        text = text_of(signed_in(owner).get(f"/jobs/{job.pk}/"))
+
+        assert "tried it again three times, which is as often as it does" in text
 
     @pytest.mark.parametrize("code", [1, 2, 126, 127])
     def test_there_are_none_of_a_plain_exit(self, make_job: MakeJob, owner: User, signed_in: SignIn, code: int) -> None:
@@ -335,6 +267,42 @@ class TestCopy:
 
         assert "worker pool 0 has a2-highgpu-2g instead of a2-highgpu-1g" in page
         assert signed_in(stranger).get(address).status_code == 404
+
+    def test_begins_with_the_cause_and_marks_the_field_that_it_names(
+        self, make_job: MakeJob, owner: User, stranger: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        job = make_job("failed", error={"code": 3, "message": EXIT})
+        write(job, clock, "ModuleNotFoundError: No module named 'einops'", "workerpool0-0")
+        address = f"/jobs/new/?job={job.pk}&fix=edit_field"
+
+        response = signed_in(owner).get(address)
+
+        text = text_of(response)
+        assert "ModuleNotFoundError in workerpool0-0: A Python module is missing" in text
+        assert "Install the module in the image" in text
+        assert "The failed job's diagnosis names this field." in text
+        focused = re.findall(r"<(?:input|select|textarea)[^>]*autofocus[^>]*>", response.content.decode())
+        assert [re.findall(r'name="([^"]*)"', each) for each in focused] == [["pool-0-image"]]
+        assert signed_in(stranger).get(address).status_code == 404
+
+    def test_of_an_address_opened_as_a_file_names_the_mounted_path(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        job = make_job("failed", error={"code": 3, "message": EXIT})
+        spec = job.spec
+        next(iter(spec["jobSpec"]["workerPoolSpecs"]))["containerSpec"]["args"] = ["--data=gs://b/train.csv", "gs", "x"]
+        Job.objects.filter(pk=job.pk).update(spec=spec)
+        write(job, clock, "FileNotFoundError: [Errno 2] No such file or directory: 'gs://b/train.csv'", "workerpool0-0")
+        client = signed_in(owner)
+        assert "Rerun with /gcs/ paths" in text_of(client.get(f"/jobs/{job.pk}/"))
+
+        page = client.get(f"/jobs/new/?job={job.pk}&fix=gcs_path").content.decode()
+
+        assert "arguments name /gcs/ instead of gs://" in page
+        assert "--data=/gcs/b/train.csv" in page
+
+    def test_no_two_suggestions_share_a_label(self) -> None:
+        assert len(set(map(str, FIX_LABELS.values()))) == len(FIX_LABELS)
 
     def test_every_fix_has_words_and_every_cause_s_copy_has_them(self) -> None:
         assert set(FIXES) <= set(FIX_LABELS)

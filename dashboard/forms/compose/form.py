@@ -16,7 +16,7 @@ from dashboard.forms.compose.body import covered_paths, initial_data, write_fiel
 from dashboard.forms.compose.conditions import Tree, tree_of
 from dashboard.forms.compose.fallback_form import FallbackForm
 from dashboard.forms.compose.job_form import IN_ADDRESS, KINDS, JobForm
-from dashboard.forms.compose.layout import PARAMETERS, WORKER_POOLS, Layout
+from dashboard.forms.compose.layout import JOB_SPEC, PARAMETERS, WORKER_POOLS, Layout
 from dashboard.forms.compose.literals import Literal, literals, unknown_parts
 from dashboard.forms.compose.pipeline_form import PipelineForm
 from dashboard.forms.compose.rows import Parameters, WorkerPools, row_data
@@ -132,6 +132,15 @@ class Compose:
         for row in (*self.pools, *self.parameters):
             if row.prefix == prefix:
                 row.begins_at = row.first_field
+
+    def mark(self, paths: Iterable[str], words: str) -> None:
+        """Add a note to the fields of these paths, which may begin inside a worker pool, and focus the first."""
+        prefixes = ("", f"{JOB_SPEC}.", *(f"{WORKER_POOLS}[{index}]." for index in range(len(self.pools))))
+        found = [place for path in paths for prefix in prefixes if (place := self._fields_by_path.get(prefix + path))]
+        for form, name in found:
+            form.add_finding(name, Finding("named_by_diagnosis", Severity.NOTE, "", words))
+        if found:
+            form, form.begins_at = found[0][0], found[0][1]
 
     @property
     def may_add_pool(self) -> bool:

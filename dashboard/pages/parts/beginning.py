@@ -4,14 +4,17 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from dashboard.access import Request
-from dashboard.access.form_start import Start, start_for
+from dashboard.access.form_start import start_for
 from dashboard.forms.compose.example import example
 from dashboard.forms.compose.initial import initial_values
+from dashboard.pages.parts.advice import Advice, quoted, quoted_parts
 from dashboard.queries.jobs import get_last_team
-from jobs.diagnosis.fixes import apply_fix
-from jobs.explain import explain
-from jobs.models import Team
+from jobs.diagnosis import Diagnosis
+from jobs.diagnosis.diagnosis import Suggestion
+from jobs.explain import explain, explain_in_list
+from jobs.models import Job, Team
 from jobs.requests.allowed_resources import kept_project
+from jobs.requests.fixes import apply_fix
 from jobs.spec import Finding
 from jobs.strategies import conflicts
 
@@ -28,6 +31,10 @@ class Beginning(NamedTuple):
     conflicts: Sequence[Finding] = ()
     is_empty: bool = False
     """Whether the form starts empty."""
+    cause: Advice | None = None
+    """Why the job failed of which the form holds a copy."""
+    fields: tuple[str, ...] = ()
+    """Paths of the fields that the diagnosis names, as it writes them."""
 
 
 def beginning(request: Request, teams: list[Team]) -> Beginning:
@@ -36,9 +43,11 @@ def beginning(request: Request, teams: list[Team]) -> Beginning:
     if start is None:
         return Beginning(_empty(request, teams), is_empty="example" not in request.GET)
     submission, words = start.submission, start.words
-    if start.cloned_from is not None and (suggestion := _suggestion(request, start)):
+    known = _diagnosis(start.cloned_from, request.GET.get("fix", ""))
+    suggestion = _suggestion(known, request.GET.get("fix", ""))
+    if suggestion is not None:
         submission, change = apply_fix(submission, suggestion)
-        words = f"{words} {change}"
+        words = f"{words} {change}".strip()
     initial = initial_values(submission, expected=start.expected)
     team = start.team if start.team in teams else teams[0]
     project = {"project": kept_project(team, submission.project)} if team == start.team else {}
@@ -46,16 +55,23 @@ def beginning(request: Request, teams: list[Team]) -> Beginning:
     origin = cap | {"cloned_from": start.cloned_from.pk} if start.cloned_from is not None else cap
     opposed = conflicts(submission)
     choice = {"strategy": None} if opposed else {}
-    return Beginning(initial | {"team": str(team.pk)} | project | origin | choice, words, opposed)
+    initial |= {"team": str(team.pk)} | project | origin | choice
+    cause = Advice(quoted(known.title), remedy=quoted_parts(known.remedy)) if known is not None else None
+    fields = tuple(suggestion.get("fields", ())) if suggestion is not None else ()
+    return Beginning(initial, words, opposed, cause=cause, fields=fields)
 
 
-def _suggestion(request: Request, start: Start) -> Any:
-    """Return the suggestion of the job's diagnosis whose action is `?fix=`, or None if there is none."""
-    assert start.cloned_from is not None
-    failure = explain(start.cloned_from)
-    wanted = request.GET.get("fix")
-    suggestions = failure.diagnosis.suggestions if failure else ()
-    return next((each for each in suggestions if each["action"] == wanted), None)
+def _diagnosis(copied: Job | None, action: str) -> Diagnosis | None:
+    """Return why the copied job failed. Without an `action`, that takes no query."""
+    if copied is None:
+        return None
+    failure = explain(copied) if action else None
+    return failure.diagnosis if failure is not None else explain_in_list(copied)
+
+
+def _suggestion(known: Diagnosis | None, action: str) -> Suggestion | None:
+    """Return the suggestion of a diagnosis that has this action, or None."""
+    return next((each for each in known.suggestions if each["action"] == action), None) if known is not None else None
 
 
 def _empty(request: Request, teams: list[Team]) -> dict[str, Any]:

@@ -15,15 +15,15 @@ from dashboard.access import teams_where
 from dashboard.drawing.marks import accelerators_of
 from dashboard.drawing.scale import Scale
 from dashboard.drawing.track import render_track, track_of
+from dashboard.pages.parts.advice import fixes_of
 from dashboard.pages.parts.fallback_part import attempt_words
 from dashboard.pages.parts.rows import Row, row_of
 from dashboard.pages.parts.search import STATE_WORDS
-from dashboard.pages.parts.what_now import fixes_of
 from dashboard.queries.persistent_resources import Holdings
 from jobs import timeline
-from jobs.diagnosis.fixes import FIXES
 from jobs.explain import explain_in_list, has_failed, times_out_at
 from jobs.models import Job, JobEvent, Scope
+from jobs.requests.fixes import FIXES
 from jobs.states import FINISHED, RUNNING, WAITING, JobState
 from jobs.timeline.waiting import gives_up_at
 

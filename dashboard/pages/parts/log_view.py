@@ -78,6 +78,9 @@ class LogView:
         self.level = asked.get("level", "") if asked.get("level") in LEVELS else ""
         self.looks = {name: value for name, value in LOOKS.items() if asked.get(name) == value}
         middle = parse_digits(asked.get("line", ""))
+        if "line" not in asked and not any(self.chosen.values()) and job.is_finished and job.log_complete:
+            failure = (job.explanation or {}).get("failure")
+            middle = failure["key"] or None if failure else None
         self.middle = None if middle is None else self.lines.filter(pk=middle).first()
 
     @property

@@ -8,6 +8,7 @@ ENDED = (
 )
 NOT_A_RULE = "!invalid|must be|cannot be|only |not supported|unsupported|required|negative|not allowed|at most"
 MACHINE_CUES: tuple[Cue, ...] = (
+    cue("pipeline_task", "message: task |custom job task |component task ", " failed"),
     cue("pipeline_task", "following tasks failed|following task failed|tasks failed|failed tasks", "pipeline|task"),
     cue(
         "rate_limit",

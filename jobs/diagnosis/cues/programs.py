@@ -12,6 +12,24 @@ PROGRAM_CUES: tuple[Cue, ...] = (
         "cuda out of memory|torch.cuda.outofmemory|torch.outofmemory|cuda_error_out_of_memory|outofresources|"
         "out of resource: shared",
     ),
+    cue("gpu_memory", "kv cache", "is needed, which is larger than|larger than the maximum number of tokens"),
+    cue("gpu_not_ready", "system not yet initialized|cudaerrorsystemnotready|system_not_ready|error 802"),
+    cue(
+        "no_compiler",
+        "failed to find c compiler|no working c++ compiler|invalidcxxcompiler|unable to execute gcc|"
+        "unable to execute g++|command gcc failed|command g++ failed|gcc: not found|gcc: command not found|"
+        "no such file or directory: gcc|x86_64-linux-gnu-gcc failed|no such file or directory: g++",
+    ),
+    cue("hub_limit", "huggingface|hf.co|hfhubhttperror|github.com|wandb", "429|too many requests|rate limit"),
+    cue("open_files", "too many open files|errno 24]|received 0 items of ancdata"),
+    cue("bucket_scheme", "scheme gs not implemented|file or directory: gs://|file or directory: bgs://"),
+    cue("gpu_old", "bf16|bfloat16|flashattention|flash_attn|fp8", "ampere|compute capability|setup doesnt support"),
+    cue(
+        "git_login",
+        "could not read username for|could not read password for|host key verification failed|"
+        "terminal prompts disabled|could not read from remote repository|authentication failed for https|"
+        "permission denied (publickey",
+    ),
     cue("unknown_field", "protocol message|message type google.cloud", "has no"),
     cue(
         "image_arch",
@@ -27,9 +45,10 @@ PROGRAM_CUES: tuple[Cue, ...] = (
     cue(
         "diverged",
         "gradient|grad norm|loss|parameters|weights",
-        "is nan|is inf|nan or inf|nan/inf|non-finite|not finite|became nan|nan loss|diverg|exploded",
+        "is nan|is inf|nan or inf|nan/inf|non-finite|not finite|became nan|nan loss|diverg|exploded|returned nan",
         "!skip|rescal|warn",
     ),
+    cue("diverged", "current loss scale already at minimum|minimum loss scale reached|returned nan values in its"),
     cue(
         "shared_memory",
         "dev/shm|shared memory|bus error|sigbus|torch_shm_manager|file </torch_|shm_open|shm segment|shm size|shmget",
@@ -128,6 +147,7 @@ PROGRAM_CUES: tuple[Cue, ...] = (
     cue(
         "distributed",
         "rendezvoustimeout|rendezvousconnection|rendezvousclosed|distbackenderror|distnetworkerror|diststoreerror|"
+        "stopped sending heartbeats|jax distributed service detected|another task died|"
         "c10d|the client socket has|processgroupnccl|nccl watchdog|ncclsystemerror|ncclremoteerror|ncclinternalerror|"
         "ncclunhandled|collective operation timeout|missed heartbeat|heartbeat timeout|coordination service|"
         "coordination_service|coordinationservice|barrier timed out|eaddrinuse|address already in use|"
@@ -141,7 +161,7 @@ PROGRAM_CUES: tuple[Cue, ...] = (
         "/job:worker|/job:chief|/job:ps|master_addr|init_process_group|parameter server|worldsize|world size|"
         "grpc server at workerpool|to workerpool|cmle-training",
         FAILED + "|unavailable|unreachable|lost|not reachable|deadline|waiting for",
-        "!no module|replica workerpool|version mismatch|could not find a version",
+        "!no module|undefined symbol|replica workerpool|version mismatch|could not find a version",
     ),
     cue(
         "bucket_mount",
@@ -161,6 +181,7 @@ PROGRAM_CUES: tuple[Cue, ...] = (
         "failed to build wheel|numpy.dtype size changed|compiled using numpy 1|cannot import name|undefined symbol|"
         "glibcxx_|glibc_2|externally-managed|requires a different python|numpy.core.multiarray failed|versionconflict|"
         "distributionnotfound|conflicting dependencies|packagenotfounderror|dll load failed|binary incompatibility|"
+        "numpy 2.0 release|numpy has no attribute|object has no attribute getprototype|in numpy 2.|"
         "metadata-generation-failed|_array_api not found|subprocess-exited-with-error|descriptors cannot be created|"
         "descriptors cannot not be created|has no attribute bool|importerror|cannot open shared object file|"
         "failed to import transformers",
@@ -198,7 +219,8 @@ PROGRAM_CUES: tuple[Cue, ...] = (
     cue(
         "missing_file",
         "filenotfounderror|no such file or directory|cant open file|notadirectoryerror|isadirectoryerror|"
-        "file not found|does not appear to have a file named|unable to open file|path does not exist|notfounderror",
+        "file not found|does not appear to have a file named|unable to open file|path does not exist|"
+        "errors_impl.notfounderror",
         "!libcuda.so",
     ),
 )
@@ -219,6 +241,7 @@ WEAK_CUES: tuple[Cue, ...] = (
         "terminated by service|received sigterm|caught sigterm|signal 15|sigterm received|got signal: 15|"
         "received death signal|signalexception: process|sigterm",
     ),
+    cue("user_code", "returned non-zero exit status"),
     cue("user_code", "segmentation fault|core dumped|sigsegv|sigabrt|fatal python error|childfailederror"),
 )
 """Phrases that logs of healthy programs contain too. They are checked only in the error itself, or if nothing else was

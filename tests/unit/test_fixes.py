@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from jobs.diagnosis.diagnosis import ACTIONS
-from jobs.diagnosis.fixes import FIXES, NOTHING, apply_fix
+from jobs.requests.fixes import FIXES, NOTHING, apply_fix
 from jobs.spec import Submission
 from tests.support import samples
 
@@ -22,6 +22,21 @@ def made(action: str, submission: Submission, **details: Any) -> tuple[Submissio
 def machine_of(submission: Submission) -> tuple[str, str, int]:
     spec = submission.pools[0][1].machine_spec
     return spec.machine_type, spec.accelerator, spec.accelerator_count
+
+
+def with_arguments(submission: Submission, *words: str) -> Submission:
+    spec = submission.job_spec
+    pools = [pool.but(container_spec=pool.container_spec.but(args=words)) for pool in spec.worker_pool_specs]
+    return submission.with_job_spec(spec.but(worker_pool_specs=tuple(pools)))
+
+
+def test_addresses_of_buckets_in_arguments_become_paths_of_the_mount() -> None:
+    after, words = made("gcs_path", with_arguments(samples.submission(), "--data=gs://b/x", "gs", "gs://b/y,gs://b/z"))
+
+    (pool,) = after.job_spec.worker_pool_specs
+    assert pool.container_spec.args == ("--data=/gcs/b/x", "gs", "/gcs/b/y,/gcs/b/z")
+    assert "/gcs/" in words
+    assert made("gcs_path", after) == (after, NOTHING)
 
 
 def test_every_fix_is_an_action_of_a_diagnosis() -> None:
@@ -142,6 +157,8 @@ def test_serves_every_kind(kind: str, action: str) -> None:
         before = replace(before, job=samples.submission(kind=kind, resource="team-gpu").job)
     if action == "spot":
         before, _ = made("standard", before)
+    if action == "gcs_path":
+        before = with_arguments(before, "--data=gs://b/train.csv")
 
     after, words = made(action, before)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from jobs.catalog import MACHINES, MAX_DISK_GB, REGIONS, Machine, accelerators_in, machine, trainable
 from jobs.spec import MachineSpec, Submission, WorkerPoolSpec
+from jobs.spec.worker_pool import ContainerSpec, PythonPackageSpec
 from jobs.strategies import STRATEGIES, max_wait, strategy_of
 from jobs.strategies.rules.scheduling import DEFAULT_TIMEOUT
 
@@ -201,6 +202,23 @@ def longer_timeout(submission: Submission, _: Mapping[str, Any]) -> tuple[Submis
     return submission.with_job_spec(changed), f"Changed: it is stopped after {hours} hours."
 
 
+def gcs_path(submission: Submission, _: Mapping[str, Any]) -> tuple[Submission, str]:
+    """Write /gcs/BUCKET for gs://BUCKET in commands and arguments: Vertex AI mounts all buckets there."""
+    names = ("container_spec", "python_package_spec")
+    pools = tuple(
+        pool.but(**{name: _mounted(program) for name in names if (program := getattr(pool, name)) is not None})
+        for pool in submission.job_spec.worker_pool_specs
+    )
+    return _if_changed(submission, _with_pools(submission, pools), "arguments name /gcs/ instead of gs://.")
+
+
+def _mounted(program: ContainerSpec | PythonPackageSpec) -> ContainerSpec | PythonPackageSpec:
+    words = {name: given for name in ("args", "command") if (given := getattr(program, name, ()))}
+    return program.but(
+        **{name: tuple(word.replace("gs://", "/gcs/") for word in given) for name, given in words.items()}
+    )
+
+
 FIXES: Mapping[str, Fix] = {
     found.__name__: found
     for found in (
@@ -216,6 +234,7 @@ FIXES: Mapping[str, Fix] = {
         longer_wait,
         endless_wait,
         longer_timeout,
+        gcs_path,
     )
 }
 """Functions by the action of a suggestion. Other actions change nothing, so a plain copy of the job serves them."""
