@@ -57,6 +57,8 @@ def change_members(request: Request, pk: int) -> HttpResponse:
         form = MemberForm(request.POST)
         return _apply(request, found, "member_form", form, lambda data: _add_member(request, found, **data))
     key = parse_key(request.POST.get("member", ""))
+    if do == "confirm":
+        return _confirm(request, found, key)
     try:
         with forbidding():
             has_left = _change_member(request, found, key, removes=do == "remove")
@@ -66,6 +68,16 @@ def change_members(request: Request, pk: int) -> HttpResponse:
         if has_left:
             return redirect("teams")
     return redirect("team", found.pk)
+
+
+def _confirm(request: Request, team: Team, key: int) -> HttpResponse:
+    """Record that the user knows who an invited member is."""
+    if (member := find_member(team, key)) is None:
+        raise Http404("no such member")
+    with forbidding():
+        proposals.confirm_account(team, member.user, by=request.user, now=database_now())
+    messages.success(request, _("The account of %(person)s is confirmed.") % {"person": member.user.get_username()})
+    return redirect("team", team.pk)
 
 
 def _add_member(request: Request, team: Team, name: str, role: str) -> None:

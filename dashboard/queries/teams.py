@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 
 from django.contrib.auth.models import User
-from django.db.models import Count
+from django.db.models import Case, Count, Q, When
 
 from dashboard.access import teams_of
 from jobs.models import AllowedResource, Membership, Team
+from jobs.people.members import POWERFUL
+from jobs.requests.deciders import inviter
 
 MAX_TEAMS = 200
 MAX_MEMBERS = 500
@@ -26,8 +28,14 @@ def list_teams(user: User, text: str = "") -> Sequence[Team]:
 
 
 def list_members(team: Team) -> Sequence[Membership]:
-    """Return the members of a team with their users, by name."""
-    return list(Membership.objects.filter(team=team).select_related("user").order_by("user__username")[:MAX_MEMBERS])
+    """Return the members of a team with their users, by name.
+
+    `invited_by` is the name of whoever invited the account of an approver or lead that nobody else has confirmed.
+    """
+    known = inviter("user", "invited_by__username")
+    powerful = Q(role__in=POWERFUL)
+    rows = Membership.objects.filter(team=team).annotate(invited_by=Case(When(powerful, then=known), default=None))
+    return list(rows.select_related("user").order_by("user__username")[:MAX_MEMBERS])
 
 
 def find_member(team: Team, pk: int) -> Membership | None:

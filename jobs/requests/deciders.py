@@ -99,8 +99,8 @@ class Decider:
         return any(self.roster.is_in(group, person.pk, job.team_id) for group in groups)
 
 
-def inviter() -> Subquery:
-    """Return who invited a user of a query, unless a second person has accepted the account; None for nobody.
+def inviter(of: str = "pk", column: str = "invited_by") -> Subquery:
+    """Return who invited the person in the column `of` of a query, None if a second person has accepted the account.
 
     Somebody has if they accepted the person's role or confirmed the account, and are not the inviter.
     """
@@ -108,8 +108,8 @@ def inviter() -> Subquery:
         kind__in=[Proposal.Kind.ROLE, Proposal.Kind.ACCOUNT], decision=Proposal.Decision.ACCEPTED,
         subject=Cast(OuterRef("accepted_by"), CharField()),
     ).exclude(decided_by=OuterRef("invited_by"))  # fmt: skip
-    rows = Invitation.objects.filter(accepted_by=OuterRef("pk")).exclude(invited_by=F("accepted_by"))
-    return Subquery(rows.filter(~Exists(accepted)).order_by("accepted_at", "pk").values("invited_by")[:1])
+    rows = Invitation.objects.filter(accepted_by=OuterRef(of)).exclude(invited_by=F("accepted_by"))
+    return Subquery(rows.filter(~Exists(accepted)).order_by("accepted_at", "pk").values(column)[:1])
 
 
 def approved_by(votes: Iterable[Vote]) -> set[int]:

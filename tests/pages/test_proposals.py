@@ -142,6 +142,27 @@ class TestOthers:
         assert Membership.objects.get(team=team, user=stranger).role == "engineer"
 
 
+class TestInvitedAccounts:
+    def test_are_confirmed_by_somebody_else_on_the_page_of_the_team(
+        self, signed_in: SignIn, team: Team, lead: User, other_lead: User, stranger: User, clock: Clock
+    ) -> None:
+        _, secret = invitations.invite(team, "ada@example.com", "approver", by=lead, now=clock.now)
+        invitations.accept(secret, by=stranger, now=clock.now)
+        Membership.objects.filter(team=team, user=stranger).update(role="approver")
+        member, address = Membership.objects.get(team=team, user=stranger), f"/teams/{team.pk}/members/"
+        form = {"do": "confirm", "member": str(member.pk)}
+        assert "Nobody else has confirmed the account" in text_of(signed_in(lead).get(f"/teams/{team.pk}/"))
+        assert "Confirm the account" not in text_of(signed_in(lead).get(f"/teams/{team.pk}/"))
+        for person_ in (lead, stranger):
+            assert signed_in(person_).post(address, form).status_code == 403
+
+        answer = signed_in(other_lead).post(address, form, follow=True)
+
+        assert "The account of stranger is confirmed." in text_of(answer)
+        assert "Nobody else has confirmed" not in text_of(answer)
+        assert signed_in(other_lead).post(address, form | {"member": "999"}).status_code == 404
+
+
 class TestCeilings:
     def form(self, **changes: str) -> dict[str, str]:
         return {"whose": "", "kind": "gpus", "amount": "8", "reason": "agreed"} | changes
