@@ -39,6 +39,8 @@ PAGES = {
     "schedules": "/schedules/",
     "spend": "/spend/",
     "budgets": "/budgets/",
+    "ceilings": "/ceilings/",
+    "proposals": "/proposals/",
     "policy": "/policy/",
     "deputies": "/deputies/",
     "messages": "/messages/",

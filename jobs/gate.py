@@ -105,7 +105,7 @@ def _ceiling(ceiling: CeilingUse) -> str:
         CeilingKind.JOB: _("The ceiling of %(whose)s for one job is %(limit)s", **words),
         CeilingKind.HOUR: _("The ceiling of %(whose)s for everything at once is %(limit)s an hour", **words),
         CeilingKind.PERSON_DAY: _("The ceiling of %(whose)s for one person and day is %(limit)s", **words),
-        CeilingKind.GPUS: _("The ceiling of %(whose)s is %(limit)s GPUs at once", **words),
+        CeilingKind.GPUS: _("The ceiling of %(whose)s for GPUs at once is %(limit)s", **words),
     }[ceiling.kind]
 
 
@@ -114,13 +114,13 @@ def _asks_and_uses(ceiling: CeilingUse, adds: Decimal) -> str:
     words = {"adds": format_amount(ceiling.kind, adds), "used": format_amount(ceiling.kind, ceiling.used)}
     return {
         CeilingKind.JOB: _("It can cost up to %(adds)s if nobody but Google ends it.", **words),
-        CeilingKind.HOUR: _("%(used)s are in use, and it adds %(adds)s.", **words),
+        CeilingKind.HOUR: _("In use: %(used)s. It adds %(adds)s.", **words),
         CeilingKind.PERSON_DAY: _(
             "Requests of this person that run, or ended within a day, use %(used)s, and this one can cost up to "
             "%(adds)s if nobody but Google ends it.",
             **words,
         ),
-        CeilingKind.GPUS: _("%(used)s are in use, and it needs %(adds)s.", **words),
+        CeilingKind.GPUS: _("In use: %(used)s. It needs %(adds)s.", **words),
     }[ceiling.kind]
 
 

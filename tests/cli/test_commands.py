@@ -3,12 +3,14 @@
 import json
 import stat
 from collections.abc import Callable
+from decimal import Decimal
 
 import pytest
 from django.contrib.auth.models import User
 
+from jobs.budgets import set_ceiling
 from jobs.clock import database_now
-from jobs.models import ApiToken, Fallback, Job, LogLine
+from jobs.models import ApiToken, Fallback, Job, LogLine, Team
 from tests.cli.conftest import WAY, Terminal, move
 from tests.support import waiting
 from tests.support.api import token_of
@@ -63,6 +65,16 @@ class TestSubmit:
         ran = terminal.run(*SUBMIT, "--cap", "a lot")
         assert ran.code != 0
         assert "cap_usd" in ran.err
+
+    def test_names_the_ceiling_that_refuses_a_job(self, terminal: Terminal, team: Team, admin: User) -> None:
+        set_ceiling(team, "gpus", Decimal(0), by=admin, reason="agreed", now=database_now())
+
+        ran = terminal.run(*SUBMIT)
+
+        assert ran.code != 0
+        assert "The ceiling of the team vision for GPUs at once is 0. In use: 0. It needs 1." in ran.err + ran.out
+        assert "Only a site admin can change a ceiling." in ran.err + ran.out
+        assert not Job.objects.exists()
 
     def test_requests_further_attempts(self, terminal: Terminal) -> None:
         further = ("--then", "flex-start", "--then", "same@europe-west4", "--max-wait", "6h", "--max-total", "40")

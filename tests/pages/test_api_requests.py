@@ -9,6 +9,7 @@ import yaml
 from django.contrib.auth.models import User
 
 from jobs import requests
+from jobs.budgets import set_ceiling
 from jobs.models import Job, Policy, Team
 from tests.domain.test_concurrency import together
 from tests.pages.conftest import MakeJob
@@ -119,6 +120,20 @@ class TestRequest:
 
         assert answer.status_code == 422
         assert "other_project" in {each["code"] for each in answer.json()["findings"]}
+
+    def test_refuses_what_exceeds_a_ceiling_with_its_use_and_who_can_change_it(
+        self, team: Team, admin: User, api: Caller, clock: Clock
+    ) -> None:
+        set_ceiling(team, "gpus", Decimal(1), by=admin, reason="agreed", now=clock.now)
+        assert api.post("/jobs", cheap(name="first")).status_code == 201
+
+        answer = api.post("/jobs", cheap(name="second"))
+
+        (found,) = [each for each in answer.json()["findings"] if each["code"] == "over_ceiling"]
+        assert answer.status_code == 422
+        assert found["message"] == "The ceiling of the team vision for GPUs at once is 1. In use: 1. It needs 1."
+        assert "Only a site admin can change a ceiling." in found["remedy"]
+        assert Job.objects.count() == 1
 
     def test_refuses_what_policy_refuses(self, team: Team, api: Caller) -> None:
         Policy.objects.filter(team=team).update(refuse_over_usd=2)
