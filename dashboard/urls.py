@@ -107,6 +107,7 @@ urlpatterns = [
     path("teams/<int:pk>/members/", teams.change_members, name="team-members"),
     path("teams/<int:pk>/places/", teams.change_places, name="team-places"),
     path("teams/<int:pk>/project/", teams.change_project, name="team-project"),
+    path("teams/<int:pk>/close/", teams.close_allowed, name="team-close"),
     path("teams/<int:pk>/allowed/", teams.change_allowed, name="team-allowed"),
     path("messages/", messages.messages, name="messages"),
     path("messages/settings/", messages.preferences, name="message-settings"),

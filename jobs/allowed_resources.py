@@ -2,25 +2,50 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from jobs import spec
 from jobs.spec import Finding, Severity, Submission
-from jobs.spec.body import custom_job_spec, output_folder
-from jobs.spec.cloud_storage import bucket_of
+from jobs.spec.body import custom_job_spec
+from jobs.spec.cloud_storage import SCHEME, bucket_of
 from jobs.texts import translatable as _
 
 SOURCE = "settings of the team"
 PROJECT_NOT_ALLOWED = "project_not_allowed"
 """Code of the finding about a project. The project is not in the body, so the finding names no field."""
+NO_ACCOUNT = "none"
+"""Entry of the list of service accounts for jobs without one, which run as the project's default account."""
+BIGQUERY = "bq://"
+FREE_NAMES = frozenset({"labels", "env", "args", "command"})
+"""Fields whose content is the person's own, so that a name in it means nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """The resources that a team may use. Empty `buckets` or `service_accounts` allow any; `projects` is never empty."""
+    """The resources that a team may use; `projects` is never empty.
+
+    Another empty list allows nothing if `is_closed`, and everything if not, as for teams made before there were both.
+    """
 
     projects: frozenset[str]
     buckets: frozenset[str] = frozenset()
     service_accounts: frozenset[str] = frozenset()
+    networks: frozenset[str] = frozenset()
+    keys: frozenset[str] = frozenset()
+    is_closed: bool = False
+
+    def names(self, kind: str) -> frozenset[str]:
+        """Return the list of a kind of `used`."""
+        lists = {"bucket": self.buckets, "service_account": self.service_accounts, "network": self.networks}
+        return lists.get(kind, self.keys)
+
+
+REFUSED = {
+    "bucket": lambda name: _("The team may not use the bucket %(name)s.", name=name),
+    "service_account": lambda name: _("The team may not use the service account %(name)s.", name=name),
+    "network": lambda name: _("The team may not use the network %(name)s.", name=name),
+    "key": lambda name: _("The team may not use the encryption key %(name)s.", name=name),
+}
 
 
 def check_project(project: str, allowed: Allowed) -> Finding | None:
@@ -32,25 +57,69 @@ def check_project(project: str, allowed: Allowed) -> Finding | None:
 
 
 def check(submission: Submission, allowed: Allowed) -> tuple[Finding, ...]:
-    """Return an error for each project, service account and output bucket that the team may not use.
+    """Return an error for each project, account, destination, network and key that the team may not use.
 
     Only names in the request are checked. The job's program may still reach all that its service account can access.
     """
-    return tuple(_findings(submission, allowed))
+    return tuple(dict.fromkeys(_findings(submission, allowed)))
+
+
+def used(body: Any) -> Iterator[tuple[str, str]]:
+    """Yield (kind, name) of what a REST body uses: its account, the buckets it writes to, its networks and keys.
+
+    The account of a job without one is NO_ACCOUNT.
+    """
+    account = custom_job_spec(body).get("serviceAccount")
+    yield "service_account", account if isinstance(account, str) and account else NO_ACCOUNT
+    for name, value in _texts(body, ""):
+        if name in ("network", "networkAttachment"):
+            yield "network", value
+        elif name == "kmsKeyName":
+            yield "key", value
+        elif _is_destination(name) and value.startswith(SCHEME):
+            yield "bucket", bucket_of(value)
 
 
 def _findings(submission: Submission, allowed: Allowed) -> Iterator[Finding]:
     body = spec.rest_body(submission.job)
     if (refused := check_project(submission.project, allowed)) is not None:
         yield refused
-    account = custom_job_spec(body).get("serviceAccount")
-    if allowed.service_accounts and isinstance(account, str) and account not in allowed.service_accounts:
-        message = _("The team may not use the service account %(name)s.", name=_shown(account))
-        yield _finding("service_account_not_allowed", message, allowed.service_accounts)
-    bucket = bucket_of(output_folder(body))
-    if allowed.buckets and bucket and bucket not in allowed.buckets:
-        message = _("The team may not use the bucket %(name)s.", name=_shown(bucket))
-        yield _finding("bucket_not_allowed", message, allowed.buckets)
+    for kind, name in used(body):
+        names = allowed.names(kind)
+        if name in names or not (names or allowed.is_closed):
+            continue
+        if name != NO_ACCOUNT or kind != "service_account":
+            yield _finding(f"{kind}_not_allowed", REFUSED[kind](_shown(name)), names)
+        elif allowed.is_closed:
+            yield _finding(f"{kind}_not_allowed", _("The team’s jobs need a service account of their own."), names)
+    for project in _datasets(body) if allowed.is_closed else ():
+        if (refused := check_project(project, allowed)) is not None:
+            yield refused
+
+
+def _datasets(body: Any) -> Iterator[str]:
+    """Yield the projects of the BigQuery tables that a body writes to."""
+    for name, value in _texts(body, ""):
+        if _is_destination(name) and value.startswith(BIGQUERY):
+            yield value.removeprefix(BIGQUERY).partition(".")[0]
+
+
+def _is_destination(name: str) -> bool:
+    return "output" in name.lower() or "destination" in name.lower()
+
+
+def _texts(value: Any, name: str) -> Iterator[tuple[str, str]]:
+    """Yield (name of the field, text) of every text in a body, except in fields with free names."""
+    if isinstance(value, str):
+        if value:
+            yield name, value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if key not in FREE_NAMES:
+                yield from _texts(item, str(key))
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item, name)
 
 
 def _shown(name: str) -> str:
@@ -58,11 +127,14 @@ def _shown(name: str) -> str:
 
 
 def _finding(code: str, message: str, names: frozenset[str]) -> Finding:
+    listed = ", ".join(sorted(names - {NO_ACCOUNT})[:10])
     return Finding(
         code=code,
         severity=Severity.ERROR,
         field="",
         message=message,
-        remedy=_("Choose %(names)s, or have it added to the team’s settings.", names=", ".join(sorted(names)[:10])),
+        remedy=_("Choose %(names)s, or have it added to the team’s settings.", names=listed)
+        if listed
+        else _("Have it added to the team’s settings."),
         source=SOURCE,
     )

@@ -37,12 +37,13 @@ def client(acts_as: str = "") -> VertexClient:
 
 
 def account_of(project: str) -> str:
-    """Return the service account for calls about a whole project: the one that its teams name, else "".
+    """Return the service account for calls about a whole project: the first that its teams name, else "".
 
-    Its teams are those that have it as default project, or if there are none, those that may use it.
+    Trainboard's own account is never used for a team that has one: it may reach the projects of others. The teams of a
+    project are those that have it as default project, or if there are none, those that may use it.
     """
     named = Team.objects.owning(project, "acts_as")
-    return named.pop() if len(named) == 1 else ""
+    return min(filter(None, named), default="")
 
 
 @lru_cache(maxsize=MAX_CLIENTS)

@@ -6,7 +6,13 @@ from django.utils.translation import gettext_lazy as _
 from jobs.catalog import REGIONS
 
 ROLES = [("viewer", _("Viewer")), ("engineer", _("Engineer")), ("approver", _("Approver")), ("lead", _("Lead"))]
-KINDS = [("project", _("Project")), ("bucket", _("Bucket")), ("service_account", _("Service account"))]
+KINDS = [
+    ("project", _("Project")),
+    ("bucket", _("Bucket")),
+    ("service_account", _("Service account")),
+    ("network", _("Network")),
+    ("key", _("Encryption key")),
+]
 REGION_CHOICES = [(name, name) for name in REGIONS]
 
 
@@ -54,7 +60,7 @@ class ProjectForm(forms.Form):
 
 
 class AllowedForm(forms.Form):
-    """An additional project, bucket or service account that a team may use."""
+    """An additional resource that a team may use."""
 
     kind = forms.ChoiceField(label=_("Kind"), choices=KINDS, initial="bucket")
     name = forms.CharField(label=_("Name"), max_length=255)

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from dashboard.access import Request, can
 from dashboard.access.loaders import parse_key, team_for
-from dashboard.forms.team_form import ROLES, AllowedForm, MemberForm, PlacesForm, ProjectForm, TeamForm
+from dashboard.forms.team_form import KINDS, ROLES, AllowedForm, MemberForm, PlacesForm, ProjectForm, TeamForm
 from dashboard.pages.parts.forbidding import forbidding
 from dashboard.queries.teams import MAX_TEAMS, find_allowed, find_member, list_allowed, list_members, list_teams
 from jobs import proposals
@@ -21,6 +21,8 @@ from jobs.clock import database_now
 from jobs.models import Membership, Role, Team
 from jobs.people import members, team_settings
 from jobs.people.members import NotChanged
+
+KIND_WORDS = dict(KINDS)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -165,6 +167,25 @@ def change_allowed(request: Request, pk: int) -> HttpResponse:
     return _apply(
         request, found, "allowed_form", form, lambda data: team_settings.allow(found, **data, by=request.user)
     )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def close_allowed(request: Request, pk: int) -> HttpResponse:
+    """List what the team's jobs have used. On POST, allow only that and what is listed already; site admins only."""
+    found = team_for(request, pk, "manage")
+    if not request.user.is_superuser:
+        raise PermissionDenied(_("Only a site admin closes the lists of a team."))
+    if request.method == "POST":
+        try:
+            added = team_settings.close_lists(found, by=request.user)
+        except NotChanged as refusal:
+            messages.error(request, str(refusal))
+        else:
+            words = _("%(name)s may use only what is listed. Added: %(count)s.")
+            messages.success(request, words % {"name": found.name, "count": added})
+        return redirect("team", found.pk)
+    shown = [(KIND_WORDS[kind], name) for kind, name in team_settings.used_by(found)]
+    return render(request, "team/close.html", {"team": found, "used": shown, "max_jobs": team_settings.MAX_JOBS})
 
 
 def _apply(request: Request, team: Team, name: str, form: Any, act: Callable[[dict[str, Any]], Any]) -> HttpResponse:

@@ -34,6 +34,7 @@ CHECKS_OF_SITE = (
     site.check_disk,
     site.check_email,
     site.check_sign_in,
+    site.check_teams,
 )
 CHECKS_OF_GOOGLE = (
     google_checks.check_credentials,

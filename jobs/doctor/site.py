@@ -14,7 +14,7 @@ from jobs import prices, stages
 from jobs.clients import billing_client
 from jobs.cost.prices import MAX_PRICE_AGE
 from jobs.doctor.report import Check, Status, failed, passed, warned
-from jobs.models import Heartbeat, QuotaReading
+from jobs.models import Heartbeat, QuotaReading, Team
 from jobs.people import openid
 from jobs.queue import claims
 from jobs.queue.redis_state import RedisState
@@ -36,6 +36,18 @@ MAX_QUOTA_AGE = timedelta(days=1)
 SHOWN_STEP = timedelta(days=1)
 MAX_NAMED = 10
 WARN_BYTES, FAIL_BYTES = 2**30, 2**27
+
+
+def check_teams(_now: datetime) -> Iterator[Check]:
+    """Check that with several teams none has open lists: its jobs could use what belongs to the others."""
+    teams = list(Team.objects.order_by("name").values_list("name", "is_closed"))
+    names = [name for name, is_closed in teams if not is_closed]
+    if not names or len(teams) < 2:
+        yield passed(GROUP, _("allowed resources"), _("No team may use what belongs to another team."))
+        return
+    words = _("Empty lists allow everything to %(names)s.", names=", ".join(names[:MAX_NAMED]))
+    repair = _("As a site admin, open the team’s settings and choose “List what the team has used”.")
+    yield failed(GROUP, _("allowed resources"), words, repair)
 
 
 def check_database(_now: datetime) -> Iterator[Check]:

@@ -43,6 +43,10 @@ class Team(models.Model):
         max_length=255, blank=True, default="", db_default="",
         help_text="The service account that Vertex AI is called as for this team; empty: Trainboard's own.",
     )  # fmt: skip
+    is_closed = models.BooleanField(
+        default=False, db_default=False,
+        help_text="Whether an empty list of allowed buckets, accounts, networks or keys allows none; else all.",
+    )  # fmt: skip
     members = models.ManyToManyField(settings.AUTH_USER_MODEL, through="Membership", related_name="teams")
 
     objects = TeamQuerySet.as_manager()
@@ -135,10 +139,10 @@ class Policy(models.Model):
 
 
 class AllowedResource(models.Model):
-    """One project, bucket or service account that a team may use.
+    """One project, bucket, service account, network or encryption key that a team may use.
 
-    A team's default project is always allowed. A team without a row for buckets may write to every bucket. A team
-    without a row for service accounts may use every one. `jobs.allowed_resources` enforces this.
+    A team's default project and bucket are always allowed. Where a team has no row of another kind, it may use none, or
+    every one if its lists are open. `jobs.allowed_resources` enforces this.
     """
 
     class Kind(models.TextChoices):
@@ -147,11 +151,14 @@ class AllowedResource(models.Model):
         PROJECT = "project", _("project")
         BUCKET = "bucket", _("bucket")
         SERVICE_ACCOUNT = "service_account", _("service account")
+        NETWORK = "network", _("network")
+        KEY = "key", _("encryption key")
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="allowed_resources")
     kind = models.CharField(max_length=20, choices=Kind.choices)
     name = models.CharField(
-        max_length=255, help_text="A project id, the name of a bucket without gs://, or the address of an account."
+        max_length=255,
+        help_text="A project id, a bucket without gs://, an account or “none”, or the full name of another.",
     )
 
     class Meta:

@@ -12,8 +12,9 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
+from jobs.allowed_resources import NO_ACCOUNT, used
 from jobs.catalog import REGIONS
-from jobs.models import AllowedResource, Policy, Team
+from jobs.models import AllowedResource, Job, Policy, Team
 from jobs.people.members import NotChanged
 from jobs.permissions import check_is_admin, check_is_lead
 from jobs.spec.cloud_storage import SCHEME, bucket_of, is_bucket
@@ -21,9 +22,19 @@ from jobs.spec.cloud_storage import SCHEME, bucket_of, is_bucket
 PROJECT = re.compile(r"(?=.{6,63}\Z)(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]", re.ASCII)
 """A project id, with its domain if it has one (cloud.google.com/resource-manager/docs); jobs store 63 characters."""
 SERVICE_ACCOUNT = re.compile(r"[a-z0-9][a-z0-9-]{0,61}[a-z0-9]@[a-z0-9.-]{1,150}\.gserviceaccount\.com", re.ASCII)
+NETWORK = re.compile(
+    r"projects/[a-z0-9.:-]{1,63}/(?:global/networks|regions/[a-z0-9-]{1,40}/networkAttachments)/[a-z0-9-]{1,63}",
+    re.ASCII,
+)
+KEY = re.compile(
+    r"projects/[a-z0-9.:-]{1,63}/locations/[a-z0-9-]{1,40}/keyRings/[\w-]{1,63}/cryptoKeys/[\w-]{1,63}", re.ASCII
+)
 MAX_ROWS = 100
-"""Allowed projects, buckets and service accounts of one team."""
-KINDS_OF_ADMINS = frozenset({AllowedResource.Kind.PROJECT, AllowedResource.Kind.SERVICE_ACCOUNT})
+"""Allowed resources of one team."""
+KINDS_OF_LEADS = frozenset({AllowedResource.Kind.BUCKET})
+MAX_NAME = 255
+MAX_JOBS = 2_000
+"""Latest jobs whose resources are counted as used by a team."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +47,9 @@ class Places:
 
 
 def create_team(name: str, project: str, *, by: User) -> Team:
-    """Create a team.
+    """Create a team, which may use nothing but its project and its default bucket until more is allowed.
 
+    The first team may also run jobs without a service account: there is no other team whose data they could reach.
     Raise NotPermitted unless `by` is a site admin, NotChanged if the name or project is invalid.
     """
     check_is_admin(by)
@@ -47,7 +59,11 @@ def create_team(name: str, project: str, *, by: User) -> Team:
     _check_name(AllowedResource.Kind.PROJECT, project)
     try:
         with transaction.atomic():
-            return Team.objects.create(name=name, project=project)
+            is_first = not Team.objects.exists()
+            team = Team.objects.create(name=name, project=project, is_closed=True)
+            if is_first:
+                AllowedResource.objects.create(team=team, kind=AllowedResource.Kind.SERVICE_ACCOUNT, name=NO_ACCOUNT)
+            return team
     except IntegrityError:
         raise NotChanged(_("There is already a team called %(name)s.") % {"name": name}) from None
 
@@ -97,9 +113,9 @@ def set_project(team: Team, project: str, acts_as: str, *, by: User) -> None:
 
 
 def allow(team: Team, kind: str, name: str, *, by: User) -> AllowedResource:
-    """Allow a team one more project, bucket or service account.
+    """Allow a team one more resource.
 
-    Raise NotPermitted unless `by` is a lead, or for projects and accounts a site admin. Raise NotChanged if the name is
+    Raise NotPermitted unless `by` is a site admin, or for buckets a lead. Raise NotChanged if the name is
     invalid or allowed already.
     """
     if kind not in AllowedResource.Kind.values:
@@ -110,9 +126,7 @@ def allow(team: Team, kind: str, name: str, *, by: User) -> AllowedResource:
     name = name.strip().removeprefix(SCHEME).rstrip("/") if kind == AllowedResource.Kind.BUCKET else name.strip()
     _check_name(kind, name)
     if AllowedResource.objects.filter(team=team).count() >= MAX_ROWS:
-        raise NotChanged(
-            _("A team has at most %(limit)s allowed projects, buckets and service accounts.") % {"limit": MAX_ROWS}
-        )
+        raise NotChanged(_("A team has at most %(limit)s allowed resources.") % {"limit": MAX_ROWS})
     try:
         with transaction.atomic():
             return AllowedResource.objects.create(team=team, kind=kind, name=name)
@@ -121,16 +135,47 @@ def allow(team: Team, kind: str, name: str, *, by: User) -> AllowedResource:
 
 
 def disallow(row: AllowedResource, *, by: User) -> None:
-    """Disallow a project, bucket or service account. Raise NotPermitted as `allow` does."""
+    """Disallow a resource. Raise NotPermitted as `allow` does."""
     _check_may_allow(by, row.team, row.kind)
     row.delete()
 
 
+def used_by(team: Team) -> list[tuple[str, str]]:
+    """Return (kind, name) of what the team's latest jobs used and its lists do not have, in order. Two queries.
+
+    A list with rows was enforced already, so only empty lists are filled; jobs without an account were always allowed.
+    """
+    kept = set(AllowedResource.objects.filter(team=team).values_list("kind", "name"))
+    filled = {kind for kind, _name in kept}
+    specs = Job.objects.filter(team=team).order_by("-requested_at").values_list("spec", flat=True)[:MAX_JOBS]
+    found = {each for spec in specs for each in used(spec)} - kept - {("bucket", bucket_of(team.bucket))}
+    no_account = (AllowedResource.Kind.SERVICE_ACCOUNT.value, NO_ACCOUNT)
+    return sorted(each for each in found if (each[0] not in filled or each == no_account) and len(each[1]) <= MAX_NAME)
+
+
+@transaction.atomic
+def close_lists(team: Team, *, by: User) -> int:
+    """Allow a team what its jobs used and nothing else from now on. Return the number of resources added.
+
+    Raise NotPermitted unless `by` is a site admin, NotChanged if there are too many.
+    """
+    check_is_admin(by)
+    team = Team.objects.select_for_update().get(pk=team.pk)
+    missing = used_by(team)
+    if AllowedResource.objects.filter(team=team).count() + len(missing) > MAX_ROWS:
+        raise NotChanged(_("A team has at most %(limit)s allowed resources.") % {"limit": MAX_ROWS})
+    for kind, name in missing:
+        AllowedResource.objects.create(team=team, kind=kind, name=name)
+    team.is_closed = True
+    team.save(update_fields=["is_closed"])
+    return len(missing)
+
+
 def _check_may_allow(by: User, team: Team, kind: str) -> None:
-    if kind in KINDS_OF_ADMINS:
-        check_is_admin(by)
-    else:
+    if kind in KINDS_OF_LEADS:
         check_is_lead(by, team)
+    else:
+        check_is_admin(by)
 
 
 def _check_name(kind: str, name: str) -> None:
@@ -141,10 +186,18 @@ def _check_name(kind: str, name: str) -> None:
             _("Give the name of the bucket, such as vision-training, without a folder."),
         ),
         AllowedResource.Kind.SERVICE_ACCOUNT: (
-            SERVICE_ACCOUNT.fullmatch,
+            lambda name: name == NO_ACCOUNT or SERVICE_ACCOUNT.fullmatch(name),
             _("A service account is an address such as trainer@vision-research.iam.gserviceaccount.com."),
+        ),
+        AllowedResource.Kind.NETWORK: (
+            NETWORK.fullmatch,
+            _("Give the full name of the network, such as projects/123/global/networks/training."),
+        ),
+        AllowedResource.Kind.KEY: (
+            KEY.fullmatch,
+            _("Give the full name of the key, such as projects/p/locations/l/keyRings/r/cryptoKeys/k."),
         ),
     }
     is_right, words = checks[AllowedResource.Kind(kind)]
-    if len(name) > 255 or not is_right(name):
+    if len(name) > MAX_NAME or not is_right(name):
         raise NotChanged(words)

@@ -148,6 +148,17 @@ def test_finds_what_is_wrong_with_the_site(cloud: Cloud, team: Team, monkeypatch
     assert "disk" not in found or found["disk"].status is Status.WARN
 
 
+def test_an_open_list_fails_beside_another_team(team: Team, other_team: Team, clock: Clock) -> None:
+    (found,) = site.check_teams(clock())
+    assert (found.status, found.detail) == (Status.FAIL, f"Empty lists allow everything to {other_team}, {team}.")
+
+    Team.objects.filter(pk=team.pk).update(is_closed=True)
+    other_team.delete()
+    assert [each.status for each in site.check_teams(clock())] == [Status.PASS]
+    Team.objects.filter(pk=team.pk).update(is_closed=False)
+    assert [each.status for each in site.check_teams(clock())] == [Status.PASS], "one team has nobody to take from"
+
+
 class TestHourly:
     def test_keeps_the_result_once_an_hour_and_when_asked(self, cloud: Cloud, processes: None) -> None:
         doctor.examine_when_due(cloud.now, machine_now=lambda: cloud.now)

@@ -128,7 +128,11 @@ def test_calls_about_a_project_are_made_as_the_account_of_its_teams(team: Team) 
     assert clients.account_of(team.project) == VISION
 
     Team.objects.create(name="second", project=team.project)
-    assert clients.account_of(team.project) == "", "its teams do not agree"
+    assert clients.account_of(team.project) == VISION, "Trainboard's own account is not used for a team that has one"
+
+    Team.objects.create(name="third", project=team.project, acts_as=SPEECH)
+    assert clients.account_of(team.project) == min(VISION, SPEECH)
+    assert clients.account_of("speech-elsewhere") == ""
 
 
 def test_one_client_is_kept_for_each_account(iam: Iam) -> None:

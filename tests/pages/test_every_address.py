@@ -157,6 +157,7 @@ ACCESS = {
     "team-places": of_team(NO_ONE, LEAD),
     "team-project": of_team(NO_ONE, ADMIN),
     "team-allowed": of_team(NO_ONE, LEAD),
+    "team-close": of_team(ADMIN, ADMIN),
     "team-invitations": of_team(LEAD, LEAD),
     "job": of_team(),
     "study": of_team(may_miss=True),

@@ -4,9 +4,11 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from jobs.models import AllowedResource, Membership, Policy, Role, Team
+from jobs.models import AllowedResource, Job, Membership, Policy, Role, Team
+from jobs.people import team_settings
+from jobs.requests.allowed_resources import allowed_of
 from tests.conftest import person
-from tests.pages.conftest import SignIn, text_of
+from tests.pages.conftest import MakeJob, SignIn, text_of
 
 PLACES = {"default_region": "us-central1", "bucket": "gs://vision-training", "regions": ["us-central1"]}
 
@@ -222,6 +224,87 @@ class TestAllowed:
         assert answer.status_code == 403
         team.refresh_from_db()
         assert team.project == "vision-research"
+
+
+class TestClosedLists:
+    def test_the_page_warns_of_open_lists(self, browser: Client, team: Team, admin: User, signed_in: SignIn) -> None:
+        words = "Empty lists allow everything"
+
+        assert words in text_of(browser.get(f"/teams/{team.pk}/"))
+        assert f"/teams/{team.pk}/close/" in signed_in(admin).get(f"/teams/{team.pk}/").content.decode()
+        Team.objects.filter(pk=team.pk).update(is_closed=True)
+        assert words not in text_of(browser.get(f"/teams/{team.pk}/"))
+
+    def test_one_click_lists_and_allows_what_the_team_used(
+        self, make_job: MakeJob, team: Team, admin: User, lead: User, stranger: User, signed_in: SignIn
+    ) -> None:
+        job = make_job("running")
+        used = job.spec["jobSpec"] | {
+            "serviceAccount": "train@vision-research.iam.gserviceaccount.com",
+            "baseOutputDirectory": {"outputUriPrefix": "gs://of-before/x"},
+            "network": "projects/1/global/networks/n",
+        }
+        Job.objects.filter(pk=job.pk).update(spec=job.spec | {"jobSpec": used})
+        make_job("running")
+        address, client = f"/teams/{team.pk}/close/", signed_in(admin)
+
+        page = text_of(client.get(address))
+        for words in (
+            "train@vision-research",
+            "of-before",
+            "projects/1/global/networks/n",
+            "without a service account",
+        ):
+            assert words in page
+        assert not AllowedResource.objects.filter(team=team).exists()
+        assert client.post(address).status_code == 302
+
+        team.refresh_from_db()
+        kept = set(AllowedResource.objects.filter(team=team).values_list("kind", "name"))
+        assert team.is_closed
+        assert kept == {
+            ("service_account", "train@vision-research.iam.gserviceaccount.com"), ("service_account", "none"),
+            ("bucket", "of-before"), ("network", "projects/1/global/networks/n"),
+        }  # fmt: skip
+        assert signed_in(lead).post(address).status_code == 403
+        assert signed_in(stranger).get(address).status_code == 404
+
+    def test_new_teams_are_closed_and_the_first_runs_without_an_account(self, admin: User) -> None:
+        first = team_settings.create_team("first", "first-project", by=admin)
+        second = team_settings.create_team("second", "second-project", by=admin)
+
+        assert first.is_closed
+        assert second.is_closed
+        assert [(row.team, row.name) for row in AllowedResource.objects.all()] == [(first, "none")]
+        allowed = allowed_of(second)
+        assert (allowed.is_closed, allowed.buckets, allowed.service_accounts) == (True, frozenset(), frozenset())
+
+    def test_the_default_bucket_of_a_closed_team_is_allowed(self, team: Team) -> None:
+        Team.objects.filter(pk=team.pk).update(is_closed=True, bucket="gs://vision-training/jobs")
+        team.refresh_from_db()
+
+        assert allowed_of(team).buckets == {"vision-training"}
+
+    @pytest.mark.parametrize(
+        ("kind", "name", "is_right"),
+        [
+            ("service_account", "none", True),
+            ("network", "projects/1/global/networks/n", True),
+            ("network", "projects/p/regions/us-central1/networkAttachments/a", True),
+            ("network", "default", False),
+            ("key", "projects/p/locations/us-central1/keyRings/r/cryptoKeys/k", True),
+            ("key", "k", False),
+        ],
+    )
+    def test_an_admin_allows_networks_and_keys(
+        self, team: Team, admin: User, lead: User, signed_in: SignIn, kind: str, name: str, *, is_right: bool
+    ) -> None:
+        form = {"kind": kind, "name": name}
+
+        signed_in(lead).post(f"/teams/{team.pk}/allowed/", form)
+        assert not AllowedResource.objects.exists()
+        signed_in(admin).post(f"/teams/{team.pk}/allowed/", form)
+        assert AllowedResource.objects.exists() is is_right
 
 
 class TestWhoSees:

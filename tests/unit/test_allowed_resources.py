@@ -77,3 +77,88 @@ def test_assess_refuses_it() -> None:
     assert {finding.code for finding in refused.errors} - {finding.code for finding in free.errors} == {
         "project_not_allowed"
     }
+
+
+NETWORK = "projects/123/global/networks/training"
+ATTACHMENT = "projects/vision-research/regions/us-central1/networkAttachments/a"
+CRYPTO_KEY = "projects/vision-research/locations/us-central1/keyRings/r/cryptoKeys/k"
+
+
+def closed(asked: spec.Submission, **lists: set[str]) -> list[str]:
+    names = {name: frozenset(each) for name, each in lists.items()}
+    return [finding.code for finding in check(asked, Allowed(frozenset({PROJECT}), **names, is_closed=True))]
+
+
+class TestClosedLists:
+    def test_empty_lists_allow_nothing(self) -> None:
+        body = samples.body() | {"encryptionSpec": {"kmsKeyName": CRYPTO_KEY}}
+        body["jobSpec"] |= {
+            "serviceAccount": ACCOUNT,
+            "baseOutputDirectory": {"outputUriPrefix": "gs://elsewhere/x"},
+            "pscInterfaceConfig": {"networkAttachment": ATTACHMENT},
+        }
+        job, _ = spec.read("custom_job", body)
+        asked = spec.Submission(kind="custom_job", project=PROJECT, region="us-central1", job=job)
+
+        assert set(closed(asked)) == {
+            "service_account_not_allowed", "bucket_not_allowed", "network_not_allowed", "key_not_allowed",
+        }  # fmt: skip
+        lists = {
+            "service_accounts": {ACCOUNT},
+            "buckets": {"elsewhere"},
+            "networks": {ATTACHMENT},
+            "keys": {CRYPTO_KEY},
+        }
+        assert closed(asked, **lists) == []
+        for left_out in lists:
+            assert len(closed(asked, **{name: each for name, each in lists.items() if name != left_out})) == 1
+        assert codes(asked) == [], "open lists allow everything"
+
+    def test_no_account_is_an_entry_of_its_own(self) -> None:
+        assert closed(submission()) == ["service_account_not_allowed"]
+        assert closed(submission(), service_accounts={ACCOUNT}) == ["service_account_not_allowed"]
+        assert closed(submission(), service_accounts={"none"}) == []
+        assert closed(submission(serviceAccount=ACCOUNT), service_accounts={"none"}) == ["service_account_not_allowed"]
+        assert codes(submission(), service_accounts={ACCOUNT}) == [], "open lists keep allowing it"
+
+    def test_a_peered_network_is_checked(self) -> None:
+        asked = submission(network=NETWORK)
+
+        assert closed(asked, service_accounts={"none"}) == ["network_not_allowed"]
+        assert closed(asked, service_accounts={"none"}, networks={NETWORK}) == []
+        assert codes(asked, networks={"projects/1/global/networks/other"}) == ["network_not_allowed"]
+
+    @pytest.mark.parametrize(
+        ("destination", "code"),
+        [
+            ({"gcsDestination": {"outputUriPrefix": "gs://theirs/data"}}, "bucket_not_allowed"),
+            ({"bigqueryDestination": {"outputUri": "bq://speech-research"}}, "project_not_allowed"),
+            ({"bigqueryDestination": {"outputUri": "bq://speech-research.set.table"}}, "project_not_allowed"),
+            ({"gcsDestination": {"outputUriPrefix": "gs://ours/data"}}, None),
+            ({"bigqueryDestination": {"outputUri": f"bq://{PROJECT}.set"}}, None),
+        ],
+    )
+    def test_where_the_data_of_a_pipeline_are_written_is_checked(
+        self, destination: dict[str, Any], code: str | None
+    ) -> None:
+        data = {"datasetId": "1", "annotationsFilter": ""} | destination
+        job, findings = spec.read("training_pipeline", samples.pipeline() | {"inputDataConfig": data})
+        assert job is not None, findings
+        asked = spec.Submission(kind="training_pipeline", project=PROJECT, region="us-central1", job=job)
+
+        found = closed(asked, service_accounts={"none"}, buckets={"ours", "vision-training", "b", "bucket"})
+        assert [each for each in found if each != "bucket_not_allowed" or code] == ([code] if code else [])
+
+    def test_an_open_team_with_a_list_of_buckets_is_checked_there_too(self) -> None:
+        data = {"datasetId": "1", "gcsDestination": {"outputUriPrefix": "gs://theirs/data"}}
+        job, _ = spec.read("training_pipeline", samples.pipeline() | {"inputDataConfig": data})
+        asked = spec.Submission(kind="training_pipeline", project=PROJECT, region="us-central1", job=job)
+
+        assert "bucket_not_allowed" in codes(asked, buckets={"ours"})
+
+    def test_names_that_people_choose_mean_nothing(self) -> None:
+        body = samples.body() | {"labels": {"network": "x", "output": "gs://theirs"}}
+        job, _ = spec.read("custom_job", body)
+        asked = spec.Submission(kind="custom_job", project=PROJECT, region="us-central1", job=job)
+
+        assert closed(asked, service_accounts={"none"}) == []

@@ -9,7 +9,8 @@ from django.db import transaction
 
 from dashboard import rehearsal
 from dashboard.access import known_password
-from jobs.models import Membership, Policy, Role, Team
+from jobs.allowed_resources import NO_ACCOUNT
+from jobs.models import AllowedResource, Membership, Policy, Role, Team
 
 PASSWORD, SIGN_INS = rehearsal.PASSWORD, rehearsal.NAMES
 TEAMS = {
@@ -46,7 +47,9 @@ def create(host: str, *, endpoint: str | None = None, reasons: Sequence[str] = (
         is_admin = name == "admin"
         User.objects.create(username=name, password=password, is_staff=is_admin, is_superuser=is_admin)
     for name, columns in TEAMS.items():
-        team, _ = Team.objects.get_or_create(name=name, defaults=columns)
+        team, is_new = Team.objects.get_or_create(name=name, defaults={**columns, "is_closed": True})
+        if is_new:  # the demo's jobs have no service account
+            AllowedResource.objects.create(team=team, kind=AllowedResource.Kind.SERVICE_ACCOUNT, name=NO_ACCOUNT)
         Policy.objects.get_or_create(team=team, defaults={"ask_over_usd": ASK_OVER_USD[name]})
     for team_name, name, role in MEMBERS:
         if name in new:
