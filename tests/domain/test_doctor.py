@@ -149,14 +149,16 @@ def test_finds_what_is_wrong_with_the_site(cloud: Cloud, team: Team, monkeypatch
 
 
 def test_an_open_list_fails_beside_another_team(team: Team, other_team: Team, clock: Clock) -> None:
-    (found,) = site.check_teams(clock())
+    (found,) = site.check_teams(clock.clock.now())
     assert (found.status, found.detail) == (Status.FAIL, f"Empty lists allow everything to {other_team}, {team}.")
 
     Team.objects.filter(pk=team.pk).update(is_closed=True)
     other_team.delete()
-    assert [each.status for each in site.check_teams(clock())] == [Status.PASS]
+    assert [each.status for each in site.check_teams(clock.clock.now())] == [Status.PASS]
     Team.objects.filter(pk=team.pk).update(is_closed=False)
-    assert [each.status for each in site.check_teams(clock())] == [Status.PASS], "one team has nobody to take from"
+    assert [each.status for each in site.check_teams(clock.clock.now())] == [Status.PASS], (
+        "one team has nobody to take from"
+    )
 
 
 class TestHourly:

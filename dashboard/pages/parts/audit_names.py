@@ -75,6 +75,7 @@ NAMES = (
     pgettext_lazy("setting", "invited at"),
     pgettext_lazy("setting", "invited by"),
     pgettext_lazy("setting", "is active"),
+    pgettext_lazy("setting", "is closed"),
     pgettext_lazy("setting", "is enabled"),
     pgettext_lazy("setting", "is official"),
     pgettext_lazy("setting", "is staff"),
