@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0071_find_figures_to_renew'),
+        ('jobs', '0072_proposals'),
     ]
 
     operations = [
