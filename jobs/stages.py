@@ -27,6 +27,7 @@ from jobs.upkeep import (
     fold_months,
     repair,
     repair_starts,
+    seal_audit_log,
     warn_of_ends,
     watch_approvals,
     watch_caps,
@@ -99,6 +100,7 @@ STAGES = (
     Stage("long waits", at_now(messages.watch_waits), every=6),
     Stage("reports", at_now(messages.report_when_due), every=12),
     Stage("months", lambda _clock: fold_months(), every=12),
+    Stage("seals of the audit log", at_now(seal_audit_log), every=12),
     Stage("drafts", at_now(imported_drafts.expire), every=12),
 )
 """In the order in which they run if several are due at once."""

@@ -5,11 +5,13 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_logged_out
+from django.db.models import Model
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 from dashboard.access.addresses import client_address
-from jobs.people.audit import acting, record_sign_in_event
+from dashboard.access.roles import Request
+from jobs.people.audit import acting, record_act, record_sign_in_event
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -27,6 +29,15 @@ class AuditMiddleware:
         user = request.user if isinstance(request.user, User) and request.user.is_authenticated else None
         with acting(user, client_address(request)):
             return self.get_response(request)
+
+
+def record_export(request: Request, name: str, about: Model) -> None:
+    """Record that the person has got a file with data about a team, or about all that they see if `about` is them.
+
+    A request that reads has no author otherwise.
+    """
+    with acting(request.user, client_address(request)):
+        record_act("export", name, about)
 
 
 def connect() -> None:

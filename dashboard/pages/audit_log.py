@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from dashboard.access import Request, teams_where
+from dashboard.access.audit_middleware import record_export
 from dashboard.access.loaders import parse_key
 from dashboard.forms.audit_form import AuditForm
 from dashboard.pages.parts.audit_names import setting_name, setting_value
@@ -58,6 +59,7 @@ def audit_csv(request: Request) -> StreamingHttpResponse:
     team = _chosen(request)[0]
     entries = iterate_entries(None if team is None else team.pk, _filters(AuditForm(request.GET)))
     rows = (row for entry in entries for row in _rows(entry))
+    record_export(request, "audit-log.csv", team or request.user)
     response = StreamingHttpResponse(csv_lines(HEAD, rows), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = 'attachment; filename="audit-log.csv"'
     return response

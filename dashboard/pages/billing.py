@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from dashboard.access import Request
+from dashboard.access.audit_middleware import record_export
 from dashboard.access.loaders import team_for
 from dashboard.pages.parts.csv_file import csv_lines
 from dashboard.queries.billing import get_billed, iterate_billed
@@ -66,5 +67,6 @@ def billing_csv(request: Request, team_pk: int) -> StreamingHttpResponse:
          each.cost, each.credits, each.tax, each.ours_usd, each.difference_usd, each.rows)
         for each in iterate_billed(billed.row)
     )  # fmt: skip
+    record_export(request, "billing.csv", team)
     headers = {"Content-Disposition": 'attachment; filename="billing.csv"'}
     return StreamingHttpResponse(csv_lines(HEAD, rows), content_type="text/csv; charset=utf-8", headers=headers)

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from dashboard.access import Request
+from dashboard.access.audit_middleware import record_export
 from dashboard.drawing.history_charts import STEP_WORDS
 from dashboard.pages.parts.csv_file import csv_lines
 from dashboard.pages.parts.drawn_rows import KEY_COLUMNS, draw_history
@@ -77,6 +78,7 @@ def figures_context(figures: HistoryFigures, of: str) -> dict[str, Any]:
 def history_csv(request: Request) -> StreamingHttpResponse:
     """Stream every job that matches the filters as CSV."""
     records = _records(request)
+    record_export(request, "history.csv", request.user)
     lines = csv_lines(COLUMNS, (list(record.values()) for record in records))
     return _file(lines, "history.csv", "text/csv; charset=utf-8")
 
@@ -84,7 +86,9 @@ def history_csv(request: Request) -> StreamingHttpResponse:
 @require_safe
 def history_json(request: Request) -> StreamingHttpResponse:
     """Stream every job that matches the filters as a JSON array with one job per line."""
-    return _file(_json_lines(_records(request)), "history.json", "application/json")
+    records = _records(request)
+    record_export(request, "history.json", request.user)
+    return _file(_json_lines(records), "history.json", "application/json")
 
 
 def _json_lines(records: Iterator[dict[str, Any]]) -> Iterator[str]:

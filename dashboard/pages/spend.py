@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from dashboard.access import Request, teams_of, teams_where
+from dashboard.access.audit_middleware import record_export
 from dashboard.access.loaders import parse_key
 from dashboard.pages.parts.csv_file import csv_file
 from dashboard.queries.budgets import applies_to
@@ -57,6 +58,7 @@ def spend_csv(request: Request) -> HttpResponse:
     now, teams, chosen = _asked(request)
     month = _month(request.GET.get("month", ""), now)
     shown = [chosen] if chosen else teams
+    record_export(request, f"spend-{month:%Y-%m}.csv", chosen or request.user)
     return csv_file(f"spend-{month:%Y-%m}.csv", HEAD, _records(shown, month))
 
 

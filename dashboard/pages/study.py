@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from dashboard.access import Request, can, job_for
+from dashboard.access.audit_middleware import record_export
 from dashboard.drawing.scatter_chart import points_of
 from dashboard.drawing.trial_curves import curves_of
 from dashboard.pages.parts.csv_file import csv_file
@@ -79,6 +80,7 @@ def trials_csv(request: Request, pk: UUID) -> HttpResponse:
     head += ["started", "ended", "seconds waited", "seconds run", "cost usd", "reason", "custom job"]
     now = display_now()
     rows = [_csv_row(trial_row(job, study, trial, now)) for trial in study.trials]
+    record_export(request, f"trials-{job.pk}.csv", job.team)
     return csv_file(f"trials-{job.pk}.csv", head, rows)
 
 

@@ -22,6 +22,7 @@ from jobs.messages.allowed_addresses import NotReachable, check_url, is_loopback
 from jobs.messages.retries import GIVE_UP_AFTER
 from jobs.messages.route import queue_for
 from jobs.models import Channel, Delivery, Digest, Message, Team, Via
+from jobs.people.audit import HIDDEN, record_act
 from jobs.permissions import is_lead
 
 MAX_CHANNELS = 20
@@ -108,7 +109,11 @@ def rotate_secret(channel: Channel, *, by: User, now: datetime, fingerprint: str
         return None
     secret = webhook.new_secret()
     columns = {"secret": secret, "old_secret": channel.secret, "old_secret_until": now + webhook.OVERLAP}
-    return secret if Channel.objects.filter(pk=channel.pk, secret=channel.secret).update(**columns) else None
+    with transaction.atomic():
+        if not Channel.objects.filter(pk=channel.pk, secret=channel.secret).update(**columns):
+            return None
+        record_act("secret", HIDDEN, channel)
+    return secret
 
 
 def fingerprint_of(channel: Channel) -> str:
@@ -136,6 +141,7 @@ def send_test(channel: Channel, *, by: User, now: datetime) -> bool:
         plain = Channel(pk=channel.pk, via=channel.via)  # a test is not part of a summary
         queue_for(Message.objects.filter(once_key=key), plain, now)
         Channel.objects.filter(pk=channel.pk).update(held_until=None)
+        record_act("test_message", "sent", channel)
     return True
 
 
@@ -149,6 +155,8 @@ def send_again(dead: QuerySet[Delivery], team: Team, *, by: User, now: datetime)
         columns = {"state": State.WAITING, "due_at": now, "give_up_at": now + GIVE_UP_AFTER, "ended_at": None}
         count = again.update(failures=0, claim=None, claimed_until=None, **columns)
         Channel.objects.filter(deliveries__in=pks).update(held_until=None, failures=0)
+        if count:
+            record_act("messages_sent_again", str(count), team)
     return count
 
 

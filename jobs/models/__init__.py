@@ -26,6 +26,7 @@ from jobs.models.readings import ImageReading, QuotaReading
 from jobs.models.retention import RetentionSetting, Upkeep
 from jobs.models.saved_view import SavedView
 from jobs.models.schedule import Schedule, ScheduleRun
+from jobs.models.seal import AuditSeal, SealedEntry
 from jobs.models.set_aside import SetAsideItem
 from jobs.models.shown import ShownJob, hide_in
 from jobs.models.spend import Committed, DaySpend, Dimension, JobSpend, MonthSpend
@@ -38,6 +39,7 @@ __all__ = [
     "ApiToken",
     "Approval",
     "AskedGroup",
+    "AuditSeal",
     "AuditedTeam",
     "BilledAmount",
     "BillingImport",
@@ -95,6 +97,7 @@ __all__ = [
     "Schedule",
     "ScheduleRun",
     "Scope",
+    "SealedEntry",
     "SetAsideItem",
     "ShownJob",
     "SignInRule",

@@ -45,6 +45,8 @@ _acting: ContextVar[tuple[User | None, str | None]] = ContextVar("acting", defau
 HIDDEN = "(hidden)"
 NO_ACCOUNT = "(no account)"
 """Replaces a name that no account has. The name is not stored, because people type passwords there."""
+ACTS = frozenset({"export", "messages_sent_again", "secret", "test_message"})
+"""Acts that are logged though they change no logged column."""
 NOT_LOGGED: dict[type[Model], set[str]] = {
     ApiToken: {"digest", "last_used_at"},
     Channel: {
@@ -109,6 +111,21 @@ def record_sign_in_event(words: str, about: User | None, *, by: User | None, add
             action=LogEntry.Action.ACCESS,
             changes={"sign-in": [None, words]},
         )
+
+
+def record_act(name: str, words: str, about: Model) -> None:
+    """Record an act that changes no logged column, such as an export or a test message. `name` is one of ACTS."""
+    assert name in ACTS
+    key = about.pk if isinstance(about.pk, int) else None
+    entry = LogEntry.objects.create(
+        content_type=ContentType.objects.get_for_model(about),
+        object_pk=str(about.pk),
+        object_id=key,
+        object_repr=str(about),
+        action=LogEntry.Action.UPDATE,
+        changes={name: [None, words]},
+    )
+    _add_team(about, entry)
 
 
 def hide(_value: str) -> str:

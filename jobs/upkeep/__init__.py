@@ -8,6 +8,7 @@ from jobs.upkeep.month_figures import fold as fold_months
 from jobs.upkeep.repair import repair
 from jobs.upkeep.resource_lifetimes import end_lifetimes, warn_of_ends
 from jobs.upkeep.schedules import watch_schedules
+from jobs.upkeep.seals import seal_audit_log
 from jobs.upkeep.spending import watch_spending
 from jobs.upkeep.start_repair import repair_starts
 
@@ -19,6 +20,7 @@ __all__ = [
     "fold_months",
     "repair",
     "repair_starts",
+    "seal_audit_log",
     "standard_price",
     "warn_of_ends",
     "watch_approvals",

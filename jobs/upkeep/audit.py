@@ -15,6 +15,7 @@ from jobs.budgets import find_drift
 from jobs.models import Discovery, FallbackAttempt, Job, JobEvent, LogFeed, Scope, SetAsideItem, UnmatchedJob
 from jobs.models.job import JobQuerySet
 from jobs.upkeep.audit_rules import RULES, Evidence, claim_rule
+from jobs.upkeep.seals import broken_seals
 
 PORTION = 200
 
@@ -40,6 +41,8 @@ def audit(now: datetime) -> Iterator[Broken]:
     yield from _attempts_at_once()
     for team, drift in find_drift():
         yield Broken("spending", str(team), str(team.pk), drift)
+    for seal, problem in broken_seals():
+        yield Broken("audit log", str(seal), str(seal.pk), problem)
     watched = set(Scope.objects.exclude(due_at=None).values_list("project", "region", "kind"))
     for job in _with_events(Job.objects.order_by("pk")).iterator(chunk_size=PORTION):
         if _broken(job, watched, now):

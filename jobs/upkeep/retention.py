@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from auditlog.models import LogEntry
 from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
@@ -36,6 +35,7 @@ from jobs.queue import claims
 from jobs.requests import imported_drafts
 from jobs.states import FINISHED
 from jobs.strategies.persistent import STRATEGY
+from jobs.upkeep.seals import removable, remove_spans
 from jobs.vertex.logs import SERVICE
 
 Kind = RetentionSetting.Kind
@@ -131,7 +131,7 @@ def selections(now: datetime) -> list[Selection]:
             days[Kind.PERSISTENT_RESOURCES],
         ),
         Selection("messages", routed, days[Kind.MESSAGES]),
-        Selection("audit log", LogEntry.objects.filter(timestamp__lt=before[Kind.AUDIT_LOG]), days[Kind.AUDIT_LOG]),
+        Selection("audit log", removable(before[Kind.AUDIT_LOG]), days[Kind.AUDIT_LOG], remove_spans),
         Selection("images", ImageReading.objects.filter(asked_at__lt=now - known_images.KEPT)),
         Selection("drafts", Draft.objects.filter(created_at__lt=now - imported_drafts.KEPT_FOR)),
         Selection("sessions", Session.objects.filter(expire_date__lt=now)),

@@ -18,6 +18,7 @@ from jobs import observation, outbox, tasks, transitions
 from jobs.messages.route import new_delivery
 from jobs.models import (
     AuditedTeam,
+    AuditSeal,
     Delivery,
     Discovery,
     Draft,
@@ -38,6 +39,7 @@ from jobs.states import FINISHED
 from jobs.timeline import facts
 from jobs.upkeep import retention
 from jobs.upkeep.audit import audit
+from jobs.upkeep.seals import broken_seals, seal_audit_log
 from tests.domain.conftest import Cloud, RequestJob, Submit, watch
 from tests.support.resources import seen
 
@@ -187,6 +189,8 @@ class TestAuditLog:
         LogEntry.objects.filter(pk=old.pk).update(timestamp=clock.now)
         LogEntry.objects.filter(pk=new.pk).update(timestamp=clock.now + timedelta(days=10))
 
+        assert prune(clock.now + timedelta(days=1_096)) == Counter(), "what is not sealed yet is kept"
+        assert seal_audit_log(clock.now + timedelta(days=11)) == 2
         assert prune(clock.now + timedelta(days=1_095)) == Counter()
         assert prune(clock.now + timedelta(days=1_096)) == Counter({"audit log": 1})
         assert list(LogEntry.objects.all()) == [new]
@@ -195,6 +199,10 @@ class TestAuditLog:
         RetentionSetting.objects.create(kind="audit_log", days=30)
         LogEntry.objects.exclude(pk=new.pk).delete()
         assert prune(clock.now + timedelta(days=42)) == Counter({"audit log": 1})
+        assert [(seal.number, seal.removed_at is None) for seal in AuditSeal.objects.order_by("number")] == [
+            (1, False), (2, False),
+        ]  # fmt: skip
+        assert list(broken_seals()) == [], "the chain can still be verified"
 
 
 class TestSettings:

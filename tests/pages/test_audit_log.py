@@ -15,8 +15,9 @@ from django.test import Client
 
 from dashboard.pages.parts.audit_names import NAMES, setting_value
 from dashboard.queries import audit_log
-from jobs.messages.channels import create_channel, set_paused
+from jobs.messages.channels import create_channel, fingerprint_of, set_paused
 from jobs.models import AuditedTeam, Channel, Membership, Price, Profile, Role, Schedule, Team
+from jobs.people.audit import ACTS
 from jobs.requests import set_severity
 from jobs.requests.api_tokens import create_token, revoke_token
 from tests.conftest import PASSWORD, person
@@ -54,7 +55,35 @@ def test_every_name_that_is_kept_has_a_translation() -> None:
     columns = {name for model in auditlog.get_models() for name in auditlog.get_model_fields(model)["include_fields"]}
     kinds = {str(model._meta.verbose_name) for model in auditlog.get_models()}
 
-    assert sorted(map(str, NAMES)) == sorted({name.replace("_", " ") for name in columns} | kinds)
+    assert sorted(map(str, NAMES)) == sorted({name.replace("_", " ") for name in columns | ACTS} | kinds)
+
+
+def test_acts_that_change_no_setting_are_logged(
+    browser: Client, lead: User, team: Team, stranger: User, clock: Clock, signed_in: SignIn
+) -> None:
+    channel = create_channel(
+        team, by=lead, now=clock.now, via="webhook", name="bot", address="https://example.com/h",
+        kinds_wanted=["failed"], digest="",
+    )  # fmt: skip
+    LogEntry.objects.all().delete()
+
+    fingerprint = fingerprint_of(channel)
+    browser.post(f"/messages/channels/{channel.pk}/rotate/", {"fingerprint": fingerprint})
+    browser.post(f"/messages/channels/{channel.pk}/rotate/", {"fingerprint": fingerprint})
+    browser.post(f"/messages/channels/{channel.pk}/test/", {"sure": "bot"})
+    for address in ("/history/jobs.csv", "/history/jobs.json", "/spend/spend.csv", f"/audit/log.csv?team={team.pk}"):
+        assert browser.get(address).status_code == 200, address
+
+    found = [(audit_log.changes_of(entry), entry.actor, entry.remote_addr) for entry in LogEntry.objects.order_by("pk")]
+    acts = [change for changes, _actor, _address in found for change in changes]
+    assert [(name, after) for name, _before, after in acts if name in ACTS][:4] == [
+        ("secret", "(hidden)"), ("test_message", "sent"), ("export", "history.csv"), ("export", "history.json"),
+    ]  # fmt: skip
+    authors = {(actor, address) for changes, actor, address in found for change in changes if change[0] in ACTS}
+    assert authors == {(lead, "127.0.0.1")}
+    assert "audit-log.csv" in {after for _name, _before, after in acts}
+    assert "test message" in text_of(browser.get(f"/audit/?team={team.pk}"))
+    assert "test message" not in text_of(signed_in(stranger).get("/audit/"))
 
 
 def test_a_forged_header_is_not_kept_as_an_address(browser: Client, team: Team) -> None:

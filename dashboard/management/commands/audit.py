@@ -2,12 +2,14 @@
 
 import argparse
 import json
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand
 
 from jobs.clock import database_now
 from jobs.upkeep.audit import audit, items_set_aside
+from jobs.upkeep.seals import export_log
 from jobs.upkeep.start_repair import undecided_starts
 
 
@@ -18,11 +20,15 @@ class Command(BaseCommand):
     requires_system_checks = []
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Declare the option."""
+        """Declare the options."""
         parser.add_argument("--json", action="store_true", help="print each violation as a JSON object on one line")
+        parser.add_argument("--export-log", metavar="FILE", help="write the audit log with its seals as lines of JSON")
 
     def handle(self, *_: Any, **options: Any) -> None:
         """Check everything."""
+        if options["export_log"]:
+            with Path(options["export_log"]).open("w", encoding="utf-8") as file:
+                file.writelines(f"{line}\n" for line in export_log())
         count = 0
         for broken in audit(database_now()):
             count += 1
