@@ -101,7 +101,9 @@ class TestKubernetes:
 
     @pytest.mark.parametrize(("name", "pod"), pods(*MANIFESTS, RESTORED))
     def test_every_pod_is_confined(self, name: str, pod: dict[str, Any]) -> None:
-        assert pod["serviceAccountName"] == "trainboard"
+        calls_google = name in ("trainboard-worker", "trainboard-sender")
+        assert pod["serviceAccountName"] == ("trainboard" if calls_google else "trainboard-web")
+        assert pod.get("automountServiceAccountToken", True) is calls_google
         assert pod["securityContext"]["runAsNonRoot"]
         assert pod["securityContext"]["runAsUser"] == 10001
         assert len(pod["containers"]) == 1
@@ -110,6 +112,22 @@ class TestKubernetes:
             assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
             assert {each["mountPath"] for each in container["volumeMounts"]} == {"/state", "/tmp"}
             assert {each["name"] for each in container["volumeMounts"]} == {each["name"] for each in pod["volumes"]}
+
+    def test_only_worker_and_sender_have_an_identity_at_google(self) -> None:
+        accounts = {each["metadata"]["name"]: each["metadata"] for each in MANIFESTS if each["kind"] == "ServiceAccount"}
+        policies = {each["metadata"]["name"]: each["spec"] for each in MANIFESTS if each["kind"] == "NetworkPolicy"}
+
+        assert set(accounts) == {"trainboard", "trainboard-web"}
+        assert "annotations" not in accounts["trainboard-web"]
+        assert policies["trainboard-no-tokens"]["podSelector"]["matchExpressions"][1] == {
+            "key": "part", "operator": "NotIn", "values": ["worker", "sender"],
+        }  # fmt: skip
+        blocked = policies["trainboard-no-tokens"]["egress"][0]["to"][0]["ipBlock"]["except"]
+        assert "169.254.169.254/32" in blocked
+        assert policies["trainboard-ingress"]["ingress"] == []
+        cloud_run = (ROOT / "docs/deploy-cloud-run.md").read_text()
+        (web,) = re.findall(r"^gcloud run deploy trainboard .*$", cloud_run, re.MULTILINE)
+        assert "--service-account=$WEB_ACCOUNT" in web
 
     def test_probes_ask_addresses_that_exist(self) -> None:
         (web,) = [pod["containers"][0] for name, pod in pods(*MANIFESTS) if name == "trainboard-web"]
