@@ -114,7 +114,9 @@ class TestKubernetes:
             assert {each["name"] for each in container["volumeMounts"]} == {each["name"] for each in pod["volumes"]}
 
     def test_only_worker_and_sender_have_an_identity_at_google(self) -> None:
-        accounts = {each["metadata"]["name"]: each["metadata"] for each in MANIFESTS if each["kind"] == "ServiceAccount"}
+        accounts = {
+            each["metadata"]["name"]: each["metadata"] for each in MANIFESTS if each["kind"] == "ServiceAccount"
+        }
         policies = {each["metadata"]["name"]: each["spec"] for each in MANIFESTS if each["kind"] == "NetworkPolicy"}
 
         assert set(accounts) == {"trainboard", "trainboard-web"}
