@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0074_closed_lists'),
+        ('jobs', '0075_closed_lists'),
     ]
 
     operations = [

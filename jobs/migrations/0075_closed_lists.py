@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0073_resource_ends'),
+        ('jobs', '0074_unexplained_jobs'),
     ]
 
     operations = [
