@@ -84,6 +84,17 @@ def pods(*manifests: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     return [(each["metadata"]["name"], each["spec"]["template"]["spec"]) for each in kinds]
 
 
+def test_every_claim_of_the_threat_model_names_a_test() -> None:
+    rows = [line for line in (ROOT / "docs/threat-model.md").read_text().splitlines() if line.startswith("| ")]
+    claims = [row for row in rows if not row.startswith("| claim")]
+
+    assert len(claims) > 20
+    for claim in claims:
+        found = re.search(r"`(tests/[\w/]+\.py)::(test_\w+)` \|$", claim)
+        assert found, claim
+        assert re.search(rf"^ *def {found[2]}\(", (ROOT / found[1]).read_text(), re.MULTILINE), claim
+
+
 class TestKubernetes:
     def test_runs_every_process_of_the_image(self) -> None:
         commands = re.findall(r"^  (\w+)\)", (DEPLOY / "start.sh").read_text(), re.MULTILINE)
