@@ -19,8 +19,7 @@ from jobs.diagnosis.cues.lines import Line, fold
 
 MAX_LINES = 20
 """Lines of a failure that are kept: its beginning and its end."""
-MAX_MORE = 16
-"""Lines after an exception that may belong to its message."""
+MAX_MORE = 16  # lines after an exception that may belong to its message
 MAX_OTHERS = 8
 HANDLED_AFTER = 40
 """A process that writes more lines than this after an exception has survived it."""
@@ -149,7 +148,7 @@ def find_failure(output: Sequence[Output]) -> tuple[FailureRecord, list[Line]] |
     for text in _before_restarts(texts):
         processes.setdefault(text.process, []).append(text)
     ends = [end for lines in processes.values() if (end := _end_of(lines)) is not None]
-    ends = _without_survived(sorted(ends, key=lambda end: end.first.order), processes)
+    ends = list(_without_survived(sorted(ends, key=lambda end: end.first.order), processes))
     if not ends:
         return _last_words(texts)
     causes = [end for end in ends if not end.is_consequence] or ends
@@ -160,16 +159,14 @@ def find_failure(output: Sequence[Output]) -> tuple[FailureRecord, list[Line]] |
     return record, [Line(text, folded) for text in first.cues if (folded := fold(text))]
 
 
-def _without_survived(ends: list[_Found], processes: dict[tuple[str, str], list[_Text]]) -> list[_Found]:
-    """Return the failures, in order, without those of processes that the rest of their replica outlived for long."""
-    last = {end.first.process[0]: end for end in ends}
-    return [end for end in ends if _count_between(end, last[end.first.process[0]], processes) <= HANDLED_AFTER]
-
-
-def _count_between(end: _Found, last: _Found, processes: dict[tuple[str, str], list[_Text]]) -> int:
-    """Return how many lines the process that failed last wrote after another had failed."""
-    orders = [each.order for each in processes[last.first.process]]
-    return bisect(orders, last.first.order) - bisect(orders, end.first.order) if end is not last else 0
+def _without_survived(ends: list[_Found], processes: dict[tuple[str, str], list[_Text]]) -> Iterator[_Found]:
+    """Yield the failures, which are in order, without those that the process that failed last outlived for long."""
+    last = {end.first.process[0]: end.first for end in ends}
+    for end in ends:
+        final = last[end.first.process[0]]
+        orders = [each.order for each in processes[final.process]]
+        if bisect(orders, final.order) - bisect(orders, end.first.order) <= HANDLED_AFTER:
+            yield end
 
 
 def _clean(output: Sequence[Output]) -> Iterator[_Text]:

@@ -108,8 +108,8 @@ def importance(name: str) -> tuple[bool, int, str]:
     words = frozenset(words_of(name))
     is_result = not RESULTS.isdisjoint(words) or any(word in words for word in ("score", "return"))
     is_loss = not is_result and any(word in LOSSES or word.endswith("loss") for word in words)
-    places = (not EVALUATION.isdisjoint(words), is_result, is_loss)
-    return not QUIET.isdisjoint(words), -sum(4 >> at for at, is_so in enumerate(places) if is_so), name.lower()
+    rank = 4 * (not EVALUATION.isdisjoint(words)) + 2 * is_result + is_loss
+    return not QUIET.isdisjoint(words), -rank, name.lower()
 
 
 def is_of_evaluation(name: str) -> bool:

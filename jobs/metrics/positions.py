@@ -16,7 +16,6 @@ _EPOCH = re.compile(
     re.IGNORECASE,
 )
 _EPOCH_AFTER = re.compile(rf"{_WORD}({WHOLE})(?:/({WHOLE}))?epoch\b", re.IGNORECASE)
-"""ESPnet: `7/20epoch started`, `7epoch results`."""
 _TRAIN = re.compile(rf"{_WORD}train(?:ing)?:?\s+({WHOLE})\s*(?=\[)", re.IGNORECASE)
 """timm: `Train: 0 [  50/1251 (  4%)]`."""
 _YOLO = re.compile(rf"\s*({WHOLE})/({WHOLE})\s+[\d.]+G\s")

@@ -29,7 +29,6 @@ _BETWEEN = re.compile(r"\s{2,}|\t")
 _CELL = re.compile(
     r"\s*[|│┃]\s*([A-Za-z][\w./@%()\- ]*?)(?:\s*[|│┃]|\s{2})\s*([-+]?\d[\d.]*(?:[eE][-+]?\d+)?|nan)?\s*[|│┃]\s*\Z"
 )
-"""Ray separates the two columns by spaces."""
 _RULE = re.compile(r"\s*[-─━└┘┴╰╯]{8,}\s*\Z")
 
 

@@ -12,7 +12,6 @@ PROGRAM_CUES: tuple[Cue, ...] = (
         "cuda out of memory|torch.cuda.outofmemory|torch.outofmemory|cuda_error_out_of_memory|outofresources|"
         "out of resource: shared",
     ),
-    cue("gpu_memory", "kv cache", "is needed, which is larger than|larger than the maximum number of tokens"),
     cue("gpu_not_ready", "system not yet initialized|cudaerrorsystemnotready|system_not_ready|error 802"),
     cue(
         "no_compiler",
@@ -68,12 +67,9 @@ PROGRAM_CUES: tuple[Cue, ...] = (
     ),
     cue(
         "gpu_memory",
-        "cuda out of memory|cuda_error_out_of_memory|cuda error: out of memory|cublas_status_alloc_failed|"
-        "torch.outofmemoryerror|torch.cuda.outofmemoryerror|oom when allocating|cudnn_status_alloc_failed|"
-        "cudaerrormemory|hip out of memory|trying to allocate|bfc_allocator|bfc allocator|gpu ran out|"
-        "gpu out of memory|gpu memory is|no available memory for the cache blocks|cuda_out_of_memory|cumemalloc|"
-        "cudamalloc|out of gpu memory|out of memory on device|insufficient gpu memory|gpu memory exhausted|"
-        "cuda: out of memory|device oom",
+        "cublas_status_alloc_failed|oom when allocating|cudnn_status_alloc_failed|cudaerrormemory|hip out of memory|"
+        "trying to allocate|bfc_allocator|bfc allocator|gpu ran out|gpu memory is|no available memory for the cache|"
+        "cuda_out_of_memory|cumemalloc|cudamalloc|insufficient gpu memory|gpu memory exhausted|device oom",
         "!hbm|tpu|defaultcpuallocator|node running low|unable to allocate|cpu memory",
     ),
     cue("gpu_memory", "outofmemoryerror", "cuda|gpu|hip|device|torch."),
@@ -147,12 +143,11 @@ PROGRAM_CUES: tuple[Cue, ...] = (
     cue(
         "distributed",
         "rendezvoustimeout|rendezvousconnection|rendezvousclosed|distbackenderror|distnetworkerror|diststoreerror|"
-        "stopped sending heartbeats|jax distributed service detected|another task died|"
-        "c10d|the client socket has|processgroupnccl|nccl watchdog|ncclsystemerror|ncclremoteerror|ncclinternalerror|"
-        "ncclunhandled|collective operation timeout|missed heartbeat|heartbeat timeout|coordination service|"
-        "coordination_service|coordinationservice|barrier timed out|eaddrinuse|address already in use|"
-        "collective ops is aborted|peer is unreachable|connect() failed to|gloo connect|connectfullmesh|"
-        "horovodinternalerror",
+        "stopped sending heartbeats|jax distributed service detected|another task died|c10d|the client socket has|"
+        "processgroupnccl|nccl watchdog|ncclsystemerror|ncclremoteerror|ncclinternalerror|ncclunhandled|"
+        "collective operation timeout|missed heartbeat|heartbeat timeout|coordination service|coordination_service|"
+        "coordinationservice|barrier timed out|eaddrinuse|address already in use|collective ops is aborted|"
+        "peer is unreachable|connect() failed to|gloo connect|connectfullmesh|horovodinternalerror",
         "!tcpstore server started|listening on|info:",
     ),
     cue(
