@@ -175,7 +175,7 @@ class TestOthers:
         assert str(job.pk) in terminal.run("list", "--state", "to-approve").out
         assert json.loads(terminal.run("list", "--state", "running", "--json").out) == []
         refused = terminal.run("list", "--team", "nosuch", "--json")
-        assert (refused.code, refused.out) == (1, "")
+        assert (refused.code, json.loads(refused.out)["problem"]["status"]) == (1, 422)
         assert "There is no team 'nosuch'; the nearest is 'vision'." in refused.err
         estimate = terminal.run("estimate", "dear.yaml", "--expected", "200h").out
         assert "* Spot" in estimate

@@ -30,7 +30,7 @@ def test_makes_lists_and_shows_one(terminal: Terminal, kept: str) -> None:
     assert kept in terminal.run("schedule", "list").out
     assert kept in terminal.run("schedule", "list", "--team", "vision").out
     refused = terminal.run("schedule", "list", "--team", "visions", "--json")
-    assert (refused.code, refused.out) == (1, "")
+    assert (refused.code, json.loads(refused.out)["problem"]["status"]) == (1, 422)
     assert "'vision'" in refused.err
     assert "nightly: 0 6 * * 1-5 in Europe/Berlin" in terminal.run("schedule", "show", kept).out
 
