@@ -11,7 +11,17 @@ from uuid import UUID
 from django.db.models import Q
 
 from jobs import states
-from jobs.models import Budget, Delivery, FallbackAttempt, Job, JobEvent, Message, ScheduleRun, UnmatchedJob
+from jobs.models import (
+    Budget,
+    Delivery,
+    FallbackAttempt,
+    Job,
+    JobEvent,
+    Message,
+    ResourceChange,
+    ScheduleRun,
+    UnmatchedJob,
+)
 from jobs.outbox import ENDS
 from jobs.states import FINISHED, JobState
 from jobs.upkeep.audit import audit
@@ -33,7 +43,7 @@ def problem_of(run: "SiteSimulation") -> str:
         return f"A task failed: {run.queue.failures[0]}"
     if run.google.overlaps and not run.was_restored:
         return run.google.overlaps[0]
-    for find in (_of_jobs, _of_requests, _of_attempts, _of_schedules, _of_money, _of_messages, _of_rows):
+    for find in (_of_jobs, _of_requests, _of_attempts, _of_schedules, _of_resources, _of_money, _of_messages, _of_rows):
         if problem := find(run):
             return problem
     return ""
@@ -134,6 +144,12 @@ def _of_schedules(run: "SiteSimulation") -> str:
     keys = Job.objects.filter(request_key__startswith="schedule-").values_list("request_key", flat=True)
     live = Counter(key for key in keys for life in run.lives_of_key(key) if life.is_live(run.kernel.seconds))
     return next((f"{key} has {count} live jobs." for key, count in live.items() if count > 1), "")
+
+
+def _of_resources(run: "SiteSimulation") -> str:
+    """A persistent resource is rebooted at most once for each request, a restore or not."""
+    asked = run.people.reboots if run.was_restored else ResourceChange.objects.filter(action="reboot").count()
+    return f"{run.google.reboots} reboots for {asked} requests." if run.google.reboots > asked else ""
 
 
 # ---------------------------------------------------------------- money

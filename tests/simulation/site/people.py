@@ -41,13 +41,14 @@ class People:
     """The people of one run, and what they were promised.
 
     `accepted`: the ids of the jobs that the site answered with, by the key of the request. `cancelled`: the jobs whose
-    cancellation was accepted.
+    cancellation was accepted. `reboots`: how often one of a persistent resource was asked for.
     """
 
     kernel: SiteKernel
     process: Callable[[str], Process]
     accepted: dict[str, set[UUID]] = field(default_factory=dict)
     cancelled: set[UUID] = field(default_factory=set)
+    reboots: int = 0
 
     def at(self, seconds: float, name: str, action: Callable[[], Any], tries: int = TRIES) -> None:
         """Let somebody do something at a second of the run, and again ten seconds after each failure of the site."""
@@ -158,6 +159,7 @@ class People:
         """Return the action of changing a persistent resource."""
 
         def send() -> None:
+            self.reboots += action == "reboot"
             body = {"create": {"resourcePools": POOLS}, "resize": {"resourcePools": [POOLS[0] | {"replicaCount": "2"}]}}
             before = PersistentResource.objects.existing().filter(resource_id="night-shift").first()
             change = ask_for_change(

@@ -22,13 +22,13 @@ from tests.simulation.site import judge
 from tests.simulation.site.celery import Queue, beat, work
 from tests.simulation.site.google import Google, Life
 from tests.simulation.site.network import GOOGLE, Network
-from tests.simulation.site.people import LARGE_HOURS, TO_STANDARD, People
+from tests.simulation.site.people import LARGE_HOURS, SMALL_HOURS, TO_STANDARD, People
 from tests.simulation.site.process import Bystander, Faults, Process, SiteKernel
 from tests.simulation.site.receivers import Receiver
 
 WORKERS = ("Worker 0", "Worker 1", "Worker 2")
 SWEEP_SECONDS = 5.0
-RESTORE_SHARE = 0.25
+RESTORE_SHARE = 0.35
 """Of the runs: a backup is put in place."""
 BASE_MONOTONIC = 1_000.0
 BUSY = (
@@ -50,6 +50,7 @@ class SiteSimulation:
         self.running: dict[str, Process] = {}
         self.was_restored = self.is_silent = False
         """Whether a backup was put in place, and whether that happened in a way that no process could notice."""
+        self.restored_case = ""
         self.is_undisturbed = True
         """Whether no process died and no statement failed, so that nothing has a reason to be repeated."""
         self.expected_rules: set[str] = set()
@@ -161,19 +162,27 @@ class SiteSimulation:
     def _plan_restore(self, at: float) -> None:
         """Plan a backup at `at`, and put it in place a while later: with the site stopped, or while it works.
 
-        Half of the backups are made just after a request was accepted, before a worker begins with it: the one that
-        does not know what is sent next. Inside the same file, with the connections open, a process may not notice a
-        restore unless it misses an event.
+        `restored_case` says what the backup does not know: at a random moment; what was sent of a request that was just
+        accepted; a request, which its owner makes again; the approval of a request, which is then cancelled. Inside the
+        same file, with the connections open, a process may not notice a restore unless it misses an event.
         """
-        backups: list[Any] = []
-        later = at + self.random.choice([61.0, 200.0])
-        if self.random.random() < 0.5:
-            later = at + self.random.choice([3.0, 10.0, 25.0])
-            self.people.at(at, "The owner", self.people.request("before-backup", then=lambda: self._back_up(backups)))
+        random, people, backups = self.random, self.people, list[Any]()
+        back_up = lambda: self._back_up(backups)  # noqa: E731
+        case = self.restored_case = random.choice(["moment", "sent", "sent", "made again", "approved"])
+        later = at + random.choice([3.0, 10.0, 25.0] if case != "moment" else [61.0, 200.0])
+        if case == "sent":
+            people.at(at, "The owner", people.request("before-backup", then=back_up))
+        elif case == "approved":
+            people.at(at, "The owner", people.request("question", hours=LARGE_HOURS, then=back_up))
+            for name in ("approver", "second"):
+                people.at(at + 1, name, people.vote("question", name))
         else:
-            self.kernel.start(lambda: self._back_up(backups), at=at)
-        stops = self.random.random() < 0.5
-        drops_connections = stops or self.random.random() < 0.7
+            self.kernel.start(back_up, at=at)
+        if case == "made again":
+            people.at(at + 0.5, "The owner", people.request("again"))
+        stops = random.random() < 0.5
+        drops_connections = stops or case == "approved" or random.random() < 0.7
+        pause = random.choice([0.5, 3.0, 60.0])
 
         def restore() -> None:
             self.kernel.current = None
@@ -183,13 +192,19 @@ class SiteSimulation:
             self.was_restored, self.is_silent = True, not drops_connections
             self.is_undisturbed = False
             self.expected_rules.add("duplicate")  # jobs of requests that the backup does not have
-            self.people.cancelled.clear()
+            people.cancelled.clear()
             if stops:
                 for name in self.running:
-                    self._restart(name, after=60.0)
+                    self._restart(name, after=pause)
             self.database.restore(backups[0], drops_connections=drops_connections)
-            if stops and self.random.random() < 0.5:
-                self.people.at(self.kernel.seconds + 5, "An operator", self.people.operate("restored"))
+            now = self.kernel.seconds
+            if stops and random.random() < 0.5:
+                people.at(now + 5, "An operator", people.operate("restored"))
+            if case == "made again":
+                hours = random.choice([SMALL_HOURS, SMALL_HOURS / 2])
+                people.at(now + random.choice([2, 20, 70]), "The owner", people.request("again", hours=hours))
+            if case == "approved":
+                people.at(now + random.choice([2, 20, 70]), "The owner", people.cancel("question"))
 
         self.kernel.start(restore, at=later)
 
