@@ -308,3 +308,14 @@ class TestCommand:
         assert "events: 2 would be removed (older than 365 days)\n" in said.getvalue()
         assert "sessions: 0 would be removed\n" in said.getvalue()
         assert old.events.filter(kind="trouble").exists()
+
+
+@pytest.mark.django_db
+def test_the_command_uses_the_clock_of_the_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = timezone.now()
+    Session.objects.create(session_key="valid", session_data="", expire_date=now + timedelta(days=14))
+    monkeypatch.setattr(timezone, "now", lambda: now + timedelta(days=365))  # of the machine
+
+    call_command("prune", stdout=io.StringIO())
+
+    assert Session.objects.filter(session_key="valid").exists()

@@ -5,9 +5,9 @@ from collections import Counter
 from typing import Any
 
 from django.core.management.base import BaseCommand
-from django.utils import timezone
 
 from jobs import database
+from jobs.clock import database_now
 from jobs.upkeep import retention
 
 
@@ -24,7 +24,7 @@ class Command(BaseCommand):
 
     def handle(self, *_: Any, **options: Any) -> None:
         """Remove or count all old rows."""
-        now, counts = timezone.now(), Counter[str]()
+        now, counts = database_now(), Counter[str]()
         with database.unlimited():
             for name, count, days in list(retention.old_rows(now)) if options["dry_run"] else []:
                 after = "" if days is None else f" (older than {days} days)"
