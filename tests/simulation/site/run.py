@@ -30,6 +30,8 @@ WORKERS = ("Worker 0", "Worker 1", "Worker 2")
 SWEEP_SECONDS = 5.0
 RESTORE_SHARE = 0.35
 """Of the runs: a backup is put in place."""
+STEP_SHARE = 0.2
+"""Of the runs: the database's clock steps forward or back, and back again."""
 BASE_MONOTONIC = 1_000.0
 BUSY = (
     "SELECT (SELECT count(*) FROM jobs_job WHERE due_at <= %s)"
@@ -51,6 +53,7 @@ class SiteSimulation:
         self.was_restored = self.is_silent = False
         """Whether a backup was put in place, and whether that happened in a way that no process could notice."""
         self.restored_case = ""
+        self.steps_clock = False
         self.is_undisturbed = True
         """Whether no process died and no statement failed, so that nothing has a reason to be repeated."""
         self.expected_rules: set[str] = set()
@@ -145,8 +148,23 @@ class SiteSimulation:
             kernel.start(self._kill, at=random.uniform(0, 400))
         if random.random() < RESTORE_SHARE and self.database.can_restore:
             self._plan_restore(random.uniform(5, 200))
+        if random.random() < STEP_SHARE:
+            self._plan_steps(random.uniform(20, 300))
         if faults.break_share or faults.stall_share or faults.kill_share or faults.stalls:
             self.is_undisturbed = False
+
+    def _plan_steps(self, at: float) -> None:
+        """Plan that the database's clock steps by some time, and back a while later."""
+        kernel = self.kernel
+        size, back = self.random.choice([-3600, -600, -120, 120, 600, 3600]), at + self.random.choice([20, 90, 300])
+
+        def step(offset: timedelta) -> None:
+            kernel.clock_offset = offset
+            kernel.log("The database's clock is {} away from the true time.", offset)
+
+        self.is_undisturbed, self.steps_clock = False, True
+        kernel.start(lambda: step(timedelta(seconds=size)), at=at)
+        kernel.start(lambda: step(timedelta()), at=back)
 
     def _kill(self) -> None:
         self.kernel.current = None
