@@ -15,6 +15,8 @@ EXIT, LEFT, MAYBE = "exit", "left", "maybe"
 """How a block may end: the program ends or fails; the function or the turn of a loop ends; perhaps it does."""
 MAX_VALUES_SHOWN = 3
 Block = Callable[[], str]
+ORDER = {"entry": 0, "node": 1, "list": 2, "name": 3}
+"""The kinds of places in the order in which they are merged: what others may stand for comes first."""
 
 
 class Slot(NamedTuple):
@@ -50,6 +52,10 @@ class Branches:
     def __init__(self, spend: Callable[[int], None]) -> None:
         self.spend = spend
         self.journals: list[dict[tuple[int, str, str], tuple[Slot, Any]]] = []
+        self.blocks = [0]
+        self.serial = 0
+        self.made: dict[int, tuple[Any, int]] = {}
+        """Mappings and lists by the block in which they are made: it need not keep what they were."""
         self.origins: dict[int, tuple[Any, list[Node]]] = {}
         """Merged mappings and lists, with those that they may really be: a change of one may be one of the others."""
 
@@ -58,6 +64,8 @@ class Branches:
         for node in self.origins.pop(id(holder), (None, []))[1]:
             self.open(node, "either", node.line)
         slot_id = (id(holder), kind, key)
+        if self.made.get(id(holder), (None, -1))[1] == self.blocks[-1]:
+            return
         if self.journals and slot_id not in self.journals[-1]:
             slot = Slot(kind, holder, key)
             self.spend(1 + (len(holder) if kind == "list" else 0))
@@ -70,7 +78,7 @@ class Branches:
 
     def open(self, node: Node, text: str, line: int) -> None:
         """Make a value, and everything in it, open: something unknown may change it."""
-        waiting = [node]
+        waiting = [node, *self.origins.pop(id(node.value), (None, []))[1]]
         while waiting:
             self.spend(1)
             current = waiting.pop()
@@ -82,6 +90,19 @@ class Branches:
             changed = unknown(text, line)
             current.value, current.open = changed.value, changed.open
 
+    def make(self, node: Node) -> Node:
+        """Record that a mapping or a list is made in the current block; return it."""
+        self.made[id(node.value)] = node.value, self.blocks[-1]
+        return node
+
+    def derive(self, node: Node, origins: Sequence[Node]) -> Node:
+        """Return an open value that may be, or be in, one of other values: a change of it may change them."""
+        held = [each for each in origins if not each.is_scalar]
+        held += [inner for each in origins if each.open for inner in self.origins.get(id(each.value), (None, []))[1]]
+        if held:
+            self.origins[id(node.value)] = node.value, held
+        return node
+
     def choose(self, blocks: Sequence[Block], condition: str, line: int) -> str:
         """Read blocks of which the program runs one; return how they end."""
         endings: list[str] = []
@@ -89,27 +110,36 @@ class Branches:
         touched: dict[tuple[int, str, str], tuple[Slot, Any]] = {}
         for block in blocks:
             self.journals.append({})
+            self.serial += 1
+            self.blocks.append(self.serial)
             endings.append(block())
+            self.blocks.pop()
             journal = self.journals.pop()
             outcomes.append({key: slot.get() for key, (slot, _) in journal.items()})
             for slot, before in journal.values():
                 slot.set(before)
             touched = {**journal, **touched}
         live = [outcome for ending, outcome in zip(endings, outcomes, strict=True) if ending != EXIT]
-        for key, (slot, before) in touched.items():
+        # Names are merged last, when what they stand for is as all blocks together leave it.
+        changed = {id(slot.holder.value if slot.kind == "node" else slot.holder) for slot, _ in touched.values()}
+        for key, (slot, before) in sorted(touched.items(), key=lambda each: ORDER[each[1][0].kind]):
             self.spend(len(live))
             after = [outcome.get(key, before) for outcome in live]
             if after:
                 self.record(*slot)
-                slot.set(self._merged(slot, after, Reason(condition, line)))
+                slot.set(self._merged(slot, after, Reason(condition, line), changed))
         kinds = {ending for ending in endings if ending != EXIT}
         return EXIT if not kinds else kinds.pop() if len(kinds) == 1 else MAYBE
 
-    def _merged(self, slot: Slot, after: list[Any], reason: "Reason") -> Any:
+    def _merged(self, slot: Slot, after: list[Any], reason: "Reason", changed: set[int]) -> Any:
         if slot.kind == "list":
             return self.merge_lists(after, reason)
         if slot.kind == "name":
             after = [node for node in after if node is not None]  # without a value the program would fail
+        elif any(node is not None and node.value is not after[0].value for node in after if after[0] is not None):
+            held = [node for node in after if node is not None and self._holds(node, changed)]
+            if held:  # its parts may be merged later than this
+                return self.derive(unknown(shortened(slot.key), held[0].line, reason.text(after)), held)
         return self.merge(after, slot.key, reason) if any(node is not None for node in after) else None
 
     def merge(self, nodes: Sequence[Node | None], key: str, reason: "Reason", depth: int = 0) -> Node:
@@ -129,7 +159,19 @@ class Branches:
                 return self._joined(Node(items, first.line), given)
             if all(isinstance(node.value, Jobs) for node in given):
                 return Node(Jobs(dict.fromkeys(call for node in given for call in node.value)), first.line)
-        return unknown(shortened(key or reason.condition), first.line, reason.text(nodes))
+        return self.derive(unknown(shortened(key or reason.condition), first.line, reason.text(nodes)), given)
+
+    def _holds(self, node: Node, changed: set[int]) -> bool:
+        """Return whether a value has a part that a block changes."""
+        waiting = [node]
+        while waiting:
+            self.spend(1)
+            current = waiting.pop()
+            if not current.is_scalar:
+                if id(current.value) in changed:
+                    return True
+                waiting.extend(items_of(current))
+        return False
 
     def _joined(self, merged: Node, given: list[Node]) -> Node:
         self.origins[id(merged.value)] = merged, given

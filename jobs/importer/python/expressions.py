@@ -139,7 +139,7 @@ class Expressions(Names):
         return Node(value, expression.lineno, "" if isinstance(value, str | int) else str(value)) if is_plain else None
 
     def _list(self, expression: ast.List | ast.Tuple | ast.Set) -> Node:
-        node = Node(self.listed(expression.elts), expression.lineno)
+        node = self.branches.make(Node(self.listed(expression.elts), expression.lineno))
         if any(item.value == "create" for item in node.value):
             self.texts.append(node)
         return node
@@ -155,7 +155,7 @@ class Expressions(Names):
             else:
                 name = self.data(key)
                 entries[name.text() if name.is_scalar else source(key)] = placed_at(value, key.lineno)
-        return Node(entries, expression.lineno)
+        return self.branches.make(Node(entries, expression.lineno))
 
     def _name(self, expression: ast.Name) -> Node | None:
         return self.scope.find(expression.id)
@@ -201,7 +201,8 @@ class Expressions(Names):
                 else None
             )
         found = held.get(expression.attr) if isinstance(held, dict) else None
-        return found or unknown(source(expression), expression.lineno, raw=owner.raw if owner.open else "")
+        other = unknown(source(expression), expression.lineno, raw=owner.raw if owner.open else "")
+        return found or self.branches.derive(other, [owner] if owner.open else [])
 
     def _attribute_of(self, owner: Node, expression: ast.Attribute) -> Node | None:
         found: Node | None = owner.value.attributes.get(expression.attr)
@@ -225,7 +226,8 @@ class Expressions(Names):
                 is_default = isinstance(expression.op, ast.Or) and _is_lookup(part) and len(expression.values) == 2
                 default = self.data(expression.values[1]) if is_default else None
                 if default is None or default.open or default.value in (None, ""):
-                    return None
+                    others = [default] if default is not None else map(self.data, expression.values[1:])
+                    return self.branches.derive(unknown(source(expression), expression.lineno), [node, *others])
                 self.note_default(
                     expression.lineno,
                     _("Values that are not set are read with their defaults; change those that differ."),
@@ -264,13 +266,14 @@ class Expressions(Names):
             return Node(Enum(key.value), expression.lineno) if isinstance(key.value, str) and not key.open else None
         owner = self.evaluate(expression.value)
         held = owner.value
+        other = self.branches.derive(unknown(source(expression), expression.lineno), [owner])
         if owner.open or not isinstance(held, dict | list | str):
-            return None
+            return other
         if isinstance(expression.slice, ast.Slice):
             parts = expression.slice.lower, expression.slice.upper, expression.slice.step
             bounds = [self.data(part) if part is not None else Node(None, 0) for part in parts]
             if isinstance(held, dict) or any(node.open for node in bounds):
-                return None
+                return other
             cut = slice(*(node.value for node in bounds))
             return (
                 Node(held[cut], expression.lineno)
@@ -279,10 +282,10 @@ class Expressions(Names):
             )
         key = self.data(expression.slice)
         if isinstance(held, dict):
-            return held.get(text_of(key) or "") if not key.open else None
+            return held.get(text_of(key) or "", other) if not key.open else other
         is_place = type(key.value) is int and -len(held) <= key.value < len(held)
         found = held[key.value] if is_place else None
-        return Node(found, expression.lineno) if isinstance(found, str) else found
+        return Node(found, expression.lineno) if isinstance(found, str) else found or other
 
     def _ifexp(self, expression: ast.IfExp) -> Node | None:
         taken = self.truth(expression.test)
@@ -313,7 +316,7 @@ class Expressions(Names):
         if not is_known:
             return None
         is_mapping = isinstance(expression, ast.DictComp)
-        return Node(dict(made) if is_mapping else [node for _, node in made], expression.lineno)
+        return self.branches.make(Node(dict(made) if is_mapping else [node for _, node in made], expression.lineno))
 
     _generatorexp = _dictcomp = _setcomp = _listcomp
 

@@ -65,10 +65,8 @@ class Names:
         parts = list(items_of(item)) if isinstance(item.value, list) else []
         is_whole = len(parts) == len(target.elts) and not any(isinstance(part, ast.Starred) for part in target.elts)
         for place, part in enumerate(target.elts):
-            self.bind(
-                part,
-                parts[place] if is_whole else unknown(source(part), target.lineno, raw=item.raw if item.open else ""),
-            )
+            other = unknown(source(part), target.lineno, raw=item.raw if item.open else "")
+            self.bind(part, parts[place] if is_whole else self.branches.derive(other, [item]))
         return is_whole
 
     def is_from_outside(self, callee: ast.expr) -> bool:

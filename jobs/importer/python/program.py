@@ -19,6 +19,7 @@ from jobs.importer.python.values import (
     Jobs,
     Object,
     is_data,
+    items_of,
     placed_at,
     source,
     unknown,
@@ -134,7 +135,7 @@ class Program(Functions):
                 line, _("Values that are not set are read with their defaults; change those that differ.")
             )
             return given[1]
-        return self._unknown_call(call, name, given, named)
+        return self._unknown_call(call, name, owner, given, named)
 
     def _of_program(self, call: ast.Call, name: str, path: str, given: list[Node]) -> Node | None:
         """Return the value of calls about the program itself: its command line, its names, its objects."""
@@ -180,11 +181,15 @@ class Program(Functions):
         dest = self.data(options["dest"]).text() if "dest" in options else name
         return {dest.lstrip("-").replace("-", "_"): default}
 
-    def _unknown_call(self, call: ast.Call, name: str, given: list[Node], named: dict[str, Node]) -> Node:
+    def _unknown_call(
+        self, call: ast.Call, name: str, owner: Node | None, given: list[Node], named: dict[str, Node]
+    ) -> Node:
         """Return an open value; what a function of another module is given may be changed by it."""
         outside = self.is_from_outside(call.func)
         for node in (*given, *named.values()) if outside else ():
             self.branches.open(node, source(call), call.lineno)
+        if owner is not None and name in calls.MUTATING:
+            self.branches.open(owner, source(call), call.lineno)
         if (
             isinstance(call.func, ast.Attribute)
             and name in calls.MUTATING
@@ -194,7 +199,9 @@ class Program(Functions):
             self.set_field(
                 call.func.value, Node(given, call.lineno) if is_first else unknown(source(call), call.lineno)
             )
-        return unknown(source(call), call.lineno, raw=OUTSIDE if outside else "")
+        result = unknown(source(call), call.lineno, raw=OUTSIDE if outside else "")
+        inner = (item for node in given for item in items_of(node))
+        return self.branches.derive(result, [*given, *inner, *named.values(), *([owner] if owner is not None else [])])
 
     def _method(self, name: str, owner: Node, given: list[Node], named: dict[str, Node], call: ast.Call) -> Node | None:
         """Return the value of a method of a known mapping, list or text, and carry out its change."""
@@ -251,8 +258,10 @@ class Program(Functions):
         if node.open or node.is_scalar:
             return node
         if isinstance(node.value, dict):
-            return Node({name: self.copied(item) for name, item in node.value.items()}, node.line)
-        return Node([self.copied(item) for item in node.value], node.line)
+            copied = Node({name: self.copied(item) for name, item in node.value.items()}, node.line)
+        else:
+            copied = Node([self.copied(item) for item in node.value], node.line)
+        return self.branches.make(copied)
 
     def _make(self, call: ast.Call, maker: str) -> Node | None:
         """Add a call that creates a job; return None for a message that only has the name of a job."""

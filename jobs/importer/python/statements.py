@@ -125,7 +125,7 @@ class Statements(Expressions):
         held = self.data(statement.iter)
         items = calls.elements(held)
         if held.open or not isinstance(held.value, list | dict | str) or len(items) > MAX_TURNS:
-            return self._unknown_loop(statement, source(statement.iter), statement.target)
+            return self._unknown_loop(statement, source(statement.iter), held)
         self.loops += 1
         ending = self._turns_from(statement, items)
         self.loops -= 1
@@ -153,13 +153,15 @@ class Statements(Expressions):
             return self.block(statement.orelse)
         return self._unknown_loop(statement, source(statement.test), None)
 
-    def _unknown_loop(self, statement: ast.For | ast.While, condition: str, target: ast.expr | None) -> str:
+    def _unknown_loop(self, statement: ast.For | ast.While, condition: str, items: Node | None) -> str:
         """Read the body of a loop once, as one that may not run; it begins with the names of an earlier turn."""
 
         def body() -> str:
             self._open_assigned(statement.body)
-            if target is not None:
-                self.bind(target, unknown(source(target), statement.lineno))
+            if items is not None and isinstance(statement, ast.For | ast.AsyncFor):
+                item = unknown(source(statement.target), statement.lineno)
+                inner = calls.elements(items) if not items.is_scalar else []
+                self.bind(statement.target, self.branches.derive(item, [items, *inner]))
             ending = self.block(statement.body)
             return "" if ending in (BREAK, CONTINUE) else ending
 
@@ -176,7 +178,8 @@ class Statements(Expressions):
                 self.spend(1)
                 if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                     scope = self.scope.shared.get(node.id, self.scope)
-                    if node.id in scope.names:
+                    if (held := scope.names.get(node.id)) is not None:
+                        self.branches.open(held, node.id, node.lineno)
                         self.branches.put(scope.names, node.id, unknown(node.id, node.lineno), "name")
 
     def _on_try(self, statement: ast.Try) -> str:

@@ -229,3 +229,28 @@ client.create_custom_job(request={{"parent": "projects/p/locations/us-east1", "c
 
         assert refused(reading) == ["unreadable_python"]
         assert reading.findings[0].line in (1, 2)
+
+
+class TestAliases:
+    """What something unknown may change is open under every name that it has."""
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            "import mine\nmine.fix(pool)",
+            "other = next(p for p in pools if p)\nother['replica_count'] = 2",
+            "for p in sorted(pools, key=str):\n    p['replica_count'] = 2",
+            "other = pool if unknown() else None\nother['replica_count'] = 2",
+            "other = unknown() or pool\nother['replica_count'] = 2",
+            "other = pools[unknown()]\nother['replica_count'] = 2",
+            "while unknown():\n    pool['replica_count'] = 2\n    pool = dict(pool)",
+            "first = {}\nother = first if unknown() else pool\nother['replica_count'] = 2",
+        ],
+    )
+    def test_a_change_through_an_unknown_name_is_open(self, change: str) -> None:
+        text = f"from google.cloud import aiplatform\npools = {POOLS}\npool = pools[0]\n{change}\n"
+        text += "aiplatform.CustomJob(display_name='x', worker_pool_specs=pools).run()\n"
+
+        reading = importer.read_text(text)
+
+        assert any("jobSpec.workerPoolSpecs[0].replicaCount".startswith(path) for path in reading.placeholders)
