@@ -72,7 +72,8 @@ def create_team(name: str, project: str, *, by: User) -> Team:
 def set_places(team: Team, places: Places, *, by: User) -> None:
     """Set a team's default region, default bucket and allowed regions.
 
-    Raise NotPermitted unless `by` is a lead, NotChanged if a region or the bucket is invalid.
+    Raise NotPermitted unless `by` is a lead, NotChanged if a region or the bucket is invalid, or if a lead would allow
+    more regions than before: that loosens the policy, which no lead does alone.
     """
     check_is_lead(by, team)
     unknown = [region for region in (places.default_region, *places.regions) if region not in REGIONS]
@@ -91,6 +92,9 @@ def set_places(team: Team, places: Places, *, by: User) -> None:
     team.default_region, team.bucket = places.default_region, places.bucket
     team.save(update_fields=["default_region", "bucket"])
     policy = Policy.objects.get_or_create(team=team)[0]
+    is_wider = bool(policy.regions) and not (places.regions and set(places.regions) <= set(policy.regions))
+    if is_wider and policy.current_id is None and not by.is_superuser:
+        raise NotChanged(_("Only a site admin allows a team more regions."))
     if policy.regions != list(places.regions):
         policy.regions = list(places.regions)
         policy.save(update_fields=["regions"])

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from hypothesis import HealthCheck, given
+from hypothesis import HealthCheck, example, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
@@ -40,7 +40,7 @@ from tests.support.clock import Clock
 from tests.support.resources import DISK
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
-LIMITS = {"job": Decimal(1500), "hour": Decimal(20), "person_day": Decimal(3000), "gpus": Decimal(6)}
+LIMITS = {"job": Decimal(1500), "hour": Decimal(20), "person_day": Decimal(2500), "gpus": Decimal(6)}
 REFUSALS = (NotAllowed, NotPermitted, NotChanged, SavedMeanwhile, requests.Changed, ValueError)
 """What a call is refused with. Anything else is a fault."""
 CALLS = (
@@ -48,14 +48,14 @@ CALLS = (
     "accept", "puppet accepts", "ceiling", "budget", "role", "resource", "resource approved", "reassess",
 )  # fmt: skip
 WORLD = ("submitted", "runs", "ends", "time")
-STEPS = st.tuples(st.sampled_from(CALLS + WORLD), st.integers(1, 3), st.sampled_from([0.5, 2.0, 12.0, 100.0]))
+STEPS = st.tuples(st.sampled_from(CALLS + WORLD), st.integers(1, 3), st.sampled_from([0.5, 12.0, 60.0, 100.0]))
 
 
 class TestOnePerson(TestCase):
     def setUp(self) -> None:
         self.clock, self.keys = Clock(), 0
         self.team = Team.objects.create(name="vision", project="vision-research")
-        Policy.objects.create(team=self.team, ask_over_usd=Decimal(400))
+        Policy.objects.create(team=self.team, ask_over_usd=Decimal(1000))
         self.me = person("lead", self.team, Role.LEAD)
         User.objects.create_superuser("root", password=PASSWORD)
         admin = User.objects.create_superuser("admin", password=PASSWORD)
@@ -66,6 +66,10 @@ class TestOnePerson(TestCase):
         _, secret = invitations.invite(self.team, "ada@example.com", Role.LEAD, by=self.me, now=self.clock.now)
         self.puppet = proposals.accept_invitation_as(secret, "ada", PASSWORD, now=self.clock.now)
 
+    @example([("request", 2, 100.0)])  # would exceed the ceiling of one job
+    @example([("request", 2, 0.5)] * 6)  # that of an hour
+    @example([("request", 2, 60.0)] * 3)  # that of a person and day
+    @example([("request", 1, 0.5)] * 7)  # that of GPUs
     @given(st.lists(STEPS, min_size=1, max_size=25))
     @hypothesis_settings(max_examples=60, suppress_health_check=list(HealthCheck))
     def test_spends_no_more_than_the_ceilings(self, sequence: list[tuple[str, int, float]]) -> None:
@@ -172,8 +176,8 @@ class TestOnePerson(TestCase):
         assert sum(price for _, price, _ in figures) <= LIMITS["hour"]
         assert sum(gpus for _, _, gpus in figures) <= LIMITS["gpus"]
         assert sum((usd for usd, _, _ in figures), Decimal(spent)) <= LIMITS["person_day"] + Decimal("0.01")
-        by_policy = [job for job in at_google if job.max_usd is None or job.max_usd > 400]
-        assert by_policy == [], "the policy of the team asks above $400"
+        by_policy = [job for job in at_google if job.max_usd is None or job.max_usd > 1000]
+        assert by_policy == [], "the policy of the team asks above $1,000"
 
 
 def transitions_ended() -> set[JobState]:

@@ -117,6 +117,21 @@ class TestMembers:
 
 
 class TestPlaces:
+    def test_a_lead_narrows_the_regions_and_widens_them_not_alone(
+        self, browser: Client, team: Team, admin: User, signed_in: SignIn
+    ) -> None:
+        address, two = f"/teams/{team.pk}/places/", PLACES | {"regions": ["us-central1", "us-east4"]}
+        assert browser.post(address, two).status_code == 302
+        assert browser.post(address, PLACES).status_code == 302
+
+        for wider in (two, PLACES | {"regions": []}):
+            answer = browser.post(address, wider)
+            assert answer.status_code == 422
+            assert "Only a site admin allows a team more regions." in text_of(answer)
+            assert Policy.objects.get(team=team).regions == ["us-central1"]
+
+        assert signed_in(admin).post(address, two).status_code == 302
+
     def test_a_lead_sets_where_jobs_run(self, browser: Client, team: Team) -> None:
         answer = browser.post(f"/teams/{team.pk}/places/", PLACES | {"default_region": "us-central1"})
 
