@@ -25,7 +25,8 @@ MAX_TRIAL_DIGITS = 32
 class Start:
     """A submission to fill the form with, its team, and a sentence about its origin.
 
-    `expected` is None if the run time is not known. `cloned_from` is the job that was copied.
+    `expected` is None if the run time is not known. `cloned_from` is the job that was copied. `is_repeated` is whether
+    its output folder may hold the output of an earlier run.
     """
 
     submission: Submission
@@ -34,6 +35,7 @@ class Start:
     expected: timedelta | None = None
     cloned_from: Job | None = None
     cap_usd: Decimal | None = None
+    is_repeated: bool = False
 
 
 def start_for(request: Request) -> Start | None:
@@ -62,6 +64,7 @@ def _from_template(request: Request, key: str) -> Start:
         team=template.team,
         expected=timedelta(seconds=template.expected_seconds),
         cap_usd=template.cap_usd,
+        is_repeated=True,
         words=_("From the template %(name)s of %(team)s.") % {"name": template.name, "team": template.team},
     )
 
@@ -78,6 +81,7 @@ def _from_job(request: Request, key: str) -> Start:
         team=job.team,
         expected=expected_of(job),
         cloned_from=job,
+        is_repeated=True,
         cap_usd=job.cap_usd,
         words=words % {"name": job.display_name, "person": job.owner.get_username()},
     )
@@ -92,6 +96,7 @@ def _from_trial(job: Job, trial_id: str) -> Start:
         team=job.team,
         expected=ran or expected_of(job),
         cloned_from=job,
+        is_repeated=True,
         words=_("Trial %(trial)s of %(name)s as a job, with its parameters as arguments.")
         % {"trial": trial.trial_id, "name": job.display_name},
     )

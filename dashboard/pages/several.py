@@ -24,6 +24,7 @@ from jobs import requests, steps, tasks
 from jobs.clock import DatabaseClock, database_now
 from jobs.errors import NotAllowed, NotPermitted
 from jobs.models import Job, ShownJob
+from jobs.spec import with_own_folder
 from jobs.states import JobState
 from jobs.translations import translated
 
@@ -97,7 +98,7 @@ def _approve(request: Request, job: Job, amount: str, now: datetime) -> bool:
 
 def _rerun(request: Request, job: Job, key: str, now: datetime) -> bool:
     requests.request_job(
-        submission=requests.submission_of(job),
+        submission=with_own_folder(requests.submission_of(job), now),
         team=job.team,
         by=request.user,
         expected=timedelta(seconds=job.expected_seconds),

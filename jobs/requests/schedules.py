@@ -185,11 +185,15 @@ def next_of(row: Schedule, after: datetime) -> datetime | None:
 
 
 def submission_of(row: Schedule, moment: datetime) -> spec.Submission:
-    """Return the submission for one time. Its name ends with the date and time in the schedule's time zone."""
+    """Return the submission for one time. Its name ends with the date and time in the schedule's time zone.
+
+    Its output folder is its own, so that it does not continue from the end of the run before.
+    """
     stamp = f"-{moment.astimezone(ZoneInfo(row.time_zone)):%Y-%m-%d-%H%M}"
     name = str(row.spec.get("displayName", row.name))
     body = row.spec | {"displayName": f"{name[: 128 - len(stamp)]}{stamp}"}
-    return spec.stored_submission(f"schedule {row.pk}", row.kind, body, project=project_of(row), region=row.region)
+    found = spec.stored_submission(f"schedule {row.pk}", row.kind, body, project=project_of(row), region=row.region)
+    return spec.with_own_folder(found, moment)
 
 
 def project_of(row: Schedule) -> str:

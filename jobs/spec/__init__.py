@@ -8,6 +8,7 @@ from jobs.spec.cloud_storage import bucket_of, is_bucket, is_storage_uri
 from jobs.spec.custom_job import CustomJob, CustomJobSpec, GcsDestination, Scheduling
 from jobs.spec.fields import Message
 from jobs.spec.findings import Finding, Severity, has_errors, quoted
+from jobs.spec.output_folders import with_own_folder
 from jobs.spec.persistent_resource import AutoscalingSpec, PersistentResource, ResourcePool
 from jobs.spec.pipeline import CUSTOM_TASK, TUNING_TASK, InputDataConfig, TrainingPipeline
 from jobs.spec.placeholders import Placeholder, placeholders
@@ -75,4 +76,5 @@ __all__ = [
     "read",
     "rest_body",
     "stored_submission",
+    "with_own_folder",
 ]

@@ -20,6 +20,8 @@ COLLECTIONS = {
 }
 """The REST collection of each kind of job."""
 MAX_SUMMARY_LENGTH = 200
+RUN_FOLDER = re.compile(r"/run-\d{4}-\d{2}-\d{2}-\d{6}(?=[/\"])")
+"""Part of a path that names one run, in a JSON text."""
 RESERVATION = re.compile(r"projects/[^/]+/zones/([a-z]+-[a-z]+[0-9]+)-[a-z]/reservations/")
 
 
@@ -142,9 +144,13 @@ class Submission:
 
     @cached_property
     def digest(self) -> str:
-        """A digest that is equal for jobs that differ only in display name, Trainboard's labels and project."""
+        """A digest that is equal for jobs that differ only in display name, Trainboard's labels, project and run.
+
+        See `jobs.spec.output_folders` for the folder of a run.
+        """
         body = {name: value for name, value in rest_body(self.job).items() if name != "displayName"}
-        return sha256(json.dumps([self.kind, self.region, body], sort_keys=True).encode()).hexdigest()
+        text = RUN_FOLDER.sub("", json.dumps([self.kind, self.region, body], sort_keys=True))
+        return sha256(text.encode()).hexdigest()
 
     @property
     def machines_summary(self) -> str:

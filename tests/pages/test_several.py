@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from jobs.models import Job, Membership
+from jobs.spec.body import output_folder
 from tests.pages.conftest import MakeJob, SignIn, text_of
 
 
@@ -84,6 +85,21 @@ class TestRunningAgain:
 
         copy = Job.objects.exclude(pk=job.pk).get()
         assert (copy.display_name, copy.cloned_from, copy.spec) == ("again", job, job.spec)
+
+    def test_writes_into_a_folder_of_its_own(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
+        """In the folder of the first run it would find its checkpoints, and train nothing."""
+        job = make_job("failed", name="again")
+        job.spec["jobSpec"]["baseOutputDirectory"] = {"outputUriPrefix": "gs://vision-training/again"}
+        Job.objects.filter(pk=job.pk).update(spec=job.spec)
+        client = signed_in(owner)
+        page = client.get("/jobs/several/", {"action": "rerun", "job": str(job.pk)})
+        client.post("/jobs/several/", {"action": "rerun", "key": key_of(page), "job": str(job.pk)})
+
+        copy = Job.objects.exclude(pk=job.pk).get()
+
+        assert re.fullmatch(r"gs://vision-training/again/run-[\d-]{17}", output_folder(copy.spec))
+        form = text_of(client.get("/jobs/new/", {"job": str(job.pk)}))
+        assert "To continue from the last output, write gs://vision-training/again as output folder." in form
 
 
 class TestStrangers:

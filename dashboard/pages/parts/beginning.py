@@ -3,19 +3,22 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from django.utils.translation import gettext as _
+
 from dashboard.access import Request
 from dashboard.access.form_start import start_for
 from dashboard.forms.compose.example import example
 from dashboard.forms.compose.initial import initial_values
 from dashboard.pages.parts.advice import Advice, quoted, quoted_parts
 from dashboard.queries.jobs import get_last_team
+from jobs.clock import database_now
 from jobs.diagnosis import Diagnosis
 from jobs.diagnosis.diagnosis import Suggestion
 from jobs.explain import explain, explain_in_list
 from jobs.models import Job, Team
 from jobs.requests.allowed_resources import kept_project
 from jobs.requests.fixes import apply_fix
-from jobs.spec import Finding
+from jobs.spec import Finding, Submission, with_own_folder
 from jobs.strategies import conflicts
 
 
@@ -48,6 +51,9 @@ def beginning(request: Request, teams: list[Team]) -> Beginning:
     if suggestion is not None:
         submission, change = apply_fix(submission, suggestion)
         words = f"{words} {change}".strip()
+    if start.is_repeated:
+        submission, note = _in_own_folder(submission)
+        words = f"{words} {note}".strip()
     initial = initial_values(submission, expected=start.expected)
     team = start.team if start.team in teams else teams[0]
     project = {"project": kept_project(team, submission.project)} if team == start.team else {}
@@ -59,6 +65,15 @@ def beginning(request: Request, teams: list[Team]) -> Beginning:
     cause = Advice(quoted(known.title), remedy=quoted_parts(known.remedy)) if known is not None else None
     fields = tuple(suggestion.get("fields", ())) if suggestion is not None else ()
     return Beginning(initial, words, opposed, cause=cause, fields=fields)
+
+
+def _in_own_folder(submission: Submission) -> tuple[Submission, str]:
+    """Return the submission with an output folder of its own, and a sentence that names the one before."""
+    before = submission.job_spec.base_output_directory.output_uri_prefix
+    if not before:
+        return submission, ""
+    words = _("Its output goes to a new folder. To continue from the last output, write %(folder)s as output folder.")
+    return with_own_folder(submission, database_now()), words % {"folder": before}
 
 
 def _diagnosis(copied: Job | None, action: str) -> Diagnosis | None:
