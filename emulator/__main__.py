@@ -18,6 +18,9 @@ from emulator.state import private
 from emulator.state.store import FolderInUse
 from emulator.web.server import NotLoopback, Server, address_of, listen
 
+LOG_LATENESS = (4.0, 28.0)
+"""Seconds between `timestamp` and `receiveTimestamp` of entries, recorded in 2026."""
+
 
 def _seconds_list(text: str) -> list[float]:
     return [float(part) for part in text.split(",") if part.strip()]
@@ -44,6 +47,11 @@ def arguments() -> argparse.ArgumentParser:
         choices=STARTS,
         default=STARTS[0],
         help="startTime of a job that restarted: keep the first, or replace it by the last (not known of Vertex AI)",
+    )
+    parser.add_argument(
+        "--late-log",
+        action="store_true",
+        help="log entries can be read 4 to 28 seconds after their time, divided by --speed, as recorded of the service",
     )
     parser.add_argument("--capacity", type=Path, help="JSON file with machines, quotas and how they change")
     parser.add_argument(
@@ -90,6 +98,7 @@ def _prepare(args: argparse.Namespace) -> Server:
         capacity=json.loads(args.capacity.read_text()) if args.capacity else {},
         reclaim_spot=tuple(value for part in args.reclaim_spot for value in part),
         start_after_restart=args.start_after_restart,
+        log_lateness=LOG_LATENESS if args.late_log else (0.0, 0.0),
         images=images.load(args.images) if args.images else (),
         limits=Limits(
             memory_mib=args.replica_memory_mib,

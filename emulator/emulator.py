@@ -60,6 +60,8 @@ class Options:
     limits: Limits = field(default_factory=Limits)
     start_after_restart: str = STARTS[0]
     """What `startTime` shows after a restart: the "first" settled start, or the "last" (lifecycle.engine)."""
+    log_lateness: tuple[float, float] = (0.0, 0.0)
+    """The fewest and the most seconds after which a log entry can be read; 4 to 28 s were recorded."""
     skips_waits: bool = False
     """Let the clock skip the waits that no speed shortens (lifecycle.timers.SKIPPED), for tests with processes."""
     images: ImageTable = ()
@@ -72,7 +74,7 @@ class Emulator:
     def __init__(self, options: Options) -> None:
         self.options = options
         self.store = Store(options.state)
-        self.logs = Logs(self.store)
+        self.logs = Logs(self.store, tuple(each / options.speed for each in options.log_lateness))
         self.folders = Folders(options.state)
         self.buckets = Buckets(self.folders.buckets)
         self.faults = Faults()

@@ -49,6 +49,7 @@ def list_(emulator: Emulator, call: Call) -> Document:
         projects=_projects(names),
         jobs=_jobs(tree) if tree is not None else None,
         since=_since(tree) if tree is not None else None,
+        received_by=emulator.clock.now(),
         after=(int(str(position[0])), str(position[1])) if position else None,
         descending=ORDERS[order],
     )

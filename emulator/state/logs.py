@@ -56,8 +56,9 @@ def replica_line(moment: float, task: str, severity: str, text: str, *, is_stder
 class Logs:
     """The log table."""
 
-    def __init__(self, store: Store) -> None:
-        self._store, self._db = store, store.db
+    def __init__(self, store: Store, lateness: tuple[float, float] = (0.0, 0.0)) -> None:
+        """`lateness` are the fewest and the most seconds after which an entry can be read."""
+        self._store, self._db, self._lateness = store, store.db, lateness
         (self._last,) = self._db.execute("select coalesce(max(number), 0) from logs").fetchone()
         self._counts: dict[str, int] = {}
 
@@ -106,10 +107,14 @@ class Logs:
         projects: set[str],
         jobs: set[str] | None,
         since: float | None,
+        received_by: float,
         after: tuple[int, str] | None,
         descending: bool,
     ) -> Iterator[tuple[int, str, Entry]]:
-        """Yield (nanoseconds, insertId, entry) in order, starting after `after`. `jobs` None means all."""
+        """Yield (nanoseconds, insertId, entry) in order, starting after `after`. `jobs` None means all.
+
+        Entries that were not received by `received_by` are left out.
+        """
         where, values = [f"project in ({_placeholders(projects)})"], [*projects]
         if jobs is not None:
             where.append(f"job in ({_placeholders(jobs)})")
@@ -128,7 +133,15 @@ class Logs:
         cursor = self._db.execute(f"{query} {order}", terms)
         while rows := cursor.fetchmany(BATCH):
             for row in rows:
-                yield row[2], row[3], _entry(*row)
+                received = row[2] + self._lag(row[3])
+                if received <= round(received_by * 1e6) * 1000:
+                    yield row[2], row[3], _entry(*row, received=received)
+
+    def _lag(self, insert_id: str) -> int:
+        """Return how many nanoseconds an entry is late. Entries written together arrive in any order."""
+        fewest, most = self._lateness
+        share = zlib.crc32(insert_id.encode()) / 2**32
+        return round((fewest + share * (most - fewest)) * 1e9)
 
 
 def _insert_id(number: int) -> str:
@@ -144,11 +157,14 @@ def _placeholders(values: Iterable[str]) -> str:
     return ", ".join("?" for _ in values)
 
 
-def _entry(job: str, task: str, moment: int, insert_id: str, severity: int, data: str) -> Entry:
+def _nanoseconds(moment: int) -> str:
+    return format_time(moment // 1000 / 1e6)[:-1] + f"{moment % 1000:03d}Z"
+
+
+def _entry(job: str, task: str, moment: int, insert_id: str, severity: int, data: str, *, received: int) -> Entry:
     payload = json.loads(data)
     project_id, trial, machine_name, *location = payload.pop("_")
     region = location[0] if location else "us-central1"  # entries from before the location was stored
-    when = format_time(moment // 1000 / 1e6)[:-1] + f"{moment % 1000:03d}Z"
     log = "ml.googleapis.com%2F" + job if task == "service" else task
     if task == "service":
         labels = {"ml.googleapis.com/endpoint": f"{region}-aiplatform.googleapis.com"}
@@ -170,8 +186,8 @@ def _entry(job: str, task: str, moment: int, insert_id: str, severity: int, data
             "labels": {"job_id": job, "project_id": project_id, "task_name": task},
         },
         "labels": labels,
-        "timestamp": when,
-        "receiveTimestamp": when,
+        "timestamp": _nanoseconds(moment),
+        "receiveTimestamp": _nanoseconds(received),
         **({"severity": SEVERITY_NAMES[severity]} if severity else {}),
         **payload,
     }

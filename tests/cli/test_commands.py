@@ -1,6 +1,8 @@
 """Tests of every command against a live server: its output, also as JSON, and its exit code."""
 
 import json
+import re
+import shlex
 import stat
 from collections.abc import Callable
 from decimal import Decimal
@@ -75,6 +77,25 @@ class TestSubmit:
         assert "The ceiling of the team vision for GPUs at once is 0. In use: 0. It needs 1." in ran.err + ran.out
         assert "Only a site admin can change a ceiling." in ran.err + ran.out
         assert not Job.objects.exists()
+
+    def test_sends_what_trainboard_does_not_know_when_it_is_confirmed(self, terminal: Terminal) -> None:
+        file = terminal.folder / "job.yaml"
+        file.write_text(file.read_text().replace("a2-highgpu-1g", "n5-standard-8").replace("_A100", "_B300"))
+
+        named: list[str] = []
+        ran = terminal.run(*SUBMIT)
+        while ran.code == 1 and len(named) < 2:
+            assert not Job.objects.exists()
+            named += [shlex.split(each)[0] for each in re.findall(r"--confirm ('[^']+'|[^ )]+)\)", ran.err)]
+            ran = terminal.run(*SUBMIT, *(word for each in named for word in ("--confirm", each)))
+
+        assert ran.code == 0, ran.err
+        assert {each.rpartition("=")[2] for each in named} == {"n5-standard-8", "NVIDIA_TESLA_B300"}
+        job = Job.objects.get()
+        (pool,) = job.spec["jobSpec"]["workerPoolSpecs"]
+        machine = {"machineType": "n5-standard-8", "acceleratorType": "NVIDIA_TESLA_B300", "acceleratorCount": 1}
+        assert pool["machineSpec"] == machine
+        assert job.state == "awaiting_approval", "what has no price needs an approval"
 
     def test_requests_further_attempts(self, terminal: Terminal) -> None:
         further = ("--then", "flex-start", "--then", "same@europe-west4", "--max-wait", "6h", "--max-total", "40")

@@ -6,7 +6,10 @@ import pytest
 
 from jobs import messages, timeline
 from jobs.models import Job, Message, Scope
+from jobs.observation.starts import machines_started
+from jobs.observation.trial_jobs import with_answer
 from jobs.observation.watched import list_watched
+from jobs.vertex.wire import remote_job
 from tests.domain.conftest import RequestJob
 from tests.domain.test_recorded_jobs import CREATED, PROVISIONAL, after, begin, poll_at, poll_through, states, waiting
 from tests.support.replayed import Answer, Replayed, answer_at, rfc3339
@@ -205,3 +208,10 @@ class TestReportsOfAWait:
             "It has waited for 1 h. Nothing is billed while it waits. Vertex AI reports: “Resources are insufficient in"
             " region: us-central1. Please try a different region”."
         )
+
+
+def test_a_running_job_without_any_time_runs_since_it_was_seen() -> None:
+    remote = remote_job("custom_job", {"name": "projects/1/locations/r/customJobs/7", "state": "JOB_STATE_RUNNING"})
+
+    assert machines_started(remote, after(30)) == after(30)
+    assert with_answer([("pending", after(10))], remote, after(30))[-1] == ("running", after(30))

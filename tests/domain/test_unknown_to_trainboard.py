@@ -260,6 +260,13 @@ class TestAfterwards:
 
         assert following.spec == BODY
         assert following.region == "us-central1"
+        if following.state == "awaiting_approval":
+            assert requests.approve(following, by=approver, comment="", now=newer.now)
+        steps.advance(following.pk, clock=newer.clock)
+        following.refresh_from_db()
+        (document,) = [each for each in newer.jobs() if each["name"] == following.remote_name]
+        assert document["jobSpec"] == JOB_SPEC
+        assert "/locations/us-central1/" in document["name"]
 
     @pytest.mark.parametrize("format_key", ["rest", "gcloud-yaml", "curl"])
     def test_an_export_says_it_all(self, job: Job, format_key: str) -> None:

@@ -54,7 +54,27 @@ SUBMISSION = of_tests(
 )
 QUEUE = of_tests("domain/test_queue.py", "domain/test_isolation.py", on_postgres=False)
 RACES = of_tests("domain/test_concurrency.py", on_postgres=True)
+ANSWERS = of_tests(
+    "domain/test_recorded_jobs.py", "domain/test_odd_answers.py", "domain/test_observe.py", on_postgres=False
+)
+RESTARTS = of_tests(
+    "domain/test_quick_restarts.py", "domain/test_restarts.py", "domain/test_recorded_order.py", on_postgres=False
+)
+CHILDREN = of_tests(
+    "domain/test_custom_jobs.py", "domain/test_trials.py", "domain/test_trial_time.py", "domain/test_kinds.py",
+    on_postgres=False,
+)  # fmt: skip
+REST_OF_OBSERVING = of_tests(
+    "domain/test_outages_and_limits.py", "domain/test_cadence.py", "domain/test_feeds.py", "domain/test_isolation.py",
+    "domain/test_adopt.py", "domain/test_discovery.py", "domain/test_log_turns.py", "domain/test_delete.py",
+    on_postgres=False,
+)  # fmt: skip
 JUDGES: dict[str, tuple[Judge, ...]] = {
+    "jobs/observation/restarts.py": (RESTARTS, ANSWERS, CHILDREN),
+    "jobs/observation/child_jobs.py": (CHILDREN, RESTARTS, REST_OF_OBSERVING),
+    "jobs/observation/trial_jobs.py": (CHILDREN, ANSWERS, RESTARTS, REST_OF_OBSERVING),
+    "jobs/observation/*.py": (ANSWERS, RESTARTS, CHILDREN, REST_OF_OBSERVING),
+    "jobs/upkeep/start_repair.py": (of_tests("domain/test_start_repair.py", on_postgres=False),),
     "jobs/submission/delete.py": (of_tests("domain/test_delete.py", on_postgres=False),),
     "jobs/submission/resource_changes.py": (of_tests("domain/test_resource_changes.py", on_postgres=False),),
     "jobs/submission/reassessment.py": (
