@@ -74,7 +74,8 @@ class Emulator:
     def __init__(self, options: Options) -> None:
         self.options = options
         self.store = Store(options.state)
-        self.logs = Logs(self.store, tuple(each / options.speed for each in options.log_lateness))
+        fewest, most = options.log_lateness
+        self.logs = Logs(self.store, (fewest / options.speed, most / options.speed))
         self.folders = Folders(options.state)
         self.buckets = Buckets(self.folders.buckets)
         self.faults = Faults()
