@@ -8,7 +8,7 @@ from jobs.importer.python import calls
 from jobs.importer.python.branches import Branches
 from jobs.importer.python.values import OUTSIDE, Module, Scope, items_of, source, unknown
 
-MAX_STEPS = 200_000
+MAX_STEPS = 80_000
 
 
 class TooManySteps(Exception):
