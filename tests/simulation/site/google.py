@@ -1,5 +1,6 @@
 """Vertex AI behind the network: custom jobs, persistent resources, and calls that are slow, lost, late or refused."""
 
+import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,6 +29,7 @@ CANCEL_SECONDS = 20.0
 class Life:
     """One custom job at Vertex AI. Times are seconds of the run; `listed_at`: from when on lists show it.
 
+    `runs_at` is a whole second, at least one after the creation: a `startTime` with a fraction counts as provisional.
     `end` is "" for success, else a key of ENDED. A stockout never runs.
     """
 
@@ -137,8 +139,9 @@ class Google:
             lag += random.choice([0.0, 60.0, 120.0]) if self.is_late else 0.0
             end = random.choice(["", "", "", "stockout", "internal", "program"])
             waits = random.choice([1, 5, 60, 200])
-            runs_at = float("inf") if end == "stockout" else now + waits
-            ends_at = now + waits + (0 if end == "stockout" else lasts or random.choice([1, 60, 900, 9000]))
+            starts_at = float(max(math.floor(now + waits), math.ceil(now + 1)))
+            runs_at = float("inf") if end == "stockout" else starts_at
+            ends_at = starts_at + (0 if end == "stockout" else lasts or random.choice([1, 60, 900, 9000]))
             name = f"projects/vision-research/locations/us-central1/customJobs/{len(self.lives) + 1}"
             self.lives.append(Life(name, body, now, now + lag, runs_at, ends_at, end))
             made.append(self.lives[-1])
