@@ -51,7 +51,7 @@ search: .venv/dev.stamp ## run the property tests with new random examples, and 
 mutants: .venv/dev.stamp machine ## take out each guard of the core in a copy and print who notices; hours, ONLY= selects by path or name
 	$(BIN)/python -m tests.mutants $(if $(ONLY),--only "$(ONLY)")
 
-mutants-quick: .venv/dev.stamp machine ## take out six guards, one at a time, and print who notices; about three minutes
+mutants-quick: .venv/dev.stamp machine ## take out seven guards, one at a time, and print who notices; about three minutes
 	$(BIN)/python -m tests.mutants --quick
 
 check: lint test ## run all checks that CI runs

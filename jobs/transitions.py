@@ -128,7 +128,7 @@ def _write(job: Job, event: JobEvent, columns: dict[str, Any], *, only_from: str
         event.detail |= {"cut": cuts}
     columns = storable.fit_columns(Job, columns)
     with transaction.atomic(savepoint=False):  # a savepoint would cost two more statements per event
-        # The state is compared again after the lock: if two workers saw the same state, the second finds no row.
+        # An observer reads the row without a lock. If another worker has changed the state since, no row is found.
         rows = Job.objects.select_for_update().filter(pk=job.pk)
         rows = rows if only_from is None else rows.filter(state=only_from)
         revision = rows.values_list("revision", flat=True).first()

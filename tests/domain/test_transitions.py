@@ -1,12 +1,16 @@
 """Tests of what is written with a change of state."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
 from jobs import transitions
-from jobs.models import JobEvent
-from tests.domain.conftest import RequestJob
+from jobs.models import Job, JobEvent
+from jobs.observation import observe
+from jobs.observation.record import record
+from jobs.upkeep.audit import audit
+from jobs.vertex import RemoteJob
+from tests.domain.conftest import Cloud, RequestJob, Submit, look
 from tests.support.clock import Clock
 
 pytestmark = pytest.mark.both_databases
@@ -32,3 +36,29 @@ def test_what_happened_long_ago_is_learned_now(request_job: RequestJob, clock: C
     )
 
     assert job.events.order_by("id").last().recorded_at == clock.now
+
+
+def test_an_answer_that_is_recorded_late_changes_nothing(
+    submit: Submit, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An observer reads a row without locking it. This one stalls then, and after its claim another sees the end.
+
+    No poll would correct the row: the event of the end exists already.
+    """
+    job = submit("slow-queue")
+    stalls = iter([True])
+
+    def record_late(row: Job, remote: RemoteJob, *, now: datetime) -> None:
+        if next(stalls, False):
+            cloud.forward(hours=3)
+            look(cloud)
+        record(row, remote, now=now)
+
+    monkeypatch.setattr(observe, "record", record_late)
+    cloud.forward(seconds=30)
+    look(cloud)
+
+    job.refresh_from_db()
+    assert next(stalls, None) is None
+    assert (job.state, job.events.filter(to_state="queued").count()) == ("succeeded", 0)
+    assert list(audit(cloud.now)) == []

@@ -114,11 +114,11 @@ JUDGES: dict[str, tuple[Judge, ...]] = {
 
 FEW_SEEDS = Judge("protocol, 200 seeds", ("tests.simulation", "--protocol", "--seeds", "200", "--processes", "1"))
 FEW_TESTS = Judge(
-    "tests of claims and restores",
+    "tests of claims, restores and stalls",
     (
         *("pytest", "-q", "-x", "-p", "no:cacheprovider"),
-        *("tests/domain/test_queue.py", "tests/domain/test_exactly_once.py"),
-        *("-k", "another_worker_holds or claim_that_has_expired or another_server or events_are_gone"),
+        *("tests/domain/test_queue.py", "tests/domain/test_exactly_once.py", "tests/domain/test_transitions.py"),
+        *("-k", "another_worker_holds or claim_that_has_expired or another_server or events_are_gone or recorded_late"),
     ),
 )
 QUICK = {
@@ -128,6 +128,7 @@ QUICK = {
     "jobs/models/job.py job.due 65a9eb": FEW_TESTS,  # no other worker holds the job
     "jobs/queue/installation.py installation.mark_restored 4df341": FEW_TESTS,  # what was not sent is marked
     "jobs/queue/installation.py installation.load_trust a70cbc": FEW_TESTS,  # another server is noticed
+    "jobs/transitions.py transitions._write 9c1996": FEW_TESTS,  # the state is the one that was read
 }
 """The sample that belongs to the tests: two cores judge it within two minutes."""
 
