@@ -108,21 +108,19 @@ class BoardRow:
 
 
 def expected_end(job: Job, now: datetime) -> datetime | None:
-    """Return when a running job is expected to end, by its log, else by its expected run time; at most its timeout.
+    """Return when a running job is expected to end, by its log, else by its expected run time.
 
-    Return None for a job that does not run or is to be cancelled, and if both times are over.
+    Return None for a job that does not run or is to be cancelled, and if both times are over. The timeout is left out,
+    because it is read from the spec, which is loaded only of the rows that are drawn.
     """
     if job.running_since is None or job.cancel_requested_at is not None:
         return None
     metrics = getattr(job, "metrics", None)
-    limit = times_out_at(job, now)
     if metrics is not None and metrics.ends_at is not None and metrics.ends_at > now:
         end = cast("datetime", metrics.ends_at)
     else:
         end = now + timedelta(seconds=job.expected_seconds) - timeline.running(job, now)
-    if end <= now:
-        return None
-    return end if limit is None else min(end, limit)
+    return end if end > now else None
 
 
 def next_event(job: Job, now: datetime) -> tuple[datetime, str]:
@@ -132,7 +130,7 @@ def next_event(job: Job, now: datetime) -> tuple[datetime, str]:
     if job.state in FINISHED:
         return job.ended_at or job.state_since, "failed" if job.state in FAILED else "ended"
     if (end := expected_end(job, now)) is not None:
-        return end, "times out" if end == times_out_at(job, now) else "ends"
+        return end, "ends"
     return job.state_since, "since"
 
 
@@ -181,8 +179,11 @@ def board_row(
     """Return the row of a fully loaded job. `events` are those since the start of the scale."""
     now, end = scale.now, expected_end(job, scale.now)
     at, word = next_event(job, now)
-    if word == "since" and job.running_since is not None:
-        at, word = times_out_at(job, now) or now, "times out"
+    if job.running_since is not None and word in ("ends", "since"):
+        limit = times_out_at(job, now)
+        if word == "since" or (limit is not None and limit < at):
+            at, word = limit or now, "times out"
+            end = end and at
     elif word == "since" and (until := gives_up_at(job)) is not None:
         at, word = until, "gives up" if until > now else "gave up"
     metrics = getattr(job, "metrics", None)
