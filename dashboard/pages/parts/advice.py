@@ -6,8 +6,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy as lazy
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from dashboard.drawing.figures import countdown, duration
 from dashboard.queries.persistent_resources import Holdings
@@ -75,92 +74,99 @@ def quoted_parts(words: str) -> tuple[Part, ...]:
     return (*found[:-1], found[-1]._replace(space=" ")) if found else ()
 
 
-NOT_BILLED = lazy("Nothing is billed until the job runs.")
-NOTHING_BILLED = lazy("Nothing is billed while no trial is running.")
+NOT_BILLED = gettext_lazy("Nothing is billed until the job runs.")
+NOTHING_BILLED = gettext_lazy("Nothing is billed while no trial is running.")
 SIMPLE: dict[str, Advice] = {
     JobState.APPROVED: advice(
-        lazy("Queued in Trainboard"), lazy("A worker sends the job to Vertex AI within seconds.")
+        gettext_lazy("Queued in Trainboard"), gettext_lazy("A worker sends the job to Vertex AI within seconds.")
     ),
     JobState.SUBMITTING: advice(
-        lazy("Being sent to Vertex AI"),
-        lazy("If the answer is lost, Trainboard looks for the job at Vertex AI before it sends it again."),
+        gettext_lazy("Being sent to Vertex AI"),
+        gettext_lazy("If the answer is lost, Trainboard looks for the job at Vertex AI before it sends it again."),
     ),
     JobState.QUEUED: advice(
-        lazy("Waiting for quota or capacity"),
-        lazy("The job starts when quota and capacity are available."),
+        gettext_lazy("Waiting for quota or capacity"),
+        gettext_lazy("The job starts when quota and capacity are available."),
         NOT_BILLED,
     ),
     JobState.PENDING: advice(
-        lazy("Preparing machines"), lazy("Vertex AI starts the machines and pulls the image."), NOT_BILLED
+        gettext_lazy("Preparing machines"),
+        gettext_lazy("Vertex AI starts the machines and pulls the image."),
+        NOT_BILLED,
     ),
     JobState.CANCELLING: advice(
-        lazy("Vertex AI is cancelling the job"), lazy("It may still end as succeeded or failed.")
+        gettext_lazy("Vertex AI is cancelling the job"), gettext_lazy("It may still end as succeeded or failed.")
     ),
-    JobState.UPDATING: advice(lazy("Vertex AI is updating the job"), lazy("It then runs again.")),
-    JobState.PAUSED: advice(lazy("Paused at Vertex AI"), lazy("Trainboard cannot resume it.")),
+    JobState.UPDATING: advice(gettext_lazy("Vertex AI is updating the job"), gettext_lazy("It then runs again.")),
+    JobState.PAUSED: advice(gettext_lazy("Paused at Vertex AI"), gettext_lazy("Trainboard cannot resume it.")),
     JobState.WITHDRAWN: advice(
-        lazy("Cancelled before it was submitted"), lazy("The job was not sent to Vertex AI, and nothing was billed.")
+        gettext_lazy("Cancelled before it was submitted"),
+        gettext_lazy("The job was not sent to Vertex AI, and nothing was billed."),
     ),
-    JobState.REJECTED: advice(lazy("Rejected"), lazy("The job was not sent to Vertex AI, and nothing was billed.")),
+    JobState.REJECTED: advice(
+        gettext_lazy("Rejected"), gettext_lazy("The job was not sent to Vertex AI, and nothing was billed.")
+    ),
     JobState.CANCELLED: advice(
-        lazy("Cancelled"), lazy("Vertex AI stopped its replicas. The time that they ran is billed.")
+        gettext_lazy("Cancelled"), gettext_lazy("Vertex AI stopped its replicas. The time that they ran is billed.")
     ),
     JobState.LOST: advice(
-        lazy("Not found at Vertex AI"),
-        lazy("The job was deleted there before Trainboard saw its end, so its result is not known."),
-        lazy("Check its output folder before you run it again."),
+        gettext_lazy("Not found at Vertex AI"),
+        gettext_lazy("The job was deleted there before Trainboard saw its end, so its result is not known."),
+        gettext_lazy("Check its output folder before you run it again."),
     ),
 }
 UNKNOWN = advice(
-    lazy("Unknown state"), lazy("Trainboard shows the state as Vertex AI sent it, and polls the job until it ends.")
+    gettext_lazy("Unknown state"),
+    gettext_lazy("Trainboard shows the state as Vertex AI sent it, and polls the job until it ends."),
 )
 CANCELLED_BEFORE = advice(
-    lazy("Cancelled before it ran"), lazy("Vertex AI gave up its place. It never ran, and nothing was billed.")
+    gettext_lazy("Cancelled before it ran"),
+    gettext_lazy("Vertex AI gave up its place. It never ran, and nothing was billed."),
 )
 UNSEEN_RUN = (
-    Part(lazy("Trainboard did not see it run, and neither Vertex AI nor the log shows when it started.")),
-    Part(lazy("So no run time and no cost are shown.")),
+    Part(gettext_lazy("Trainboard did not see it run, and neither Vertex AI nor the log shows when it started.")),
+    Part(gettext_lazy("So no run time and no cost are shown.")),
 )
 """What is known of a job that ran although nothing shows when."""
 CANCELLATION_REQUESTED = advice(
-    lazy("Cancellation requested"),
-    lazy("Vertex AI stops the job when it can. It may end by itself first."),
-    lazy("Trainboard repeats the request until the job has ended."),
+    gettext_lazy("Cancellation requested"),
+    gettext_lazy("Vertex AI stops the job when it can. It may end by itself first."),
+    gettext_lazy("Trainboard repeats the request until the job has ended."),
 )
 NO_WORKER = advice(
-    lazy("No worker takes the next step"),
-    lazy("The worker that sends jobs and cancellations to Vertex AI has not reported for a minute."),
-    lazy(
+    gettext_lazy("No worker takes the next step"),
+    gettext_lazy("The worker that sends jobs and cancellations to Vertex AI has not reported for a minute."),
+    gettext_lazy(
         "A site admin can see on the doctor's page which part does not run. When it runs again, the step is taken once."
     ),
 )
 
 EDIT = "edit_field"
 FIX_LABELS: "dict[str, StrOrPromise]" = {
-    "next_machine_size": lazy("Rerun with more memory"),
-    "more_disk": lazy("Rerun with a larger disk"),
-    "bigger_gpu": lazy("Rerun with a larger GPU"),
-    "other_accelerator": lazy("Rerun with another GPU"),
-    "other_region": lazy("Rerun in another region"),
-    "flex_start": lazy("Rerun under Flex-start"),
-    "spot": lazy("Rerun on Spot machines"),
-    "standard": lazy("Rerun under Standard"),
-    "own_machines": lazy("Rerun on machines of its own"),
-    "longer_wait": lazy("Rerun with a longer wait"),
-    "endless_wait": lazy("Rerun without a limit on the wait"),
-    "longer_timeout": lazy("Rerun with a longer timeout"),
-    "resubmit": lazy("Rerun unchanged"),
-    "gcs_path": lazy("Rerun with /gcs/ paths"),
-    "other_machine": lazy("Edit the machines of a copy"),
-    EDIT: lazy("Edit a copy"),
+    "next_machine_size": gettext_lazy("Rerun with more memory"),
+    "more_disk": gettext_lazy("Rerun with a larger disk"),
+    "bigger_gpu": gettext_lazy("Rerun with a larger GPU"),
+    "other_accelerator": gettext_lazy("Rerun with another GPU"),
+    "other_region": gettext_lazy("Rerun in another region"),
+    "flex_start": gettext_lazy("Rerun under Flex-start"),
+    "spot": gettext_lazy("Rerun on Spot machines"),
+    "standard": gettext_lazy("Rerun under Standard"),
+    "own_machines": gettext_lazy("Rerun on machines of its own"),
+    "longer_wait": gettext_lazy("Rerun with a longer wait"),
+    "endless_wait": gettext_lazy("Rerun without a limit on the wait"),
+    "longer_timeout": gettext_lazy("Rerun with a longer timeout"),
+    "resubmit": gettext_lazy("Rerun unchanged"),
+    "gcs_path": gettext_lazy("Rerun with /gcs/ paths"),
+    "other_machine": gettext_lazy("Edit the machines of a copy"),
+    EDIT: gettext_lazy("Edit a copy"),
 }
 """{action: label of the link to the compose page with a copy of the job}"""
 
 LAST_CHANCES = {
-    "Spot restarts": lazy("The next loss of its machines ends the job: no restart of that kind is left."),
-    "capacity retries": lazy("The next lack of capacity ends the job: no restart of that kind is left."),
-    "job retries": lazy("The next crash or lost worker ends the job: no restart of that kind is left."),
-    "internal errors": lazy("The next internal error ends the job: no restart of that kind is left."),
+    "Spot restarts": gettext_lazy("The next loss of its machines ends the job: no restart of that kind is left."),
+    "capacity retries": gettext_lazy("The next lack of capacity ends the job: no restart of that kind is left."),
+    "job retries": gettext_lazy("The next crash or lost worker ends the job: no restart of that kind is left."),
+    "internal errors": gettext_lazy("The next internal error ends the job: no restart of that kind is left."),
 }
 """{name of a retry budget: what its exhaustion means for the job}"""
 
@@ -333,15 +339,14 @@ def _running(job: Job, now: datetime) -> Advice:
         return advice(_("Running"), _("This is an external job, so its expected run time is not known."))
     left = timedelta(seconds=job.expected_seconds) - timeline.running(job, now)
     if left < timedelta():
-        expected = duration(job.expected_seconds)
-        words = _("It was expected to run %(length)s.") % {"length": expected}
+        words = _("It was expected to run %(length)s.") % {"length": duration(job.expected_seconds)}
         return advice(_("Running longer than expected"), words)
     return advice(_("Running"), _("About %(length)s left of the expected run time.") % {"length": duration(left)})
 
 
 SHORT = {
-    "over_ask_limit": lazy("may exceed the team's limit"),
-    "cost_unknown": lazy("cost not known"),
+    "over_ask_limit": gettext_lazy("may exceed the team's limit"),
+    "cost_unknown": gettext_lazy("cost not known"),
 }
 """Short texts for findings of `jobs.policy` in a list. The row's cost column has the amounts."""
 
