@@ -26,9 +26,12 @@ from jobs.bounds import digest_of
 from jobs.fallback import Plan
 from jobs.models import Job
 from jobs.models.job import NEW_KEY
+from jobs.spec.sent import find_differences
 
 FIRST_KEY = "judged:request"
 """The key of a job's first event, which stores what was requested."""
+OTHER_REQUEST = "other_request"
+"""The reason of the event that a found job was sent for another request with the same key, which the row shows."""
 NAMESPACE = UUID("5f0a4a0e-3d52-5a0c-9c3f-6c0b8d0f7a11")
 """Of the ids of jobs (RFC 9562, version 5). Never change it: the jobs at Vertex AI are labelled with these ids."""
 RESERVED = re.compile(rf"({NEW_KEY}|api-|run-|schedule-|fallback-|given-|adopted:|demo:)")
@@ -113,7 +116,11 @@ def is_request_of(job: Job, submission: spec.Submission, cap_usd: Decimal | None
     """Return whether a job was requested with this submission and cap. Later changes and its name are ignored."""
     found = _requested(job)
     before = {"digest": job.spec_digest, "cap_usd": None if job.cap_usd is None else str(job.cap_usd)}
-    return bool((found or before) == identity_of(submission, cap_usd if plan is None else plan.cap(cap_usd)))
+    requested = identity_of(submission, cap_usd if plan is None else plan.cap(cap_usd))
+    if job.events.filter(reason=OTHER_REQUEST).exists():  # the database knows that request from Vertex AI only
+        is_same = not find_differences(job.kind, spec.rest_body(submission.job), job.spec)
+        return is_same and (found or before)["cap_usd"] == requested["cap_usd"]
+    return bool((found or before) == requested)
 
 
 def requested_cap(job: Job) -> Decimal | None:

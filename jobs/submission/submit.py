@@ -30,8 +30,11 @@ from jobs.observation.record import number
 from jobs.queue.claims import JOB_LEASE
 from jobs.queue.installation import Trust
 from jobs.queue.rate_limit import OverRateLimit
+from jobs.requests.request_keys import OTHER_REQUEST
+from jobs.spec.sent import find_differences
 from jobs.states import JobState
 from jobs.submission import duplicates
+from jobs.submission.found_spec import found_columns
 from jobs.submission.ports import Change, Decide, Event, Ports, Written
 from jobs.submission.retries import CHECK_AFTER, FIRST_PAUSE, next_step_at, pause_after
 
@@ -44,6 +47,8 @@ MAX_START_SECONDS = 10.0
 DENIED = "Vertex AI does not let this account create the job"
 MAX_DENIED, MAX_DENIED_PAUSE = 19, timedelta(minutes=1)
 """Tries after a 403 in a row: pauses of 2, 4, 8, 16 and 32 s, then of a minute, a quarter of an hour in all."""
+MAX_NAMES = 5
+"""Fields that an event names at most."""
 UNSENT = frozenset({JobState.APPROVED, JobState.SUBMITTING})
 WITHOUT_RESULT = frozenset({JobState.CANCELLED, JobState.CANCELLING, JobState.FAILED, JobState.EXPIRED})
 
@@ -215,15 +220,29 @@ def created(remote: vertex.RemoteJob, *events: Event) -> Decide:
 
 
 def adopted(remote: vertex.RemoteJob) -> Decide:
-    """Follow a listed job whose create was not answered, instead of creating it again."""
-    event = Event(
-        JobEvent.Kind.SUBMIT_ADOPTED,
-        f"Vertex AI lists the job as {number(remote)}, although no create was answered. "
-        "Trainboard follows it and did not send it again.",
-        key=f"adopted:{number(remote)}",
-        detail={"remote_name": remote.name},
-    )
-    return created(remote, event)
+    """Follow a listed job whose create was not answered, instead of creating it again. The row shows what it runs."""
+
+    def decide(job: Job, now: datetime) -> Change | None:
+        message = f"Vertex AI lists the job as {number(remote)}, although no create was answered. "
+        message += "Trainboard follows it and did not send it again."
+        names = [row.field for row in find_differences(job.kind, job.spec, remote.raw)]
+        if names:
+            more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+            message += " It was sent for another request with the same key, and Trainboard shows that one. "
+            message += f"They differ in {', '.join(names[:MAX_NAMES])}{more}."
+        event = Event(
+            JobEvent.Kind.SUBMIT_ADOPTED,
+            message,
+            key=f"adopted:{number(remote)}",
+            reason=OTHER_REQUEST if names else "",
+            detail={"remote_name": remote.name},
+        )
+        change = created(remote, event)(job, now)
+        if change is None or change.remote is None:
+            return change
+        return replace(change, columns={**change.columns, **found_columns(job, remote)})
+
+    return decide
 
 
 def create_failed(error: vertex.VertexError) -> Decide:

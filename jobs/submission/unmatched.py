@@ -8,7 +8,7 @@ from jobs.observation.observe import Listed
 from jobs.submission import duplicates, submit
 from jobs.submission.adapters import save_unmatched
 from jobs.submission.ports import Ports
-from jobs.vertex import RemoteJob
+from jobs.vertex import RemoteJob, VertexError
 
 
 def match_listed(scope_id: int, listed: Listed, ports: Ports) -> None:
@@ -38,8 +38,17 @@ def match_listed(scope_id: int, listed: Listed, ports: Ports) -> None:
 
 
 def settle_request(job: Job, remotes: list[RemoteJob], ports: Ports) -> None:
-    """Follow one of the jobs listed for a request that has none yet. Every other one is a duplicate."""
+    """Follow one of the jobs listed for a request that has none yet. Every other one is a duplicate.
+
+    A job that this database never sent may run another body, which the list of a scope leaves out. It is looked up with
+    its body. If that fails, the next poll that lists the job repeats it.
+    """
     if submit.is_unsent(job):
-        submit.follow(job, remotes, ports)
+        try:
+            found = remotes if job.submit_attempts else ports.remote.find(job)
+        except VertexError:
+            return
+        if found:
+            submit.follow(job, found, ports)
     else:
         duplicates.cancel_duplicates(job, remotes, ports)

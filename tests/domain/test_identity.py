@@ -16,9 +16,11 @@ from jobs.models import FallbackAttempt, Installation, Job, Policy, ScheduleRun,
 from jobs.queue import installation
 from jobs.requests import schedules
 from jobs.requests.request_keys import adopted_key, api_key, attempt_key, given_key, job_id, new_key, schedule_key
+from jobs.spec.sent import find_differences
 from jobs.upkeep import watch_fallbacks, watch_schedules
+from jobs.upkeep.audit import audit
 from tests.conftest import person
-from tests.domain.conftest import Cloud, RequestJob, look
+from tests.domain.conftest import Cloud, RequestJob, Submit, look
 from tests.domain.test_fallbacks import Begin, begin, sweep_while
 from tests.support import samples
 from tests.support.api import caller
@@ -90,6 +92,7 @@ def send_forget_repeat(cloud: Cloud, request: Repeat, *, pause: float = 90, poll
     assert live(cloud) == [name], "exactly one job, and the one that was training"
     assert again.remote_name == name
     assert again.events.filter(kind="submit_adopted").count() == 1
+    assert list(audit(cloud.now)) == []
     assert again.events.filter(kind="duplicate").count() == 0
     return again
 
@@ -128,6 +131,7 @@ class TestRequestsMadeAgain:
         )
 
         assert statuses == [201, 201]
+        assert "another request" not in Job.objects.get().events.get(kind="submit_adopted").message
         assert api.post("/jobs", body, key="nightly").status_code == 200
         assert api.post("/jobs", body | {"expected_seconds": 60}, key="nightly").status_code == 422
 
@@ -185,6 +189,42 @@ class TestRequestsMadeAgain:
 
         assert len(cloud.jobs()) == 1
         assert Job.objects.get().last_error == ""
+
+
+@pytest.mark.parametrize("polls_first", [False, True])
+def test_another_request_with_the_key_shows_the_job_that_runs(
+    policy: None, cloud: Cloud, owner: User, polls_first: bool
+) -> None:
+    """Before a restore it gets 422. After one, nothing here knows the first body, but Vertex AI does."""
+    cloud.script("long")
+    api, machines = caller(owner), samples.limited(72, {})
+    small = {"spec": samples.body(name="small", labels={"run": "one"}, **machines), "expected_seconds": 86_400}
+    large = {"spec": samples.body(name="large", extra_replicas=3, **machines), "expected_seconds": 86_400}
+    bodies = iter([small, large])
+
+    job = send_forget_repeat(cloud, lambda: api.post("/jobs", next(bodies), key="k"), polls_first=polls_first)
+
+    as_sent = requests.request_job(
+        submission=samples.submission(name="small", labels={"run": "one"}, **machines),
+        team=job.team, by=owner, expected=timedelta(days=1), request_key="the same again", now=cloud.now,
+    )  # fmt: skip
+    as_sent.refresh_from_db()
+    shown = ("display_name", "machines", "strategy", "hourly_usd", "estimate_usd", "max_usd", "exposure_usd", "gpus")
+    assert [getattr(job, name) for name in shown] == [getattr(as_sent, name) for name in shown]
+    assert job.spec["labels"] == {"run": "one"}
+    assert find_differences(job.kind, as_sent.spec, job.spec) == []
+    event = job.events.get(kind="submit_adopted")
+    assert "another request with the same key" in event.message
+    assert "jobSpec.workerPoolSpecs[1]" in event.message
+    assert api.post("/jobs", large, key="k").json()["type"].endswith("key-reused")
+    assert api.post("/jobs", small, key="k").json()["is_repeated"] is True
+
+
+@pytest.mark.parametrize("kind", Job.Kind.values)
+def test_what_vertex_ai_fills_in_is_no_other_request(submit: Submit, cloud: Cloud, kind: str) -> None:
+    job = submit("happy", kind=kind)
+
+    assert find_differences(kind, job.spec, cloud.call("GET", job.remote_name)) == []
 
 
 class TestKeys:

@@ -31,6 +31,7 @@ class Row:
     def __init__(self, pk: str, now: datetime) -> None:
         self.pk, self.state, self.requested_at, self.due_at = pk, str(JobState.APPROVED), now, now
         self.remote_name = self.last_error = ""
+        self.spec: dict[str, Any] = {}
         self.claim: uuid.UUID | None = None
         self.submit_attempts = self.failures = self.cancels_sent = 0
         self.claimed_until = self.attempted_at = self.cancel_requested_at = None
