@@ -126,7 +126,8 @@ def _extract(source: Source, notes: Notes, files: Files) -> Candidates:
         return Candidates(format_key, drafts, [text, source.shell])
     is_broken = notes.has("unreadable_json", "unreadable_yaml", "unreadable_python")
     is_broken = is_broken or bool(parts) or format_key in ("gcloud", "curl")
-    inner = embedded_parts(format_key, text, source.shell, is_broken=is_broken)
+    is_followed = not notes.has("too_much")
+    inner = embedded_parts(format_key, text, source.shell, is_broken=is_broken, is_followed=is_followed)
     candidates = _extract_from_parts(
         Candidates(format_key, [], [text, source.shell]), chain(parts, inner), notes, started, files
     )

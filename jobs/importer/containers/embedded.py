@@ -39,16 +39,18 @@ MAX_NODES, MAX_DEPTH, MAX_WORDS = 20_000, 20, 500
 MAX_GUESSED, MAX_FILLED = 100_000, 200_000
 
 
-def embedded_parts(format_key: str, text: str, shell: str, *, is_broken: bool) -> Iterator[Part]:
+def embedded_parts(
+    format_key: str, text: str, shell: str, *, is_broken: bool, is_followed: bool = True
+) -> Iterator[Part]:
     """Yield the parts of a text that may contain a job, the likeliest first.
 
     `shell` is the commands of a notebook. `is_broken` means that the text could not be read to its end in its format,
-    so it may have another format.
+    so it may have another format. `is_followed` is false for a program that takes too many steps to be followed again.
     """
     if is_document(format_key):
         yield from _in_documents(format_key, text)
     if format_key == "python":
-        yield from _in_program(text, shell or commands_in(text))
+        yield from _in_program(text, shell or commands_in(text), is_followed=is_followed)
     if shell:
         yield from _in_shell(shell)
     if format_key == "rest" or len(text) > MAX_GUESSED or not (is_broken or format_key == "python"):
@@ -125,11 +127,11 @@ def _command_of(words: list[str]) -> str:
     return shlex.join(words[words.index("gcloud") :] if "gcloud" in words else ["gcloud", *words])
 
 
-def _in_program(text: str, shell: str) -> Iterator[Part]:
+def _in_program(text: str, shell: str, *, is_followed: bool = True) -> Iterator[Part]:
     """Yield the commands of a program: those of its notebook, then those in its strings and lists, then configs."""
     program = Program(Notes(), {})
     with contextlib.suppress(*ERRORS):  # names known so far still serve for the shell's commands
-        program.follow(parse(text).tree)
+        program.follow(parse(text if is_followed else "").tree)
     texts = list(_texts(program))
     configs = [(line, held) for line, held in texts if CONFIG.search(held) and not CREATE.search(held)]
     config = configs[0][1] if configs else None

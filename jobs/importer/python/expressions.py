@@ -21,7 +21,6 @@ from jobs.importer.python.values import (
     Scope,
     is_data,
     placed_at,
-    source,
     text_of,
     unknown,
 )
@@ -59,7 +58,7 @@ class Expressions(Names):
             node = read(expression) if read is not None else None
         self.depth -= 1
         if node is None:
-            return unknown(source(expression), expression.lineno)
+            return unknown(self.source(expression), expression.lineno)
         if isinstance(node.value, str) and not isinstance(expression, ast.Name):
             self.hold(node, expression.lineno)
         return node
@@ -75,7 +74,9 @@ class Expressions(Names):
         node = self.evaluate(expression)
         if is_data(node) or isinstance(node.value, Jobs):
             return node
-        return unknown(node.value.path if isinstance(node.value, Module) else source(expression), expression.lineno)
+        return unknown(
+            node.value.path if isinstance(node.value, Module) else self.source(expression), expression.lineno
+        )
 
     def truth(self, test: ast.expr) -> bool | None:
         """Return whether a condition holds; None if it is not known."""
@@ -125,11 +126,12 @@ class Expressions(Names):
 
     def _merge_names(self, entries: dict[str, Node], value: Node, expression: ast.expr) -> None:
         if isinstance(value.value, dict):
+            self.spend(len(value.value) // TEXT_COST)
             entries |= value.value
             return
         message = _(
             "The contents of **%(name)s are not known; they are left out until you write them out.",
-            name=source(expression),
+            name=self.source(expression),
         )
         self.notes.note("placeholder", expression.lineno, message, _("Write its names and values there."))
 
@@ -154,7 +156,7 @@ class Expressions(Names):
                 self._merge_names(entries, value, item)
             else:
                 name = self.data(key)
-                entries[name.text() if name.is_scalar else source(key)] = placed_at(value, key.lineno)
+                entries[name.text() if name.is_scalar else self.source(key)] = placed_at(value, key.lineno)
         return self.branches.make(Node(entries, expression.lineno))
 
     def _name(self, expression: ast.Name) -> Node | None:
@@ -169,8 +171,8 @@ class Expressions(Names):
                 shown = self.evaluate(pattern) if pattern is not None else Node("", 0)
                 is_plain = part.conversion in (-1, ord("s")) and not shown.open
                 piece = calls.formatted(node, shown.text()) if is_plain else None
-                piece = piece or unknown(source(part.value), part.lineno)
-            pieces.append(piece or unknown(source(part), part.lineno))
+                piece = piece or unknown(self.source(part.value), part.lineno)
+            pieces.append(piece or unknown(self.source(part), part.lineno))
         text = calls.bounded(text_of(piece) or "" for piece in pieces)
         return Node(text, expression.lineno, "", calls.first_reason(pieces))
 
@@ -178,7 +180,7 @@ class Expressions(Names):
         """Return a value that becomes part of a text; a name that is still empty, as in PROJECT = "", is open."""
         node = self.data(expression)
         is_empty = node.value == "" and isinstance(expression, ast.Name)
-        return unknown(source(expression), expression.lineno) if is_empty else node
+        return unknown(self.source(expression), expression.lineno) if is_empty else node
 
     def _attribute(self, expression: ast.Attribute) -> Node | None:
         if path := self.path_of(expression):
@@ -201,7 +203,7 @@ class Expressions(Names):
                 else None
             )
         found = held.get(expression.attr) if isinstance(held, dict) else None
-        other = unknown(source(expression), expression.lineno, raw=owner.raw if owner.open else "")
+        other = unknown(self.source(expression), expression.lineno, raw=owner.raw if owner.open else "")
         return found or self.branches.derive(other, [owner] if owner.open else [])
 
     def _attribute_of(self, owner: Node, expression: ast.Attribute) -> Node | None:
@@ -227,7 +229,7 @@ class Expressions(Names):
                 default = self.data(expression.values[1]) if is_default else None
                 if default is None or default.open or default.value in (None, ""):
                     others = [default] if default is not None else map(self.data, expression.values[1:])
-                    return self.branches.derive(unknown(source(expression), expression.lineno), [node, *others])
+                    return self.branches.derive(unknown(self.source(expression), expression.lineno), [node, *others])
                 self.note_default(
                     expression.lineno,
                     _("Values that are not set are read with their defaults; change those that differ."),
@@ -266,7 +268,7 @@ class Expressions(Names):
             return Node(Enum(key.value), expression.lineno) if isinstance(key.value, str) and not key.open else None
         owner = self.evaluate(expression.value)
         held = owner.value
-        other = self.branches.derive(unknown(source(expression), expression.lineno), [owner])
+        other = self.branches.derive(unknown(self.source(expression), expression.lineno), [owner])
         if owner.open or not isinstance(held, dict | list | str):
             return other
         if isinstance(expression.slice, ast.Slice):
@@ -299,13 +301,13 @@ class Expressions(Names):
 
         def block(part: ast.expr) -> Callable[[], str]:
             def read() -> str:
-                self.branches.put(result, source(test), self.data(part), "name")
+                self.branches.put(result, self.source(test), self.data(part), "name")
                 return ""
 
             return read
 
-        self.branches.choose([block(part) for part in parts], source(test), test.lineno)
-        return result[source(test)]
+        self.branches.choose([block(part) for part in parts], self.source(test), test.lineno)
+        return result[self.source(test)]
 
     def _listcomp(self, expression: ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp) -> Node | None:
         """Return the result of `[... for name in items if ...]`; None if the items or a condition are not known."""

@@ -8,7 +8,8 @@ from jobs.importer.python import calls
 from jobs.importer.python.branches import Branches
 from jobs.importer.python.values import OUTSIDE, Module, Scope, items_of, source, unknown
 
-MAX_STEPS = 80_000
+MAX_STEPS, SOURCE_STEPS = 80_000, 8
+"""The steps that a program may take, and those that it takes to write the source text of an expression."""
 
 
 class TooManySteps(Exception):
@@ -24,12 +25,20 @@ class Names:
         self.environment = environment
         self.branches = Branches(self.spend)
         self.steps = MAX_STEPS
+        self.sources: dict[ast.AST, str] = {}
 
     def spend(self, steps: int) -> None:
         """Count steps. Raise TooManySteps when the program's are used up."""
         self.steps -= steps
         if self.steps < 0:
             raise TooManySteps
+
+    def source(self, expression: ast.AST) -> str:
+        """Return the source text of an expression, shortened; it is written once."""
+        if expression not in self.sources:
+            self.spend(SOURCE_STEPS)
+            self.sources[expression] = source(expression)
+        return self.sources[expression]
 
     def path_of(self, expression: ast.expr) -> str:
         """Return the dotted path of a module's name, or of a name that nothing binds; "" for any other expression."""
@@ -65,7 +74,7 @@ class Names:
         parts = list(items_of(item)) if isinstance(item.value, list) else []
         is_whole = len(parts) == len(target.elts) and not any(isinstance(part, ast.Starred) for part in target.elts)
         for place, part in enumerate(target.elts):
-            other = unknown(source(part), target.lineno, raw=item.raw if item.open else "")
+            other = unknown(self.source(part), target.lineno, raw=item.raw if item.open else "")
             self.bind(part, parts[place] if is_whole else self.branches.derive(other, [item]))
         return is_whole
 

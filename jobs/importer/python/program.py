@@ -21,7 +21,6 @@ from jobs.importer.python.values import (
     is_data,
     items_of,
     placed_at,
-    source,
     unknown,
 )
 from jobs.importer.sdk_names import LOCAL_SCRIPT, MAKERS, MESSAGE_FIELDS, SIGNATURES, positions
@@ -84,7 +83,11 @@ class Program(Functions):
             return self.instantiate(callee, self.listed(call.args), self.keywords(call), call.lineno)
         if isinstance(callee, Jobs) and name in ("run", "submit"):
             return self._run(callee, name, call)
-        if isinstance(callee, Jobs) and _is_change(name) and self.set_field(func, unknown(source(call), call.lineno)):
+        if (
+            isinstance(callee, Jobs)
+            and _is_change(name)
+            and self.set_field(func, unknown(self.source(call), call.lineno))
+        ):
             return None
         is_sdk = self.is_sdk(path) if path else owner is not None and bool(owner.open) and owner.raw != OUTSIDE
         if (
@@ -147,7 +150,7 @@ class Program(Functions):
                 call.lineno, _("Command-line arguments are read with their default values; change those that differ.")
             )
             held = Node(Object(self.arguments), call.lineno)
-            return held if name == "parse_args" else Node([held, unknown(source(call), call.lineno)], call.lineno)
+            return held if name == "parse_args" else Node([held, unknown(self.source(call), call.lineno)], call.lineno)
         elif (
             name in DEFINES and len(given) > 1 and isinstance(given[0].value, str) and given[1].value not in (None, "")
         ):
@@ -161,7 +164,7 @@ class Program(Functions):
             held = self.evaluate(call.args[0])
             return Node(dict(held.value.attributes), call.lineno) if isinstance(held.value, Object) else None
         elif path.endswith("random.shuffle") and first is not None:
-            self.branches.open(first, source(call), call.lineno)
+            self.branches.open(first, self.source(call), call.lineno)
         return None
 
     def _argument(self, call: ast.Call, given: list[Node]) -> dict[str, Node]:
@@ -175,7 +178,7 @@ class Program(Functions):
             default = Node(action == "store_false", call.lineno)
         if default is None or default.value in (None, ""):
             return {}
-        convert = CONVERSIONS.get(source(options["type"])) if "type" in options else None
+        convert = CONVERSIONS.get(self.source(options["type"])) if "type" in options else None
         if convert is not None and isinstance(default.value, str):
             default = calls.carried_out(convert, [default.value[:20]], default.line) or default
         dest = self.data(options["dest"]).text() if "dest" in options else name
@@ -187,9 +190,9 @@ class Program(Functions):
         """Return an open value; what a function of another module is given may be changed by it."""
         outside = self.is_from_outside(call.func)
         for node in (*given, *named.values()) if outside else ():
-            self.branches.open(node, source(call), call.lineno)
+            self.branches.open(node, self.source(call), call.lineno)
         if owner is not None and name in calls.MUTATING:
-            self.branches.open(owner, source(call), call.lineno)
+            self.branches.open(owner, self.source(call), call.lineno)
         if (
             isinstance(call.func, ast.Attribute)
             and name in calls.MUTATING
@@ -197,9 +200,9 @@ class Program(Functions):
         ):
             is_first = name == "append" and len(given) == 1
             self.set_field(
-                call.func.value, Node(given, call.lineno) if is_first else unknown(source(call), call.lineno)
+                call.func.value, Node(given, call.lineno) if is_first else unknown(self.source(call), call.lineno)
             )
-        result = unknown(source(call), call.lineno, raw=OUTSIDE if outside else "")
+        result = unknown(self.source(call), call.lineno, raw=OUTSIDE if outside else "")
         inner = (item for node in given for item in items_of(node))
         return self.branches.derive(result, [*given, *inner, *named.values(), *([owner] if owner is not None else [])])
 
@@ -249,7 +252,7 @@ class Program(Functions):
                 found = held.get(key)
                 self.branches.put(held, key, None)
                 return found or (given[1] if len(given) > 1 else None)
-        self.branches.open(owner, source(call), call.lineno)
+        self.branches.open(owner, self.source(call), call.lineno)
         return None
 
     def copied(self, node: Node) -> Node:
@@ -304,7 +307,7 @@ class Program(Functions):
                 reason = Reason(_("which of several calls runs the job"), call.lineno)
                 args = self.branches.merge([made.run, args], "", reason) if self.branches.journals else made.run
             made.run, made.is_submitted, made.run_init = args, name == "submit", dict(self.init)
-        return unknown(source(call), call.lineno)
+        return unknown(self.source(call), call.lineno)
 
     def set_field(self, target: ast.expr, node: Node) -> bool:
         """Set a field of a value, as in `job.job_spec.network = "n"`; return False if there is no such field."""
@@ -334,7 +337,7 @@ class Program(Functions):
             if isinstance(held, Object | Class):
                 held = held.attributes
             if step is None or holder.open or not isinstance(held, dict | list):
-                self.branches.open(holder, source(part), node.line)
+                self.branches.open(holder, self.source(part), node.line)
                 return False
             if isinstance(held, list):
                 if not isinstance(step, int) or not -len(held) <= step < len(held):

@@ -12,7 +12,7 @@ from jobs.importer.nodes import Node, Notes
 from jobs.importer.python import calls
 from jobs.importer.python.branches import EXIT, MAYBE, Block
 from jobs.importer.python.expressions import Expressions
-from jobs.importer.python.values import Module, Scope, is_data, source, unknown
+from jobs.importer.python.values import Module, Scope, is_data, unknown
 from jobs.texts import translatable as _
 
 MAX_TURNS = 300
@@ -57,7 +57,7 @@ class Statements(Expressions):
             endings.append(self.block(rest))
             return endings[0]
 
-        self.branches.choose([follow, lambda: ""], _condition(statement), statement.lineno)
+        self.branches.choose([follow, lambda: ""], self._condition(statement), statement.lineno)
         return RETURN if endings[0] in (RETURN, EXIT) and not self.loops else MAYBE
 
     def _on_expr(self, statement: ast.Expr) -> str:
@@ -75,7 +75,7 @@ class Statements(Expressions):
         return RETURN
 
     def _yield(self, expression: ast.Yield | ast.YieldFrom) -> Node:
-        node = unknown(source(expression), expression.lineno)
+        node = unknown(self.source(expression), expression.lineno)
         if self.frames:
             self.frames[-1].append(node)
         return node
@@ -86,7 +86,7 @@ class Statements(Expressions):
         taken = self.truth(statement.test)
         if taken is None:
             blocks: list[Block] = [lambda: self.block(statement.body), lambda: self.block(statement.orelse)]
-            return self.branches.choose(blocks, source(statement.test), statement.lineno)
+            return self.branches.choose(blocks, self.source(statement.test), statement.lineno)
         self.skipped.append((self.scope, statement.orelse if taken else statement.body))
         return self.block(statement.body if taken else statement.orelse)
 
@@ -103,7 +103,7 @@ class Statements(Expressions):
                 return self.block(case.body)
             if holds is None:
                 blocks = [lambda: self.block(case.body), lambda: self._cases(subject, cases[place + 1 :], statement)]  # noqa: B023
-                return self.branches.choose(blocks, source(statement.subject), statement.lineno)
+                return self.branches.choose(blocks, self.source(statement.subject), statement.lineno)
         return ""
 
     def _matches(self, pattern: ast.pattern, subject: Node) -> bool | None:
@@ -125,7 +125,7 @@ class Statements(Expressions):
         held = self.data(statement.iter)
         items = calls.elements(held)
         if held.open or not isinstance(held.value, list | dict | str) or len(items) > MAX_TURNS:
-            return self._unknown_loop(statement, source(statement.iter), held)
+            return self._unknown_loop(statement, self.source(statement.iter), held)
         self.loops += 1
         ending = self._turns_from(statement, items)
         self.loops -= 1
@@ -142,7 +142,7 @@ class Statements(Expressions):
                 return ending
             if ending == MAYBE:
                 following = partial(self._turns_from, statement, items[place + 1 :])
-                self.branches.choose([following, lambda: ""], _condition(statement), statement.lineno)
+                self.branches.choose([following, lambda: ""], self._condition(statement), statement.lineno)
                 return MAYBE
         return ""
 
@@ -151,7 +151,7 @@ class Statements(Expressions):
     def _on_while(self, statement: ast.While) -> str:
         if self.truth(statement.test) is False:
             return self.block(statement.orelse)
-        return self._unknown_loop(statement, source(statement.test), None)
+        return self._unknown_loop(statement, self.source(statement.test), None)
 
     def _unknown_loop(self, statement: ast.For | ast.While, condition: str, items: Node | None) -> str:
         """Read the body of a loop once, as one that may not run; it begins with the names of an earlier turn."""
@@ -159,7 +159,7 @@ class Statements(Expressions):
         def body() -> str:
             self._open_assigned(statement.body)
             if items is not None and isinstance(statement, ast.For | ast.AsyncFor):
-                item = unknown(source(statement.target), statement.lineno)
+                item = unknown(self.source(statement.target), statement.lineno)
                 inner = calls.elements(items) if not items.is_scalar else []
                 self.bind(statement.target, self.branches.derive(item, [items, *inner]))
             ending = self.block(statement.body)
@@ -203,7 +203,7 @@ class Statements(Expressions):
         for item in statement.items:
             node = self.evaluate(item.context_expr)
             if item.optional_vars is not None:
-                self.bind(item.optional_vars, unknown(source(item.context_expr), statement.lineno, raw=node.raw))
+                self.bind(item.optional_vars, unknown(self.source(item.context_expr), statement.lineno, raw=node.raw))
         return self.block(statement.body)
 
     _on_asyncwith = _on_with
@@ -226,7 +226,7 @@ class Statements(Expressions):
             parts = node.value if isinstance(node.value, list) and not node.open else []
             is_whole = len(parts) == len(target.elts) and not any(isinstance(each, ast.Starred) for each in target.elts)
             for place, each in enumerate(target.elts):
-                self.assign(each, parts[place] if is_whole else unknown(source(each), target.lineno))
+                self.assign(each, parts[place] if is_whole else unknown(self.source(each), target.lineno))
             return
         if isinstance(target, ast.Name):
             before = self.module.names.get(target.id) if not self.frames else None
@@ -254,7 +254,7 @@ class Statements(Expressions):
         result = calls.operate(statement.op, held, node, statement.lineno) if is_data(held) else None
         if result is not None and isinstance(result.value, str):
             self.hold(result, statement.lineno)
-        self.assign(statement.target, result or unknown(source(statement), statement.lineno))
+        self.assign(statement.target, result or unknown(self.source(statement), statement.lineno))
 
     def _on_delete(self, statement: ast.Delete) -> None:
         for target in statement.targets:
@@ -265,7 +265,7 @@ class Statements(Expressions):
                 if isinstance(owner.value, dict) and isinstance(key.value, str) and not key.open:
                     self.branches.put(owner.value, key.value, None)
                 else:
-                    self.branches.open(owner, source(statement), statement.lineno)
+                    self.branches.open(owner, self.source(statement), statement.lineno)
 
     def _on_import(self, statement: ast.Import) -> None:
         for name in statement.names:
@@ -295,17 +295,16 @@ class Statements(Expressions):
             if scope is not None:
                 self.scope.shared[name] = scope
 
+    def _condition(self, statement: ast.stmt) -> str:
+        """Return the source of what decides how a statement ends."""
+        match statement:
+            case ast.If(test=test) | ast.While(test=test):
+                return self.source(test)
+            case ast.For(iter=items):
+                return self.source(items)
+        return _("line %(line)s", line=statement.lineno)
+
 
 ENDINGS: dict[type, str] = {ast.Raise: EXIT, ast.Break: BREAK, ast.Continue: CONTINUE}
 ENDS = frozenset({"sys.exit", "exit", "quit", "os._exit", "os.abort"})
 """Calls after which a program ends."""
-
-
-def _condition(statement: ast.stmt) -> str:
-    """Return the source of what decides how a statement ends."""
-    match statement:
-        case ast.If(test=test) | ast.While(test=test):
-            return source(test)
-        case ast.For(iter=items):
-            return source(items)
-    return _("line %(line)s", line=statement.lineno)

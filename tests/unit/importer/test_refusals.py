@@ -5,6 +5,8 @@ import json
 import pytest
 
 from jobs import importer
+from jobs.importer.python import names
+from jobs.importer.python.program import Program
 from jobs.spec import Severity
 from tests.unit.importer.test_reading import codes, refused, spec_of
 
@@ -155,3 +157,31 @@ def test_an_unknown_enum_value_names_the_field_in_a_whole_sentence() -> None:
         "“BAYESIAN_OPTIMIZATION” is not a value of algorithm that is known to Trainboard as of 21 November 2026; "
         "Vertex AI decides."
     ]
+
+
+class TestLongPrograms:
+    """Programs that could be followed for longer than anybody waits; the counted steps end all of them."""
+
+    @pytest.mark.parametrize(
+        "line",
+        [
+            "v{0} = f(g(h(k(q(w(e({0})))))))\n",
+            "x.append(f({0})); g(x)\n",
+            "x = {{**y, 'a{0}': 1}}; y = x\n",
+            "for i in r: x{0} = [i, i, i, i, i, i, i, i, i, i]\n",
+            "s{0} = f'gs://{{a}}/{{b}}/{0}' + c\n",
+        ],
+    )
+    def test_a_long_program_is_followed_once(self, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        followed, written = [], []
+        follow, source = Program.follow, names.source
+        monkeypatch.setattr(Program, "follow", lambda self, tree: followed.append(tree.body) or follow(self, tree))
+        monkeypatch.setattr(names, "source", lambda part: written.append(part) or source(part))
+
+        reading = importer.read_text(
+            "import os\nx, y, r = [], {}, range(99)\n" + "".join(map(line.format, range(6_000)))
+        )
+
+        assert "too_much" in codes(reading)
+        assert len([body for body in followed if body]) == 1
+        assert len(written) <= names.MAX_STEPS // names.SOURCE_STEPS + 1
