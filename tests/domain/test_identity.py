@@ -17,8 +17,10 @@ from jobs.queue import installation
 from jobs.requests import schedules
 from jobs.requests.request_keys import adopted_key, api_key, attempt_key, given_key, job_id, new_key, schedule_key
 from jobs.spec.sent import find_differences
+from jobs.submission.adapters import VertexRemote
 from jobs.upkeep import watch_fallbacks, watch_schedules
 from jobs.upkeep.audit import audit
+from jobs.vertex import Unavailable
 from tests.conftest import person
 from tests.domain.conftest import Cloud, RequestJob, Submit, look
 from tests.domain.test_fallbacks import Begin, begin, sweep_while
@@ -218,6 +220,33 @@ def test_another_request_with_the_key_shows_the_job_that_runs(
     assert "jobSpec.workerPoolSpecs[1]" in event.message
     assert api.post("/jobs", large, key="k").json()["type"].endswith("key-reused")
     assert api.post("/jobs", small, key="k").json()["is_repeated"] is True
+
+
+def test_a_poll_that_lists_the_job_first_shows_it_too(
+    policy: None, submitted: Job, cloud: Cloud, request_job: RequestJob, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The list of a scope leaves out the bodies, so the job is looked up, by a later poll if that fails."""
+    copy = OlderCopy()
+    first = request_job(key="one", name="small")
+    steps.advance(first.pk, clock=cloud.clock)
+    copy.put_back()
+    installation.mark_restored("a test", now=cloud.now)
+    cloud.forward(seconds=60)
+    job = request_job(key="one", name="large", extra_replicas=3)
+
+    def fails(*_: Any) -> Any:
+        raise Unavailable("no answer")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(VertexRemote, "find", fails)
+        look(cloud)
+    job.refresh_from_db()
+    assert (job.remote_name, job.display_name) == ("", "large")
+
+    cloud.forward(seconds=30)
+    look(cloud)
+    job.refresh_from_db()
+    assert (job.remote_name != "", job.display_name, job.machines) == (True, "small", first.machines)
 
 
 @pytest.mark.parametrize("kind", Job.Kind.values)
