@@ -118,12 +118,14 @@ FEW_TESTS = Judge(
     (
         *("pytest", "-q", "-x", "-p", "no:cacheprovider"),
         *("tests/domain/test_queue.py", "tests/domain/test_exactly_once.py", "tests/domain/test_transitions.py"),
-        *("-k", "another_worker_holds or claim_that_has_expired or another_server or events_are_gone or recorded_late"),
+        *("tests/domain/test_identity.py", "-k"),
+        "another_worker_holds or claim_that_has_expired or another_server or events_are_gone or recorded_late"
+        " or lagging_list",
     ),
 )
 QUICK = {
     "jobs/submission/submit.py submit.submit 948822": FEW_SEEDS,  # a request in doubt is looked up
-    "jobs/submission/submit.py submit.absent.decide 92570f": FEW_SEEDS,  # a list may lack a job for a while
+    "jobs/submission/submit.py submit.absent.decide 92570f": FEW_TESTS,  # a list may lack a job for a while
     "jobs/submission/adapters.py adapters.apply 2b476a": FEW_TESTS,  # the claim has not expired
     "jobs/models/job.py job.due 65a9eb": FEW_TESTS,  # no other worker holds the job
     "jobs/queue/installation.py installation.mark_restored 4df341": FEW_TESTS,  # what was not sent is marked
