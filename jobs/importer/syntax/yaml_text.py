@@ -152,7 +152,7 @@ class Builder:
         placeholder = ""
         while not isinstance(event := next(self.events), yaml.MappingEndEvent):
             key, node = self._node(event, depth + 1), self._node(next(self.events), depth + 1)
-            name = key.text() or "null"
+            name = "null" if key.value is None and not key.raw else key.text()
             if not key.is_scalar and len(key.entries) == 1 and node.value is None:
                 placeholder = f"{{{{ {next(iter(key.value))} }}}}"  # {{ name }} without quotes
             elif not key.is_scalar:

@@ -185,3 +185,12 @@ class TestLongPrograms:
         assert "too_much" in codes(reading)
         assert len([body for body in followed if body]) == 1
         assert len(written) <= names.MAX_STEPS // names.SOURCE_STEPS + 1
+
+
+def test_an_empty_name_is_the_same_in_yaml_and_json() -> None:
+    labels = {"": "x", "null": "y"}
+    body = {"displayName": "x", "labels": labels, "jobSpec": {"workerPoolSpecs": []}}
+    written = 'displayName: x\nlabels: {"": x, "null": y}\njobSpec: {workerPoolSpecs: []}\n'
+
+    assert importer.read_text(json.dumps(body)).body["labels"] == labels
+    assert importer.read_text(written).body["labels"] == labels
