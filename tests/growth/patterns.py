@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("jobs", "dashboard", "cli/trainboard_cli")
 ANCHORED = {"match", "fullmatch"}
 SEARCHING = {"search", "finditer", "findall", "sub", "subn", "split", "scanner"}
+VIEWS = {"items", "values"}
 LEFT_OUT = ("migrations", "wsgi.py", "celery.py")
 
 
@@ -50,8 +51,9 @@ def subjects() -> Iterator[Subject]:
             for at, pattern in _patterns(value, name, 0):
                 if isinstance(pattern.pattern, str) and (pattern.pattern, pattern.flags) not in seen:
                     seen.add((pattern.pattern, pattern.flags))
-                    users = [each for each, (_, names) in uses.items() if each == path or name in names]
-                    methods = {method for each in users for method in uses[each][0].get(name, ())} if at == name else ()
+                    used = name if "." not in at else at.rpartition(".")[2]
+                    users = [each for each, (_, names) in uses.items() if each == path or used in names]
+                    methods = {method for each in users for method in uses[each][0].get(used, ())}
                     yield Subject(f"{path.relative_to(ROOT)} {at}", pattern, frozenset(methods))
         yield from _inline(path, tree)
 
@@ -65,11 +67,21 @@ def _uses(tree: ast.Module) -> tuple[dict[str, set[str]], set[str]]:
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.Attribute):
             names.add(node.attr)
-            owner = node.value
-            name = owner.id if isinstance(owner, ast.Name) else owner.attr if isinstance(owner, ast.Attribute) else ""
             if node.attr in ANCHORED | SEARCHING:
-                methods.setdefault(name, set()).add(node.attr)
+                methods.setdefault(_name_of(node.value), set()).add(node.attr)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.For | ast.comprehension):
+            items = {part.id for part in ast.walk(node.target) if isinstance(part, ast.Name)}
+            methods.setdefault(_name_of(node.iter), set()).update(*(methods.get(item, ()) for item in items))
     return methods, names
+
+
+def _name_of(owner: ast.expr) -> str:
+    """Return the name that an expression begins from, or the field of an object that it reads."""
+    while isinstance(owner, ast.Subscript | ast.Call):
+        owner = owner.value if isinstance(owner, ast.Subscript) else owner.func
+        owner = owner.value if isinstance(owner, ast.Attribute) and owner.attr in VIEWS else owner
+    return owner.id if isinstance(owner, ast.Name) else owner.attr if isinstance(owner, ast.Attribute) else ""
 
 
 def _modules() -> Iterator[Path]:
@@ -88,6 +100,9 @@ def _imported(path: Path) -> ModuleType:
 def _patterns(value: Any, at: str, depth: int) -> Iterator[tuple[str, re.Pattern[str]]]:
     if isinstance(value, re.Pattern):
         yield at, value
+    elif depth < 4 and hasattr(value, "_fields"):
+        for field in value._fields:
+            yield from _patterns(getattr(value, field), f"{at}.{field}", depth + 1)
     elif depth < 4 and isinstance(value, list | tuple | set | frozenset):
         for index, item in enumerate(value):
             yield from _patterns(item, f"{at}[{index}]", depth + 1)

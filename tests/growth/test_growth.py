@@ -43,6 +43,9 @@ def test_every_kind_of_place_is_found() -> None:
 
     assert found["jobs/spec/secret_texts.py LOGIN"].method == "finditer"
     assert found["jobs/catalog/compute.py NAME"].method == "fullmatch"
+    assert found["jobs/strategies/rules/identity.py EMAIL.pattern"].method == "fullmatch"
+    assert found["jobs/importer/detect.py FIRST_LINES[0][1]"].method == "fullmatch"
+    assert found["jobs/importer/detect.py LANGUAGES[0][1]"].method == "finditer"
     assert any(name.startswith("jobs/spec/programs.py line") for name in found)
     assert any("[0]" in name for name in found)
     assert len(found) > 200

@@ -32,7 +32,7 @@ MACHINE = re.compile(r"machine_?(?:spec|type)", re.IGNORECASE)
 OBJECT = re.compile(r"\s*\{\s*\"(?:displayName|display_name|jobSpec|trialJobSpec|studySpec|workerPoolSpecs)\"\s*:")
 IN_BACKTICKS = re.compile(r"(?<!`)`([^`\n]{1,1500})`(?!`)")
 IN_QUOTES = re.compile(r"(?<!\\)\"((?:[^\"\\\n]|\\.){1,1500})\"")
-FLAG = re.compile(r"--[\w-]+[ =]\S")
+FLAG = re.compile(r"--[\w-]{1,100}[ =]\S")
 
 
 class Part(NamedTuple):

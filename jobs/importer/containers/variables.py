@@ -46,7 +46,7 @@ def _made(text: str) -> str:
     """Return a makefile with its variables replaced; `$$` is a sign of the shell, a function of make stays open."""
     values: dict[str, str | None] = {}
     for name, sign, value in MAKE.findall(text):
-        value = re.sub(r"[ \t]+#.*", "", value).rstrip("\\ \t")
+        value = re.sub(r"(?<![ \t])[ \t]+#.*", "", value).rstrip("\\ \t")
         is_again = name in values and sign != "?"
         values[name] = None if is_again and values[name] != value else values.get(name, value)
     budget = MAX_TEXT

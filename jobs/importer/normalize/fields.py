@@ -19,7 +19,7 @@ from jobs.spec.shape import Slot, slots
 from jobs.texts import translatable as _
 
 MAX_UNKNOWN, MAX_NAME, MAX_QUOTED = 200, 128, 50
-MARK = re.compile(r"\b(?:YOUR|MY)[_-]|\$\{(?!\w+:?[-=+])|\$\w|(?<!-)<\w|\{\{|[A-Z]{2,}_[A-Z]{2,}|/[A-Z]{3,}")
+MARK = re.compile(r"\b(?:YOUR|MY)[_-]|\$\{(?!\w+:?[-=+])|\$\w|(?<!-)<\w|\{\{|(?<![A-Z])[A-Z]{2,}_[A-Z]{2,}|/[A-Z]{3,}")
 """What is a placeholder in a word of a long text."""
 BRACED = re.compile(r"[A-Za-z_][\w.-]*")
 

@@ -21,7 +21,7 @@ PASSED = re.compile(r"[ \t]+|#[^\n]*|[0-9]+(?=[<>])")
 """Skipped parts: spaces, comments, and the number of a redirected file descriptor."""
 IN_ARRAY = re.compile(r"[ \t\n;&|(<>]|#[^\n]*")
 ARRAY = re.compile(r"\$\{(\w+)\[[@*]\]\}")
-CREATES = re.compile(r"gcloud\b[^\n]*\bai\b[^\n]*\bcreate\b")
+CREATES = re.compile(r"^(?>[^\n]*?gcloud\b)(?>[^\n]*?\bai\b)[^\n]*\bcreate\b", re.MULTILINE)
 AT_MARGIN = re.compile(r"^[ \t]*gcloud[ \t][^\n]*[ \t](?:custom-jobs|hp-tuning-jobs)[ \t]+create\b", re.MULTILINE)
 SETTERS = frozenset({"export", "declare", "readonly", "local", "set", "env"})
 OUTPUT = frozenset({"echo", "printf"})

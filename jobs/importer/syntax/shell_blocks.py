@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 LOOPS = frozenset({"for", "while", "until", "select"})
 BEFORE_COMMAND = frozenset({"if", "elif", "else", "then", "do", "while", "until", "!", "{"})
 """Reserved words that a command follows without a separator."""
-SETTING = re.compile(r"([A-Za-z_]\w*)[ \t]*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))|(?:\+\+|--)([A-Za-z_]\w*)")
+SETTING = re.compile(r"\b([A-Za-z_]\w*)[ \t]*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))|(?:\+\+|--)([A-Za-z_]\w*)")
 """A variable that an arithmetic expression changes."""
 MAX_OPEN = 50
 
