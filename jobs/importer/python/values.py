@@ -67,7 +67,6 @@ class Function:
     defaults: dict[str, Node]
     line: int
     is_property: bool = False
-    is_lazy: bool = False
     owner: Node | None = None
 
     @property
