@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from dashboard.access import jobs_of, teams_by_project, teams_of
 from dashboard.api.problems import FieldError, Problem
 from dashboard.forms.history import state_choices
-from dashboard.queries.history import list_people
+from dashboard.queries.history import list_owners, list_people
 from jobs.bounds import bounded
 from jobs.catalog import REGIONS
 from jobs.strategies import STRATEGIES
@@ -56,7 +56,7 @@ def unknown_filters(
     project: Collection[str] = (),
     region: Collection[str] = (),
 ) -> Iterator[FieldError]:
-    """Yield an error for each value of a filter that is nothing the person sees. At most a query for each filter.
+    """Yield an error for each value of a filter that is nothing the person sees. At most two queries for each filter.
 
     A project or region is known if it can be used now, or if a job that the person sees was in it.
     """
@@ -65,9 +65,11 @@ def unknown_filters(
     yield from unknown_names("team", _pairs("team", team), {each.name for each in teams_of(user)} if team else ())
     if owner:
         people = list_people(user)
-        known = {name.casefold() for name in people}
-        missing = [name for name in owner if name.casefold() not in known]
-        yield from unknown_names("person", _pairs("owner", missing), people)
+        known = {name.lower() for name in people}
+        if missing := [name for name in owner if name.lower() not in known]:
+            known |= {name.lower() for name in list_owners(user, missing)}
+            unknown = [name for name in missing if name.lower() not in known]
+            yield from unknown_names("person", _pairs("owner", unknown), people)
     for field, names, usable in (("project", project, teams_by_project(user)), ("region", region, REGIONS)):
         if missing := [name for name in names if name and name not in usable]:
             used = jobs_of(user).filter(**{f"{field}__in": missing}).order_by().values_list(field, flat=True).distinct()

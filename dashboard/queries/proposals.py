@@ -11,7 +11,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from dashboard.access import in_teams_of
+from dashboard.drawing.marks import role_word
 from dashboard.queries.policies import sentences
+from jobs.budget import Passing
 from jobs.gate import format_amount
 from jobs.models import Ceiling, Proposal
 from jobs.policy_rules import RULES
@@ -29,9 +31,14 @@ TERMS = {
 BUDGET = {
     "name": gettext_lazy("name"),
     "amount_usd": gettext_lazy("US dollars a month"),
-    "passing": gettext_lazy("a job that may exceed it (warn, ask, stop)"),
+    "passing": gettext_lazy("a job that may exceed it"),
     "thresholds": gettext_lazy("told at, percent"),
     "closed": gettext_lazy("closed"),
+}
+PASSING: dict[Any, Any] = {
+    Passing.WARN: gettext_lazy("is allowed, with a warning"),
+    Passing.ASK: gettext_lazy("needs an approval"),
+    Passing.STOP: gettext_lazy("is refused"),
 }
 
 
@@ -82,7 +89,7 @@ def _shown(row: Proposal, *, may_decide: bool = False) -> Shown:
         title = _("Budget %(name)s of %(team)s") % {"name": row.before.get("name", ""), "team": row.team}
         return Shown(row, title, tuple(_differences(row.before, row.wanted, BUDGET)), may_decide=may_decide)
     person = {"person": row.before.get("user", ""), "team": row.team}
-    pair = [str(each.get("role", "")) for each in (row.before, row.wanted)]
+    pair = [role_word(each["role"]) if each.get("role") else "" for each in (row.before, row.wanted)]
     title = _("Role of %(person)s in %(team)s") % person
     return Shown(row, title, ((_("role"), pair[0], pair[1]),), may_decide=may_decide)
 
@@ -92,10 +99,12 @@ def _differences(
 ) -> Iterator[tuple[str, str, str]]:
     for name, label in names.items():
         if name in after and before.get(name) != after[name]:
-            yield str(label), _value(before.get(name, "")), _value(after[name])
+            yield str(label), _value(before.get(name, ""), name), _value(after[name], name)
 
 
-def _value(value: Any) -> str:
+def _value(value: Any, name: str) -> str:
+    if name == "passing":
+        return str(PASSING[value])
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

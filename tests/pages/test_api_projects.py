@@ -116,8 +116,7 @@ def test_jobs_are_listed_by_project(api: Caller) -> None:
 
     assert listed(f"project={SECOND}") == [SECOND]
     assert len(listed("")) == len(listed(f"project={SECOND}&project=vision-research")) == 2
-    assert listed(f"project={THEIRS}") == []
-    assert api.get("/jobs?project=%00").status_code == 422
+    assert [api.get(f"/jobs?project={each}").status_code for each in (THEIRS, "%00")] == [422, 422]
 
 
 def test_a_stranger_reaches_no_project_of_ours(api: Caller, stranger: User) -> None:

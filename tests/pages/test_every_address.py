@@ -258,10 +258,12 @@ def keys(make_job: MakeJob, team: Team, owner: User, clock: Clock) -> dict[str, 
 
 
 def proposed(team: Team, by: User, clock: Clock) -> Proposal:
+    """Return a change of a budget that somebody has closed since."""
+    before = {"name": "cloud", "amount_usd": "100", "passing": "stop", "thresholds": [50], "version": 1}
+    wanted = before | {"amount_usd": "200", "passing": "ask"}
     return Proposal.objects.create(
-        team=team, kind="budget", subject="1", before={"amount_usd": "100"}, wanted={"amount_usd": "200"},
-        proposed_by=by, proposed_at=clock.now,
-    )  # fmt: skip
+        team=team, kind="budget", subject="1", before=before, wanted=wanted, proposed_by=by, proposed_at=clock.now
+    )
 
 
 def address_of(pattern: URLPattern, keys: dict[str, dict[str, Any]]) -> str:
