@@ -75,7 +75,7 @@ class TestHealthy:
         for _ in range(3):
             request_job()
 
-        with django_assert_max_num_queries(19):
+        with django_assert_max_num_queries(20):
             assert list(audit(cloud.now)) == []
         assert PORTION <= 500
 
