@@ -14,6 +14,7 @@ from jobs.assessment.assess import (
     has_machines,
     of_severity,
     outcome_of,
+    storable_gpus,
     storable_usd,
 )
 from jobs.assessment.context import Context, IdenticalJob
@@ -30,5 +31,6 @@ __all__ = [
     "has_machines",
     "of_severity",
     "outcome_of",
+    "storable_gpus",
     "storable_usd",
 ]

@@ -23,6 +23,8 @@ from jobs.texts import translatable as _
 
 MAX_USD = Decimal(10) ** 12
 """Stored amounts stay below this, the limit of their columns."""
+MAX_GPUS = 2**31 - 1
+"""The largest number that the column of accelerators can hold."""
 
 
 class Outcome(StrEnum):
@@ -236,7 +238,12 @@ def _most(cost: Estimate | None) -> Decimal | None:
 
 def gpus_of(submission: Submission) -> int:
     """Return the accelerators that a job adds at once: none on a persistent resource, which has them already."""
-    return 0 if strategy_of(submission).key == "persistent" else accelerators_of(submission)[1]
+    return 0 if strategy_of(submission).key == "persistent" else storable_gpus(accelerators_of(submission)[1])
+
+
+def storable_gpus(gpus: int) -> int:
+    """Return a number of accelerators, or the largest that its column can hold; no ceiling allows that many."""
+    return min(gpus, MAX_GPUS)
 
 
 def storable_usd(usd: Decimal | None) -> Decimal | None:

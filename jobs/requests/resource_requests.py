@@ -16,7 +16,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from jobs import budgets, cost, gate, spec
-from jobs.assessment import storable_usd
+from jobs.assessment import storable_gpus, storable_usd
 from jobs.budgets import OUTAGE, groups_of_resource, left_for, load_ceilings
 from jobs.errors import NotAllowed, NotPermitted
 from jobs.gate import Charge
@@ -287,4 +287,4 @@ def _gpus(body: Mapping[str, Any]) -> tuple[int, frozenset[str]]:
     known, _findings = spec.read("persistent_resource", dict(body))
     pools = known.resource_pools if known is not None else ()
     types, gpus = sum_accelerators((pool.machine_spec, pool.most_replicas) for pool in pools)
-    return gpus, frozenset(types)
+    return storable_gpus(gpus), frozenset(types)
