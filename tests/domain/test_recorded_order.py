@@ -18,6 +18,8 @@ from jobs.upkeep.audit import audit
 from tests.domain.conftest import Cloud, RequestJob, watch
 from tests.domain.test_adopt import adopted
 from tests.domain.test_discovery import make
+from tests.support import samples
+from tests.support.resources import Resources
 
 Play = Callable[[], Job]
 NOTHING = {"machines": {"us-central1": {"NVIDIA_TESLA_A100": 0}}}
@@ -154,6 +156,40 @@ def pipeline_preempted_once(world: World) -> Job:
     return job
 
 
+def pipeline_that_tunes(world: World) -> Job:
+    job = world.send(kind="training_pipeline", tunes=True, hours=0.1, trials=2)
+    watch(world.cloud, job, minutes=60, every=20)
+    watch(world.cloud, job, minutes=3)
+    return job
+
+
+def on_any_reservation(world: World) -> Job:
+    machine = samples.A100 | {"reservationAffinity": {"reservationAffinityType": "ANY_RESERVATION"}}
+    job = world.send("internal", strategy="STANDARD", machine=machine)
+    watch(world.cloud, job, minutes=120, every=20)
+    return job
+
+
+def on_a_persistent_resource(world: World) -> Job:
+    name = f"shift-{world.cloud.now:%d%H%M}"
+    Resources(world.cloud._emulator, world.cloud.forward).create(name)
+    job = world.send("segfault", resource=name)
+    watch(world.cloud, job, minutes=60, every=20)
+    return job
+
+
+def replica_evicted_twice(world: World) -> Job:
+    job = world.send("evicted", strategy="STANDARD")
+    watch(world.cloud, job, minutes=60, every=20)
+    return job
+
+
+def moved_for_maintenance(world: World) -> Job:
+    job = world.send("maintenance", strategy="STANDARD")
+    watch(world.cloud, job, minutes=60, every=20)
+    return job
+
+
 SCENARIOS = (
     standard,
     spot_preempted_twice,
@@ -170,6 +206,11 @@ SCENARIOS = (
     tuning_job,
     tuning_job_cancelled_in_the_queue,
     pipeline_preempted_once,
+    pipeline_that_tunes,
+    on_any_reservation,
+    on_a_persistent_resource,
+    replica_evicted_twice,
+    moved_for_maintenance,
 )
 NEVER_RAN = {
     spot_that_never_got_machines,
