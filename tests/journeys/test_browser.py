@@ -53,7 +53,7 @@ def test_a_job_from_the_form_to_its_success(window: OpenWindow) -> None:
     expect(page.get_by_role("img", name=re.compile(r"^1 of \d+ restarts used"))).to_be_visible()
     expect(page.get_by_role("region", name=re.compile("^Log"))).to_contain_text("accuracy")
     expect(page.get_by_role("cell", name=re.compile("worth it"))).to_be_visible()
-    expect(page.locator(".job-strip")).to_contain_text(re.compile(r"epoch \d+ of \d+.*loss", re.DOTALL))
+    expect(page.locator(".job-strip")).to_contain_text(re.compile(r"epoch \d+ of \d+.*accuracy", re.DOTALL))
     expect(page.get_by_role("img", name=re.compile("^loss: between"))).to_be_visible()
     cost = page.locator("dt", has_text="Total").locator("xpath=following-sibling::dd[1]").inner_text()
     assert float(cost.removeprefix("$")) > 0
