@@ -15,11 +15,10 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
-from jobs import timeline
+from jobs import assessment, timeline
 from jobs.budgets.resources import OUTAGE
 from jobs.cost import round_up
 from jobs.models import Job, PersistentResource, ResourceChange
-from jobs.policy_rules import accelerators_of
 from jobs.states import JobState
 from jobs.strategies import STRATEGIES
 from jobs.timeline.resource_holdings import find_submission
@@ -113,7 +112,7 @@ def gpus_of(job: Job) -> int:
     if job.gpus is not None:
         return job.gpus
     submission = find_submission(job)  # requested before they were stored
-    return accelerators_of(submission)[1] if submission is not None else 0
+    return assessment.gpus_of(submission) if submission is not None else 0
 
 
 def _of_job(job: Job, now: datetime) -> Spent:

@@ -256,10 +256,6 @@ class TestPeople:
 
 
 class TestResources:
-    @pytest.fixture
-    def lead(self, team: Team) -> User:
-        return person("lead", team, Role.LEAD)
-
     def test_count_until_a_week_after_their_lifetime(
         self, cloud: Cloud, team: Team, approver: User, lead: User
     ) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from jobs import gate, requests, steps
+from jobs import budgets, gate, requests, steps
 from jobs.errors import NotAllowed
 from jobs.fallback import Plan, Step
 from jobs.models import Fallback, Job, Policy, ResourceChange, Role, Schedule, ScheduleRun, Team
@@ -23,6 +23,7 @@ from tests.conftest import person
 from tests.domain.conftest import Cloud, RequestJob
 from tests.domain.test_resource_requests import ask, made
 from tests.support import samples
+from tests.support.clock import Clock
 
 ROOT = Path(__file__).parents[2] / "jobs"
 ALLOWING = {
@@ -196,3 +197,13 @@ class TestClosed:
 
         assert ResourceChange.objects.count() == 2
         assert ask(cloud, team, approver, "delete", body={}).due_at is not None
+
+
+def test_a_job_on_a_persistent_resource_adds_no_gpus_without_its_column(
+    request_job: RequestJob, team: Team, clock: Clock
+) -> None:
+    job = request_job(resource="night-shift")
+    assert job.gpus == 0
+
+    Job.objects.update(gpus=None)  # requested before the column was there
+    assert budgets.spent(clock.now, team_id=team.pk).gpus == 0

@@ -27,11 +27,6 @@ LOOSE = ({"outcome": "ask", "cost_over": "1000"},)
 
 
 @pytest.fixture
-def lead(team: Team) -> User:
-    return person("lead", team, Role.LEAD)
-
-
-@pytest.fixture
 def other_lead(team: Team) -> User:
     return person("lena", team, Role.LEAD)
 

@@ -39,11 +39,6 @@ def body(replicas: int = 2, most: int = 0) -> dict[str, Any]:
 
 
 @pytest.fixture
-def lead(team: Team) -> User:
-    return person("lead", team, Role.LEAD)
-
-
-@pytest.fixture
 def rules(team: Team, lead: User, cloud: Cloud) -> Callable[..., None]:
     """`rules([{"outcome": "allow"}])` is the team's policy from now on."""
 
