@@ -19,8 +19,10 @@ MAX_FURTHER = 4
 MAX_WAIT_HOURS = 24 * 14
 SAME = ""
 """The strategy or region of the request."""
-FREE_STRATEGIES = ("spot", "flex_start", "standard")
-"""Strategies that need no reservation and no persistent resource."""
+FREE_STRATEGIES = sorted(
+    (key for key, each in STRATEGIES.items() if not each.is_held), key=lambda key: -STRATEGIES[key].safety
+)
+"""Strategies that need no reservation and no persistent resource, the riskiest first."""
 
 
 class Reason(StrEnum):

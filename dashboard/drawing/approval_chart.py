@@ -28,7 +28,7 @@ def draw_amounts(job: Job) -> SafeString:
     return format_html(
         '<svg class="chart amounts" role="img" aria-label="{}" height="{}">'
         '<rect class="track" y="{}" width="100%" height="{}" rx="3"/>'
-        '<rect class="fill-{}" x="{}%" width="{}%" y="{}" height="{}" rx="3"/>{}'
+        '<rect class="hue {}" x="{}%" width="{}%" y="{}" height="{}" rx="3"/>{}'
         '<rect class="dot" x="{}%" width="3" y="{}" height="26"/>'
         '<text class="now" x="{}%" y="22" text-anchor="{}">{}</text></svg>',
         _label(job, low, high),

@@ -30,7 +30,7 @@ def draw(priced: Priced) -> SafeString:
     left, middle, right = (min(100.0, float(usd / priced.axis_usd) * 100) for usd in (low, expected, high))
     return format_html(
         '<svg class="cost-range" role="img" aria-label="{label}"><rect class="track" y="5" width="100%" height="4"/>'
-        '<rect class="{key}" x="{left}%" width="{width}%" y="3" height="8" rx="2"/>'
+        '<rect class="hue {key}" x="{left}%" width="{width}%" y="3" height="8" rx="2"/>'
         '<rect class="expected" x="{middle}%" width="2" height="14"/></svg>',
         label=f"{money(low)} – {money(high)}",
         key=priced.key,

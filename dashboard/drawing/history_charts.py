@@ -35,7 +35,7 @@ class Period(Protocol):
 
 def look_of(strategy: str) -> str:
     """Return the CSS class that fills with the colour of a strategy."""
-    return f"fill-{strategy}" if strategy in STRATEGIES else "fill-standard"
+    return f"hue {strategy}" if strategy in STRATEGIES else "hue"
 
 
 def draw_outcomes(periods: Sequence[Period], step: str) -> SafeString:
@@ -111,7 +111,7 @@ def draw_preemptions(rows: Mapping[str, Any], labels: Mapping[str, str]) -> Safe
             "low": f"{low:.2f}",
             "high": f"{high:.2f}",
         }
-        ranges.append(Range(labels[value], "fill-spot", low, rate, high, title))
+        ranges.append(Range(labels[value], "hue spot", low, rate, high, title))
     if not ranges:
         return None
     most = round_up(max(max(row.high for row in ranges), 0.1))

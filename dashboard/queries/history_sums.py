@@ -18,8 +18,7 @@ from jobs.states import FAILURES, SUCCESSFUL
 from jobs.strategies import STRATEGIES
 from jobs.timeline import NEVER_RAN
 
-PAID_FOR = ("persistent", "reservation")
-"""Strategies whose machines are paid for whether or not a job uses them."""
+HELD = sorted(key for key, strategy in STRATEGIES.items() if strategy.is_held)
 PREEMPTIBLE = sorted(key for key, strategy in STRATEGIES.items() if strategy.preemptible)
 GROUPS, PERIODS = "group", "period"
 """In the place of a facet: rows of a value of the chosen facet, and of one strategy and one day or month."""
@@ -35,7 +34,7 @@ CONDITIONAL = {
     "succeeded": f"CASE WHEN outcome IN ({_texts([*SUCCESSFUL])}) THEN jobs ELSE 0 END",
     "failed": f"CASE WHEN outcome IN ({_texts([*FAILURES])}) THEN jobs ELSE 0 END",
     "spot_seconds": f"CASE WHEN strategy IN ({_texts(PREEMPTIBLE)}) THEN seconds ELSE 0 END",
-    "costing": f"CASE WHEN strategy NOT IN ({_texts(PAID_FOR)}) THEN ran ELSE 0 END",
+    "costing": f"CASE WHEN strategy NOT IN ({_texts(HELD)}) THEN ran ELSE 0 END",
 }
 COLUMNS = (*PLAIN, *CONDITIONAL)
 RAN = "SUM(CASE WHEN wait_bucket >= 0 THEN jobs ELSE 0 END)"

@@ -16,6 +16,7 @@ from jobs.cache import Recent
 from jobs.models import Job, PersistentResource, ResourceChange, ResourceSize, Scope
 from jobs.models.persistent_resource import PersistentResourceQuerySet
 from jobs.states import RUNNING, WAITING_AT_VERTEX
+from jobs.strategies import is_on_resource
 from jobs.strategies.persistent import STRATEGY
 from jobs.timeline import Holding, Usage
 
@@ -73,7 +74,7 @@ def get_holdings_for(user: User, jobs: Iterable[Job]) -> Holdings:
 
     The resources are cached for ten seconds. Loading them needs one more query.
     """
-    waiting = [job for job in jobs if job.strategy == STRATEGY.key and job.state in WAITING_AT_VERTEX]
+    waiting = [job for job in jobs if is_on_resource(job.strategy) and job.state in WAITING_AT_VERTEX]
     scopes = {(job.project, job.region) for job in waiting}
     if not scopes:
         return {}

@@ -238,7 +238,7 @@ def _most(cost: Estimate | None) -> Decimal | None:
 
 def gpus_of(submission: Submission) -> int:
     """Return the accelerators that a job adds at once: none on a persistent resource, which has them already."""
-    return 0 if strategy_of(submission).key == "persistent" else storable_gpus(accelerators_of(submission)[1])
+    return 0 if strategy_of(submission).runs_on_resource else storable_gpus(accelerators_of(submission)[1])
 
 
 def storable_gpus(gpus: int) -> int:

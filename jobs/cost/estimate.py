@@ -153,9 +153,9 @@ def estimate(
     applies = timeout or DEFAULT_TIMEOUT
     hours = max(min(expected, applies), timedelta()) / HOUR
     found = _forecast(submission, strategy, hours, applies / HOUR, checkpoint_every, learned)
-    key = PERSISTENT if strategy.key == PERSISTENT else strategy.price_key
+    key = PERSISTENT if strategy.runs_on_resource else strategy.price_key
     rate = rate_of(submission, price_key=key, book=book)
-    held = rate_of(submission, price_key=strategy.price_key, book=book) if key == PERSISTENT else None
+    held = rate_of(submission, price_key=strategy.price_key, book=book) if strategy.runs_on_resource else None
     notes = list(rate.notes) + (resource_notes(held) if held is not None else [])
     notes += restart_notes(found, hours, strategy.restart_allowance, submission)
     notes += tuning_notes(submission, hours, found.expected) + timeout_notes(submission, expected, timeout, found.high)

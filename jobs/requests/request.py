@@ -25,7 +25,7 @@ from jobs.requests.fallback_attempts import check_plan, create_fallbacks
 from jobs.requests.questions import Question, build_questions, save_question
 from jobs.requests.request_keys import FIRST_KEY, identity_of, job_id, list_requested
 from jobs.states import JobState
-from jobs.strategies import persistent
+from jobs.strategies import is_on_resource
 
 ASSESSED = {
     Outcome.ALLOWED: "Trainboard checked the job against rules and policy. It may be sent without an approval.",
@@ -123,7 +123,7 @@ def _assess(submissions: Sequence[spec.Submission], options: RequestOptions) -> 
 
 def _poll_resource_of(job: Job, now: datetime) -> None:
     """Poll the persistent resource that a job names now, so that its state is known at the next assessment."""
-    if job.strategy == persistent.STRATEGY.key:
+    if is_on_resource(job.strategy):
         kind = Scope.Kind.PERSISTENT_RESOURCE
         claims.wake_scope(project=job.project, region=job.region, kind=kind, due_at=now)
 

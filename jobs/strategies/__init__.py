@@ -6,11 +6,12 @@
 from jobs.strategies.base import OFF, Known, KnownResource, Rule, Severities, Strategy
 from jobs.strategies.checks import check, check_each, conflicts
 from jobs.strategies.permissions import Permission, permissions_of
-from jobs.strategies.registry import RULES, STRATEGIES, max_wait, strategy_of
+from jobs.strategies.registry import RULES, STANDARD, STRATEGIES, is_on_resource, max_wait, strategy_of
 
 __all__ = [
     "OFF",
     "RULES",
+    "STANDARD",
     "STRATEGIES",
     "Known",
     "KnownResource",
@@ -21,6 +22,7 @@ __all__ = [
     "check",
     "check_each",
     "conflicts",
+    "is_on_resource",
     "max_wait",
     "permissions_of",
     "strategy_of",

@@ -13,6 +13,7 @@ from jobs.spec import Finding, MachineSpec, PersistentResource, Severity, Submis
 from jobs.spec.custom_job import SCHEDULING_STRATEGIES
 from jobs.spec.findings import as_confirmed
 from jobs.texts import translatable
+from jobs.texts import translatable as _
 
 RESERVED = frozenset({"ANY_RESERVATION", "SPECIFIC_RESERVATION"})
 """The affinities that take machines from a reservation; the third one, NO_RESERVATION, uses none."""
@@ -129,6 +130,14 @@ class Strategy:
     waits for capacity unless the job sets another limit (None: no limit of its own), and `longest_run` is the longest
     timeout allowed (None: no limit documented). `console` describes whether Google Cloud's console can submit such a
     job. `apply` returns the submission under this strategy only.
+
+    `recognizes` returns whether a submission asks for this strategy. Where several do, the lowest `precedence` counts.
+    `safety` orders the strategies, 0 being the safest: held machines, then those that are not preempted, then those
+    whose wait is bounded, then preemptible ones. `is_held` is True if a reservation or a persistent resource holds the
+    machines and is paid for whether or not a job uses them, so that the price of one job means little, and
+    `runs_on_resource` if it is a persistent resource, which is billed and counted instead of its jobs. `form_field` is
+    the field of the compose form that only this strategy has. `queued` and `pending` are why a job in that state does
+    not run yet.
     """
 
     key: str
@@ -151,6 +160,14 @@ class Strategy:
     source: Source
     rules: tuple[Rule, ...]
     apply: Callable[[Submission], Submission]
+    recognizes: Callable[[Submission], bool]
+    precedence: int
+    safety: int
+    queued: str
+    pending: str = _("machines are being prepared")
+    is_held: bool = False
+    runs_on_resource: bool = False
+    form_field: str = ""
     kinds: tuple[str, ...] = ("custom_job", "hyperparameter_tuning_job", "training_pipeline")
 
 

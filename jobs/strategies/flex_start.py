@@ -107,6 +107,11 @@ def apply(submission: Submission) -> Submission:
     return set_strategy(submission, strategy="FLEX_START", keep_wait=True)
 
 
+def recognizes(submission: Submission) -> bool:
+    """Return whether a submission asks for Flex-start."""
+    return submission.job_spec.scheduling.strategy == "FLEX_START"
+
+
 STRATEGY = Strategy(
     key="flex_start",
     label="Flex-start",
@@ -136,4 +141,10 @@ STRATEGY = Strategy(
         flex_start_wait_is_given,
     ),
     apply=apply,
+    recognizes=recognizes,
+    precedence=2,
+    safety=3,
+    queued=_("waits until all its machines are free at once"),
+    pending=_("waits for its machines, or they are being prepared"),
+    form_field="max_wait",
 )

@@ -177,6 +177,11 @@ def apply(submission: Submission) -> Submission:
     return set_strategy(submission, strategy="", resource=submission.job_spec.persistent_resource_id)
 
 
+def recognizes(submission: Submission) -> bool:
+    """Return whether a submission names a persistent resource."""
+    return bool(submission.job_spec.persistent_resource_id)
+
+
 STRATEGY = Strategy(
     key="persistent",
     label="Persistent resource",
@@ -208,4 +213,11 @@ STRATEGY = Strategy(
         disk_is_spelled_out,
     ),
     apply=apply,
+    recognizes=recognizes,
+    precedence=0,
+    safety=1,
+    queued=_("waits for free replicas of its persistent resource"),
+    is_held=True,
+    runs_on_resource=True,
+    form_field="resource",
 )

@@ -7,17 +7,23 @@ from jobs.spec import Submission
 from jobs.strategies import flex_start, persistent, reservation, spot, standard
 from jobs.strategies.base import Rule, Strategy
 from jobs.strategies.rule_lists import EVERY
-from jobs.strategies.rules.exclusions import SPOT_NAMES, reserved_pools
 
 STRATEGIES: dict[str, Strategy] = {
     found.STRATEGY.key: found.STRATEGY for found in (standard, spot, flex_start, reservation, persistent)
 }
 """`{key: Strategy}` in the order in which people see them."""
+STANDARD = standard.STRATEGY
+"""What the others are compared with."""
 
 RULES: Mapping[str, Rule] = {
     rule.code: rule for rule in (*EVERY, *(rule for found in STRATEGIES.values() for rule in found.rules))
 }
 """All rules by code."""
+
+
+def is_on_resource(key: str) -> bool:
+    """Return whether jobs of a strategy run on a persistent resource; False for an unknown key."""
+    return key in STRATEGIES and STRATEGIES[key].runs_on_resource
 
 
 def max_wait(submission: Submission) -> timedelta | None:
@@ -33,11 +39,5 @@ def strategy_of(submission: Submission) -> Strategy:
     A persistent resource takes precedence over `scheduling.strategy`, which takes precedence over a reservation. The
     rules report invalid combinations.
     """
-    spec = submission.job_spec
-    if spec.persistent_resource_id:
-        return STRATEGIES["persistent"]
-    if spec.scheduling.strategy in SPOT_NAMES:
-        return STRATEGIES["spot"]
-    if spec.scheduling.strategy == "FLEX_START":
-        return STRATEGIES["flex_start"]
-    return STRATEGIES["reservation" if reserved_pools(submission) else "standard"]
+    by_precedence = sorted(STRATEGIES.values(), key=lambda each: each.precedence)
+    return next(each for each in by_precedence if each.recognizes(submission))

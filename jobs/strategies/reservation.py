@@ -88,6 +88,11 @@ def apply(submission: Submission) -> Submission:
     return set_strategy(submission, strategy="", pools=pools)
 
 
+def recognizes(submission: Submission) -> bool:
+    """Return whether a submission takes machines of a reservation."""
+    return any(is_reserved(pool.machine_spec) for _, pool in submission.pools)
+
+
 STRATEGY = Strategy(
     key="reservation",
     label="Reservation",
@@ -118,4 +123,10 @@ STRATEGY = Strategy(
         any_reservation_falls_back,
     ),
     apply=apply,
+    recognizes=recognizes,
+    precedence=3,
+    safety=0,
+    queued=_("waits for its reservation"),
+    is_held=True,
+    form_field="reservation",
 )

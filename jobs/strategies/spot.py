@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from jobs.catalog import Machine, machine
 from jobs.spec import Severity, Submission
 from jobs.strategies.base import Problem, Strategy, rule, set_strategy
+from jobs.strategies.rules.exclusions import SPOT_NAMES
 from jobs.strategies.rules.machines import known_machines
 from jobs.strategies.rules.tpus import is_pod
 from jobs.strategies.sources import SPOT
@@ -72,6 +73,11 @@ def apply(submission: Submission) -> Submission:
     return set_strategy(submission, strategy="SPOT")
 
 
+def recognizes(submission: Submission) -> bool:
+    """Return whether a submission asks for Spot, by its present or its old name."""
+    return submission.job_spec.scheduling.strategy in SPOT_NAMES
+
+
 STRATEGY = Strategy(
     key="spot",
     label="Spot",
@@ -96,4 +102,8 @@ STRATEGY = Strategy(
     source=SPOT,
     rules=(spot_uses_a2_or_a3, spot_has_no_tpu_pods, spot_saves_checkpoints),
     apply=apply,
+    recognizes=recognizes,
+    precedence=1,
+    safety=4,
+    queued=_("waits for Spot capacity or quota"),
 )

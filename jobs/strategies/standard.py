@@ -37,6 +37,11 @@ def apply(submission: Submission) -> Submission:
     return set_strategy(submission, strategy="")
 
 
+def recognizes(_submission: Submission) -> bool:
+    """Return whether a submission asks for Standard: every one that asks for nothing else."""
+    return True
+
+
 STRATEGY = Strategy(
     key="standard",
     label="Standard",
@@ -58,4 +63,8 @@ STRATEGY = Strategy(
     source=RUNS,
     rules=(scarce_machines_are_reserved,),
     apply=apply,
+    recognizes=recognizes,
+    precedence=9,
+    safety=2,
+    queued=_("waits for quota or to be processed"),
 )

@@ -5,16 +5,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from jobs.models import Job
 from jobs.spec.body import custom_job_spec
 from jobs.spec.fields import parse_duration
 from jobs.states import WAITING_AT_VERTEX, JobState
-from jobs.strategies import STRATEGIES
+from jobs.strategies import STANDARD, STRATEGIES, is_on_resource
 from jobs.timeline.resource_holdings import Holding, Key, resource_id_of
+from jobs.translations import translated
 
-PREPARED = gettext_lazy("machines are being prepared")
 MAX_NAMES = 3
 """Number of jobs that one line names."""
 
@@ -41,7 +40,7 @@ def wait_reason(job: Job, held: Mapping[Key, Holding] | None = None) -> WaitReas
         return WaitReason("Vertex AI", _("Vertex AI accepted the cancellation; the job has not ended yet"))
     if job.wait_error:
         return WaitReason("Vertex AI", _("Vertex AI reports while it waits: %(text)s") % {"text": job.wait_error})
-    if held is not None and job.strategy == "persistent" and (reason := _of_resource(job, held)) is not None:
+    if held is not None and is_on_resource(job.strategy) and (reason := _of_resource(job, held)) is not None:
         return reason
     match job.state:
         case JobState.AWAITING_APPROVAL:
@@ -64,17 +63,12 @@ def wait_reason(job: Job, held: Mapping[Key, Holding] | None = None) -> WaitReas
 
 def waiting_words(strategy: str, state: str, *, has_run: bool) -> str:
     """Return why a job that is QUEUED or PENDING at Vertex AI does not run. Also used for the custom job of a trial."""
+    known = STRATEGIES.get(strategy, STANDARD)
     if state == JobState.PENDING:
         if has_run:
             return _("gets machines again after a restart")
-        return _("waits for its machines, or they are being prepared") if strategy == "flex_start" else str(PREPARED)
-    words = {
-        "flex_start": _("waits until all its machines are free at once"),
-        "spot": _("waits for Spot capacity or quota"),
-        "persistent": _("waits for free replicas of its persistent resource"),
-        "reservation": _("waits for its reservation"),
-    }
-    return words.get(strategy, _("waits for quota or to be processed"))
+        return translated(known.pending)
+    return translated(known.queued)
 
 
 def _of_resource(job: Job, held: Mapping[Key, Holding]) -> WaitReason | None:

@@ -185,7 +185,7 @@ def _permissions(needed: tuple[Permission, ...], language: str | None) -> str:
 def _known_resources(form: Compose, project: str) -> Known:
     """Return the persistent resources of the project and region if the job runs on one, and start polling them."""
     values = form.job.cleaned_data
-    if values.get("strategy") != "persistent":
+    if not strategies.is_on_resource(values.get("strategy", "")):
         return ()
     region = values.get("region", "")
     observation.follow_resources([project], region=region, now=display_now())

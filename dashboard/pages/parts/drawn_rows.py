@@ -28,7 +28,7 @@ from dashboard.queries.board import CHANGING, load_jobs
 from dashboard.queries.persistent_resources import get_holdings_for
 from jobs.models import Job, Scope
 from jobs.states import WAITING_AT_VERTEX
-from jobs.strategies.persistent import STRATEGY
+from jobs.strategies import is_on_resource
 
 KEY_COLUMNS = (*CHANGING, "strategy")
 """Columns of the job in the key of its row."""
@@ -60,7 +60,7 @@ class RowLook:
 def _key_of(job: Job, sees: Collection[int], now: datetime, *look: object) -> str:
     """Return a key that changes when the row of the job changes. `sees` are the teams whose jobs the user may see."""
     of_job = [getattr(job, name) for name in KEY_COLUMNS]
-    shows_others = job.strategy == STRATEGY.key and job.state in WAITING_AT_VERTEX
+    shows_others = is_on_resource(job.strategy) and job.state in WAITING_AT_VERTEX
     period = KEPT_ON_RESOURCE_SECONDS if shows_others else KEPT_SECONDS
     moment = (int(now.timestamp()) + job.pk.int) // period  # not all rows in the same second
     of_user = get_language(), get_current_timezone_name(), sorted(sees) if shows_others else ()

@@ -15,10 +15,10 @@ from jobs.cost.actual import accrued, for_time
 from jobs.explain import times_out_at
 from jobs.models import Job
 from jobs.prices import recent_book
+from jobs.strategies import STANDARD, is_on_resource
 from jobs.timeline.resource_holdings import find_submission
 from jobs.upkeep import standard_price
 
-PERSISTENT = "persistent"
 MAX_OF_TREND = 5
 LEVEL = 0.002
 """A metric is level if its relative change is below this."""
@@ -131,8 +131,8 @@ def compare_cost(job: Job, rows: Sequence[timeline.Row], cost: Decimal | None, n
     losses = [row.loss for row in rows if row.loss is not None]
     lost_time = sum((loss.time for loss in losses), timedelta())
     lost = None if job.hourly_usd is None else for_time(job.hourly_usd, lost_time)
-    price = _standard_price(job, now) if job.strategy != "standard" and job.trial_seconds is None else None
-    if job.strategy == PERSISTENT:
+    price = _standard_price(job, now) if job.strategy != STANDARD.key and job.trial_seconds is None else None
+    if is_on_resource(job.strategy):
         share = None if price is None or not job.started_at else for_time(price, timeline.running(job, now))
         return Comparison(None, None, None, lost_time, None, share)
     standard = accrued(price, timeline.running(job, now) - lost_time)

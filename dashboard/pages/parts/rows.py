@@ -25,6 +25,7 @@ class Row:
 
     job: Job
     strategy: str
+    is_on_resource: bool
     why: Why
     waited: timedelta | None
     ran: timedelta | None
@@ -45,6 +46,7 @@ def row_of(job: Job, now: datetime, silent: Iterable[Scope] = (), held: Holdings
     return Row(
         job=job,
         strategy=strategy.label if strategy else job.strategy,
+        is_on_resource=strategy is not None and strategy.runs_on_resource,
         why=why(job, held),
         waited=wait_of(job, now),
         ran=timeline.running(job, now) if job.started_at else None,

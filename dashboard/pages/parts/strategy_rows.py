@@ -12,14 +12,10 @@ from django.utils.translation import gettext_lazy as _
 
 from jobs.assessment import Alternative
 from jobs.cost import Quota
-from jobs.strategies import STRATEGIES, Strategy
+from jobs.strategies import STANDARD, STRATEGIES, Strategy
 
 NAMED = {"resource_is_named": _("Name the persistent resource first.")}
 """Errors that are no obstacle: a field of the strategy itself is still empty."""
-PAID_FOR = frozenset({"reservation", "persistent"})
-"""Strategies whose machines are paid for whether used or not, so that the price of one job means little."""
-SAFEST_FIRST = ("reservation", "persistent", "standard", "flex_start", "spot")
-"""Reserved machines first, then those that are not preempted, then those with a bounded wait, then preemptible ones."""
 MIN_WAITS = 3
 """Minimum jobs of a strategy before its waits can make it the fastest."""
 
@@ -77,11 +73,6 @@ class StrategyRow:
         return abs(self.expected_usd - self.own_usd) * 100 > self.own_usd
 
     @property
-    def is_paid_for(self) -> bool:
-        """Whether the machines are paid for whether used or not."""
-        return self.key in PAID_FOR
-
-    @property
     def is_possible(self) -> bool:
         """Whether the strategy has a price and no obstacle."""
         return self.is_priced and not self.obstacles and not self.needs
@@ -113,7 +104,7 @@ def strategy_rows(alternatives: Sequence[Alternative], *, chosen: str = "") -> l
         return [StrategyRow(key) for key in STRATEGIES]
     everywhere = set.intersection(*({(each.code, each.field) for each in one.errors} for one in alternatives))
     rows = [_row(each, everywhere) for each in alternatives]
-    standard = next((row.usd_per_hour for row in rows if row.key == "standard"), None)
+    standard = next((row.usd_per_hour for row in rows if row.strategy is STANDARD), None)
     rows = [replace(row, break_even=_break_even(row, standard)) for row in rows]
     axis = axis_end(max((row.high_usd or Decimal(0) for row in rows if not row.obstacles), default=Decimal(0)))
     tags = _tags(rows, chosen)
@@ -128,12 +119,12 @@ def axis_end(usd: Decimal) -> Decimal:
 def _tags(rows: Sequence[StrategyRow], chosen: str) -> dict[str, str]:
     """Return {tag: key of the strategy that has it} for the possible strategies.
 
-    Strategies with machines that are paid for already are included only if chosen, because nothing else shows that such
+    Strategies whose machines are held are included only if chosen, because nothing else shows that such
     machines exist. They are never the cheapest.
     """
     able = {row.key: row for row in rows if not row.obstacles and not row.needs}
-    able = {key: row for key, row in able.items() if key not in PAID_FOR or key == chosen}
-    prices = {key: row.expected_usd for key, row in able.items() if row.expected_usd and key not in PAID_FOR}
+    able = {key: row for key, row in able.items() if not row.strategy.is_held or key == chosen}
+    prices = {key: row.expected_usd for key, row in able.items() if row.expected_usd and not row.strategy.is_held}
     waits = {key: row.wait.usual for key, row in able.items() if row.wait and row.wait.count >= MIN_WAITS}
     tags = {}
     if len(prices) > 1:
@@ -141,14 +132,14 @@ def _tags(rows: Sequence[StrategyRow], chosen: str) -> dict[str, str]:
     if len(waits) > 1:
         tags["fastest"] = min(waits, key=lambda key: waits[key])
     if len(able) > 1:
-        tags["safest"] = min(able, key=SAFEST_FIRST.index)
+        tags["safest"] = min(able, key=lambda key: STRATEGIES[key].safety)
     return tags
 
 
 def _row(one: Alternative, everywhere: set[tuple[str, str]]) -> StrategyRow:
     own = [each for each in one.errors if (each.code, each.field) not in everywhere]
     key, estimate, scheduling = one.strategy.key, one.estimate, one.submission.job_spec.scheduling
-    saved = one.saving if key not in PAID_FOR else None
+    saved = one.saving if not one.strategy.is_held else None
     outlook, default_wait = estimate.restarts, one.strategy.default_wait
     given = scheduling.max_wait_duration
     wait = None

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from dashboard.pages.parts.strategy_rows import PAID_FOR, StrategyRow, strategy_rows
+from dashboard.pages.parts.strategy_rows import StrategyRow, strategy_rows
 from jobs import requests
 from jobs.assessment import Context, assess
 from jobs.models import Job
@@ -46,7 +46,7 @@ def cheaper(ways: list[StrategyRow], job: Job) -> list[StrategyRow]:
     prices: dict[str, Decimal] = {
         row.key: row.expected_usd
         for row in ways
-        if row.expected_usd is not None and row.key not in PAID_FOR and row.key != job.strategy
+        if row.expected_usd is not None and not row.strategy.is_held and row.key != job.strategy
     }
     found = [row for row in ways if row.key in prices and asked is not None and prices[row.key] < asked]
     return sorted(found, key=lambda row: prices[row.key])
