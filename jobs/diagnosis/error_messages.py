@@ -20,7 +20,8 @@ from jobs.diagnosis.diagnosis import Diagnosis
 from jobs.diagnosis.exit_causes import diagnose_exits, output_cause
 from jobs.diagnosis.exits import read_exits
 from jobs.diagnosis.explanations import explain, explain_validation, quote_cause
-from jobs.diagnosis.failure_record import FailureRecord, Output
+from jobs.diagnosis.failure_record import FailureRecord
+from jobs.diagnosis.output_lines import Output
 from jobs.texts import joined, quotation
 from jobs.texts import translatable as _
 

@@ -21,7 +21,8 @@ from jobs.diagnosis.exits import (
     Exit,
 )
 from jobs.diagnosis.explanations import out_of_memory
-from jobs.diagnosis.failure_record import FailureRecord, Output, find_failure
+from jobs.diagnosis.failure_record import FailureRecord, find_failure
+from jobs.diagnosis.output_lines import Output
 from jobs.texts import joined, quotation
 from jobs.texts import translatable as _
 

@@ -4,26 +4,25 @@ A program that fails on several processes writes much: each process its own trac
 one complain too. Here each process is read on its own, and of the exceptions that ended a process the first is taken
 that is no consequence of another. Rules about causes (`cues`) then see only this failure, never the whole log.
 
-Source of the formats: Python's traceback module; torch.distributed.elastic (`[rank2]:`, `[default0]:`, "Root Cause
-(first observed failure)"); Ray and vLLM (`(Engine pid=9)`); Open MPI (`[1,2]<stderr>:`), read 2026-11-26.
+Source of the formats: Python's traceback module; torch.distributed.elastic ("Root Cause (first observed failure)"),
+read 2026-11-26.
 """
 
-import json
 import re
 from bisect import bisect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from jobs.diagnosis.cues.lines import Line, fold
+from jobs.diagnosis.output_lines import TRACEBACK, Output, Text, clean
 
 MAX_LINES = 20
 """Lines of a failure that are kept: its beginning and its end."""
 MAX_MORE = 16  # lines after an exception that may belong to its message
+MAX_SEEN = 80  # lines in which these are looked for, between frames
 MAX_OTHERS = 8
 HANDLED_AFTER = 40
 """A process that writes more lines than this after an exception has survived it."""
-_TRACEBACK = "Traceback (most recent call last)"
 _FRAME = re.compile(
     r'\s*(?:> )?File "(?P<file>[^"]{1,400})", line (?P<line>\d{1,7})|│ (?P<rich>\S{1,400}\.py):(?P<at>\d{1,7}) in '
 )
@@ -32,53 +31,30 @@ _NAMED = re.compile(r"(?:Error|Exception|Interrupt|Exit|Warning)\Z|\.exceptions\
 _DIRECT, _HANDLING = "The above exception was the direct cause", "During handling of the above exception"
 _ROOT_CAUSE = "Root Cause (first observed failure)"
 _RANK_FIELD = re.compile(r"\s*rank\s*:\s*(\d{1,6})")
-_PREFIX = re.compile(
-    r"\x1b\[[0-9;]{0,20}m"
-    r"|\[?rank\s?(?P<rank>\d{1,6})\]?:\s?"
-    r"|\[(?:default|trainer|worker)(?P<local>\d{1,6})\]:\s?"
-    r"|\[\d{1,6},(?P<mpi>\d{1,6})\]<std\w{2,3}>:\s?"
-    r"|(?P<process>\([^()]{0,80}pid=\d{1,9}[^()]{0,80}\))\s?"
-    r"|\s{2,40}[|+]\s(?=[\s\w])"
-    r"|\[?(?:\d{4}-)?\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,\d]{0,10}Z?\]?(?:\s-\s|\s\|?\s?|: )?"
-    r"|\[?[\w./-]{1,80}\.(?:py|cc|cpp|h):\d{1,6}(?:\]| --)\s?|[\w.]{1,60} - (?=[A-Z]{4,8} - )"
-    r"|\[[\w.]{1,60}\](?=\[[A-Z]{4,8}\])"
-)
-_LEVEL = re.compile(
-    r"\[?(?P<level>DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL)\]?(?::[A-Za-z_][\w.]{0,80}:|\s?[:|-]\s?|\s+(?=\S))"
-)
-_GLOG = re.compile(r"(?P<level>[IWEF])\d{4} \d\d:\d\d:\d\d\.\d+\s+\d+ [\w./-]{1,80}:\d+\]\s?")
 _QUIET = frozenset({"DEBUG", "INFO", "WARNING", "WARN", "I", "W"})
 _FATAL = re.compile(
     r"Fatal Python error: |terminate called after throwing|Segmentation fault|Bus error|Illegal instruction|Aborted\b"
     r"|Killed\b|panic: |\*\*\* SIG|Check failed: |(?:/\S{1,80}/)?(?:ba|da|z)?sh: |\S{1,80}: error: "
 )
-_HINT = re.compile(r"Set the environment variable|Set TORCH|note: run with|Exiting\.?\Z|wandb:(?!.{0,40}rror)")
-_UNTOLD = re.compile(r"\s*(?:\Z|[=-]{8}|Detected at |File |<stack traces|\[\[|The above |During handling )")
+_UNTOLD = re.compile(r"\s*(?:\Z|[=-]{8}|Detected at |Node: |File |<stack traces|\[\[|The above |During handling )")
 _MEANINGFUL = re.compile(
     r"abort|fatal|diverg|\bnan\b|\bis inf\b|non-?finite|exiting|giving up|fail|error|not found|no such|no module"
     r"|killed|denied|cannot|can't|could not|couldn't|unable|invalid|missing|mismatch|unknown|unsupported",
     re.IGNORECASE,
 )
 _LIBRARY = re.compile(r"site-packages|dist-packages|/lib/python\d|/lib64/python\d|\A<|/conda/lib/")
+_PACKAGE = re.compile(r".{0,200}/\.local/lib/python\S{1,9}/site-packages/\w{1,80}/")
 _CONSEQUENCES = re.compile(
     r"watchdog|processgroupnccl|distbackenderror|distnetworkerror|diststoreerror|childfailederror|signalexception"
     r"|broken ?pipe|sigterm|remote process exited|connection (?:was )?(?:closed|reset) by|socket timeout|tcpstore"
     r"|heartbeat|coordination ?service|gloo.{0,80}(?:closed|timed out)|peer is unreachable|root cause|see (?:the )?"
     r"(?:error|stack|traceback|log).{0,20}above|calledprocesserror|processraisedexception|processexitedexception"
     r"|returned non-zero exit status|engine core init|actordied|workercrashed|nccl (?:error|communicator was aborted)"
-    r"|horovodinternalerror|trainingfailederror|another task died"
+    r"|fatal python error: aborted|\Aaborted\b|horovodinternalerror|trainingfailederror|another task died"
     r"|exit_barrier|keyboardinterrupt|systemexit|collective operation timeout"
 )
 _SHUTDOWN = ("Exception ignored in", "Error in atexit", "Error in sys.excepthook")
 _RULER = re.compile(r"\W*\Z")
-
-
-class Output(NamedTuple):
-    """One line that a replica wrote. `key` identifies it for the caller."""
-
-    replica: str
-    text: str
-    key: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,23 +91,11 @@ class FailureRecord:
 
 
 @dataclass(slots=True)
-class _Text:
-    """A line without its prefixes: the process that wrote it, and its level."""
-
-    text: str
-    process: tuple[str, str]
-    rank: int | None
-    level: str
-    key: int
-    order: int
-
-
-@dataclass(slots=True)
 class _Found:
     """A failure in the lines of one process; `cues` are the lines of it that a rule about causes may read."""
 
     record: FailureRecord
-    first: _Text
+    first: Text
     until: int
     cues: list[str] = field(default_factory=list)
     is_consequence: bool = False
@@ -142,9 +106,9 @@ def find_failure(output: Sequence[Output]) -> tuple[FailureRecord, list[Line]] |
 
     `output` are the lines of one attempt of all its replicas, in order of time.
     """
-    texts = list(_clean(output))
+    texts = list(clean(output))
     root = _root_rank(texts)
-    processes: dict[tuple[str, str], list[_Text]] = {}
+    processes: dict[tuple[str, str], list[Text]] = {}
     for text in _before_restarts(texts):
         processes.setdefault(text.process, []).append(text)
     ends = [end for lines in processes.values() if (end := _end_of(lines)) is not None]
@@ -159,7 +123,7 @@ def find_failure(output: Sequence[Output]) -> tuple[FailureRecord, list[Line]] |
     return record, [Line(text, folded) for text in first.cues if (folded := fold(text))]
 
 
-def _without_survived(ends: list[_Found], processes: dict[tuple[str, str], list[_Text]]) -> Iterator[_Found]:
+def _without_survived(ends: list[_Found], processes: dict[tuple[str, str], list[Text]]) -> Iterator[_Found]:
     """Yield the failures, which are in order, without those that the process that failed last outlived for long."""
     last = {end.first.process[0]: end.first for end in ends}
     for end in ends:
@@ -169,52 +133,14 @@ def _without_survived(ends: list[_Found], processes: dict[tuple[str, str], list[
             yield end
 
 
-def _clean(output: Sequence[Output]) -> Iterator[_Text]:
-    """Yield the lines without prefixes, in order; a message of several lines is one line each."""
-    order = 0
-    for row in output:
-        process, rank, is_own = "", None, False  # lines after a prefixed one belong to it, unless they are prefixed too
-        message = _error_file(row.text) if '"py_callstack"' in row.text else row.text
-        for part in _unescaped(message).splitlines():
-            text, level = part[:1_000], ""
-            if is_own and process and not _PREFIX.match(text):
-                process, rank = "", None
-            while found := _PREFIX.match(text) or (_GLOG.match(text) or _LEVEL.match(text) if not level else None):
-                if found.re is not _PREFIX:
-                    level, text = found["level"], text[found.end() :]
-                    continue
-                number = found["rank"] or found["local"] or found["mpi"]
-                is_own = is_own or bool(process and (number or found["process"]))
-                rank = int(number) if number else rank
-                process = (found["process"] or (f"rank {number}" if number else "")) or process
-                text = text[found.end() :]
-            if _HINT.match(text):  # they follow every failure
-                continue
-            yield _Text(text, (row.replica, process), rank, level, row.key, order)
-            order += 1
-
-
-def _unescaped(text: str) -> str:
-    """Return the text with the line breaks and quotes that JSON escapes."""
-    return text.replace("\\n", "\n").replace('\\"', '"') if "\\n" in text else text
-
-
-def _error_file(text: str) -> str:
-    """Return the traceback in the error file of torch.distributed.elastic, which a program may print."""
-    try:
-        return str(json.loads(text[text.index("{") :])["message"]["extraInfo"]["py_callstack"])
-    except (ValueError, KeyError, TypeError):
-        return text
-
-
-def _root_rank(texts: Sequence[_Text]) -> int | None:
+def _root_rank(texts: Sequence[Text]) -> int | None:
     """Return the rank that torchrun names as the first that failed, None if it names none."""
     at = next((place for place, each in enumerate(texts) if _ROOT_CAUSE in each.text), None)
     found = (_RANK_FIELD.match(each.text) for each in texts[at : at + 10]) if at is not None else ()
     return next((int(match[1]) for match in found if match), None)
 
 
-def _before_restarts(texts: Sequence[_Text]) -> Iterator[_Text]:
+def _before_restarts(texts: Sequence[Text]) -> Iterator[Text]:
     """Yield the lines of each replica until its container starts again: then its first lines are repeated."""
     first: dict[str, str] = {}
     has_failed, is_over = set[str](), set[str]()
@@ -222,15 +148,15 @@ def _before_restarts(texts: Sequence[_Text]) -> Iterator[_Text]:
         replica = each.process[0]
         if each.text.strip():
             is_start = first.setdefault(replica, each.text) == each.text
-            if is_start and replica in has_failed and _TRACEBACK not in each.text:
+            if is_start and replica in has_failed and TRACEBACK not in each.text:
                 is_over.add(replica)
-        if _TRACEBACK in each.text or _exception_of(each.text) is not None:
+        if TRACEBACK in each.text or _exception_of(each.text) is not None:
             has_failed.add(replica)
         if replica not in is_over:
             yield each
 
 
-def _end_of(lines: Sequence[_Text]) -> _Found | None:
+def _end_of(lines: Sequence[Text]) -> _Found | None:
     """Return the failure that ended a process: its last one, or the last before its consequences."""
     found = list(_failures(lines))
     survived = len(lines) - HANDLED_AFTER
@@ -238,7 +164,7 @@ def _end_of(lines: Sequence[_Text]) -> _Found | None:
     if not found:
         return None
     causes = [each for each in found if not each.is_consequence]
-    end = (causes or found)[-1]
+    end = causes[-1] if causes else found[0]
     if end.until < survived:
         meaningful = [at for at in range(end.until, len(lines)) if lines[at].level not in _QUIET]
         meaningful = [at for at in meaningful if _MEANINGFUL.search(lines[at].text)]
@@ -248,12 +174,12 @@ def _end_of(lines: Sequence[_Text]) -> _Found | None:
     return end
 
 
-def _failures(lines: Sequence[_Text]) -> Iterator[_Found]:
+def _failures(lines: Sequence[Text]) -> Iterator[_Found]:
     """Yield the failures in the lines of one process, in order. Chained tracebacks are one."""
     place = 0
     while place < len(lines):
         each = lines[place]
-        if _TRACEBACK in each.text:
+        if TRACEBACK in each.text:
             found = _traceback(lines, place)
             place = found.until
             yield found
@@ -275,7 +201,7 @@ def _exception_of(text: str) -> tuple[str, str] | None:
     return (found["name"], found["message"] or "") if found["name"] not in {"Error", "Exception"} else None
 
 
-def _plain(lines: Sequence[_Text], at: int, name: str = "", message: str = "") -> _Found:
+def _plain(lines: Sequence[Text], at: int, name: str = "", message: str = "") -> _Found:
     """Return a failure that is one line, with the lines before it."""
     each, near = lines[at], tuple(other.text for other in lines[max(at - 5, 0) : at + 5])
     words = each.text.strip()
@@ -285,7 +211,7 @@ def _plain(lines: Sequence[_Text], at: int, name: str = "", message: str = "") -
         current = next((place for place, text in enumerate(around) if text.startswith("Current thread")), None)
         near = tuple(around[current : current + 5]) if current is not None and words.startswith("Fatal Py") else near
         frames = [frame for text in near if (frame := _frame(text)) is not None]
-        file, number = next((each for each in frames if not _LIBRARY.search(each[0])), (frames or [("", 0)])[0])
+        file, number = (_of_user(frames) or [("", 0)])[0]
         record = replace(record, file=file, line=number)
     record = replace(record, replica=each.process[0], rank=each.rank, lines=near, key=each.key)
     cues = [words, *_more(lines, at + 1)] if name else [other.text for other in lines[at : at + 3]]
@@ -296,7 +222,7 @@ def _is_consequence(words: str) -> bool:
     return _CONSEQUENCES.search(words.lower()) is not None
 
 
-def _traceback(lines: Sequence[_Text], start: int) -> _Found:
+def _traceback(lines: Sequence[Text], start: int) -> _Found:
     """Return the failure of a traceback, with those that are chained to it.
 
     Of an exception raised `from` another, the other is the cause. An exception raised while another was handled is a
@@ -322,12 +248,12 @@ def _traceback(lines: Sequence[_Text], start: int) -> _Found:
         while after < len(lines) and after < place + 6 and lines[after].text.strip() in ("", '"""'):
             after += 1
         link = next((each for each in (_DIRECT, _HANDLING) if after < len(lines) and each in lines[after].text), "")
-        following = next((at for at in range(after, min(after + 4, len(lines))) if _TRACEBACK in lines[at].text), None)
+        following = next((at for at in range(after, min(after + 4, len(lines))) if TRACEBACK in lines[at].text), None)
         if not link or following is None:
             break
         place = following
     name, message, words = cause
-    file, number = ([frame for frame in frames if not _LIBRARY.search(frame[0])] or frames or [("", 0)])[-1]
+    file, number = (_of_user(frames) or [("", 0)])[-1]
     shown = [each.text for each in lines[start:place] if each.text.strip()]
     shown = shown if len(shown) <= MAX_LINES else [*shown[:2], "...", *shown[3 - MAX_LINES :]]
     first = lines[start]
@@ -337,7 +263,7 @@ def _traceback(lines: Sequence[_Text], start: int) -> _Found:
     return _Found(record, first, place, cues + _more(lines, place), is_consequence=is_consequence)
 
 
-def _block(lines: Sequence[_Text], start: int) -> tuple[list[tuple[str, int]], int, str, str]:
+def _block(lines: Sequence[Text], start: int) -> tuple[list[tuple[str, int]], int, str, str]:
     """Return the frames of a traceback, the place after it, and name and message of its exception."""
     indent = len(lines[start].text) - len(lines[start].text.lstrip())
     frames, place = list[tuple[str, int]](), start + 1
@@ -360,23 +286,32 @@ def _block(lines: Sequence[_Text], start: int) -> tuple[list[tuple[str, int]], i
     return frames, place, name, message
 
 
+def _of_user(frames: list[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Return the frames of the user's code, else all. Vertex AI installs a Python package with `pip --user`."""
+    own = [frame for frame in frames if not _LIBRARY.search(frame[0])]
+    package = next((found[0] for file, _line in frames if (found := _PACKAGE.match(file))), None)
+    return own or [frame for frame in frames if package and frame[0].startswith(package)] or frames
+
+
 def _frame(text: str) -> tuple[str, int] | None:
     """Return file and line of a line of a traceback."""
     found = _FRAME.match(text)
     return (found["file"] or found["rich"], int(found["line"] or found["at"])) if found is not None else None
 
 
-def _more(lines: Sequence[_Text], start: int) -> list[str]:
-    """Return the lines after an exception that belong to its message, as far as can be seen."""
-    found = list[str]()
-    for each in lines[start : start + MAX_MORE]:
-        if each.level or _TRACEBACK in each.text or _exception_of(each.text) is not None:
+def _more(lines: Sequence[Text], start: int) -> list[str]:
+    """Return the lines after an exception that belong to its message, as far as can be seen, without frames."""
+    found, is_code = list[str](), False
+    for each in lines[start : start + MAX_SEEN]:
+        if each.level or TRACEBACK in each.text or _exception_of(each.text) is not None or len(found) == MAX_MORE:
             break
-        found.append(each.text)
+        is_frame = _frame(each.text) is not None
+        found += [] if is_frame or is_code else [each.text]
+        is_code = is_frame
     return found
 
 
-def _last_words(texts: Sequence[_Text]) -> tuple[FailureRecord, list[Line]] | None:
+def _last_words(texts: Sequence[Text]) -> tuple[FailureRecord, list[Line]] | None:
     """Return the last line that has a meaning, if no process ended with an exception."""
     loud = [at for at, each in enumerate(texts) if each.level not in _QUIET and not _RULER.match(each.text)]
     meaningful = [at for at in loud[-MAX_LINES:] if texts[at].level or _MEANINGFUL.search(texts[at].text)]

@@ -25,7 +25,8 @@ MAX_OTHERS = 3
 """Maximum number of settings per metric. A line with more, without a step or an epoch, lists a program's settings."""
 NUMBER = rf"[-+]?(?:{WHOLE}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _FIGURE = re.compile(
-    rf"(?:(?<=[\w@'\")])(?P<sign>\s*[:=]\s*\[{{0,2}})|(?<=[\w@])\s+)(?P<number>{NUMBER})(?P<of>/\d{{1,15}})?"
+    rf"(?:(?<=[\w@'\")])(?P<sign>\s*[:=]\s*\[{{0,2}})|(?<=[\w@])(?: is| was| of)?\s+)"
+    rf"(?P<number>{NUMBER})(?P<of>/\d{{1,15}})?"
     r"(?![\w/]|\.\w|:\w|-\d|\s*\*|%\s*(?:[|━]|\d+/)|\s+(?:hours?|minutes?|seconds?|secs|days?|ms)\b)"
 )
 _ENDS_NAME = re.compile(r"[,;|\t()\[\]{}<>\"]\s*|'(?!s\s)\s*|\s-{1,2}\s+|\s{2,}|[:=]\s+|:(?=[A-Za-z])")
@@ -34,6 +35,8 @@ NO_FIGURES = frozenset({"train", "training", "step", "epoch", "iteration", "iter
 """Last words of counters: timm's `Train: 2` is an epoch, and so is the number after `val loss, epoch`."""
 _CONDITION = re.compile(r"@\[[^\]]*\]")
 """COCO's `AP @[ IoU=0.50:0.95 | area=all ] = 0.391` names a condition here, not a metric."""
+_NOTE = re.compile(r"(?<=\w) \([A-Za-z][A-Za-z .]{0,30}\)(?=:)")
+"""LitGPT's `loss train (curr): 1.1`."""
 _AT = re.compile(r"(?:step|epoch|iteration|iter|batch) #?\d+\s*[:=]\s*(?=[-+.\d])", re.IGNORECASE)
 _BEFORE_AT = re.compile(r"(?<=\w)(?: (?:at|after|on|for|in))?(?: the)?(?: global)? \Z", re.IGNORECASE)
 """`Average loss at step 100: 3.45`."""
@@ -41,8 +44,8 @@ _BEFORE_AT = re.compile(r"(?<=\w)(?: (?:at|after|on|for|in))?(?: the)?(?: global
 
 def figures_in(text: str, position: Position) -> dict[str, float]:
     """Return the metrics of a line. Without a step or an epoch, only names that are certainly metrics are used."""
-    if "@[" in text:
-        text = _CONDITION.sub(" ", text)
+    if "@[" in text or "):" in text:
+        text = _NOTE.sub("", _CONDITION.sub(" ", text))
     if position.is_known:
         # `Average loss at step 100: 3.45` becomes `Average loss: 3.45`.
         found = _AT.search(text)

@@ -57,7 +57,8 @@ _ROUND = re.compile(rf"(?:\A\s*|[:\]-]\s*)\[({WHOLE})\]:?\s+(?=[A-Za-z])|\A\s*({
 _BRACKET = re.compile(rf"\[\s*({WHOLE})\s*/\s*({WHOLE})\s*\](?:\s*\[\s*({WHOLE})\s*/\s*({WHOLE})\s*\])?")
 _SPLIT = re.compile(
     r"(?:^|[\s|\]])(train|test|val|valid|validation|eval|evaluation|dev)(?:\s+(?:set|results?|metrics))?"
-    r"\s*(?::\s*(?![\d.+\s-]|n/a|none|nan)|\||\[|on\b|- epoch)|[(\[](train|val|valid|validation|test|eval)[)\]]",
+    r"\s*(?::\s*(?![\d.+\s-]|n/a|none|nan)|\||\[|on\b|loss at\b|- epoch)"
+    r"|[(\[](train|val|valid|validation|test|eval)[)\]]",
     re.IGNORECASE,
 )
 

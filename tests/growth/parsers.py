@@ -7,7 +7,8 @@ from typing import Any
 from dashboard.drawing.terminal import render_line
 from jobs import cron, importer
 from jobs.diagnosis.cues.lines import read_lines
-from jobs.diagnosis.failure_record import Output, find_failure
+from jobs.diagnosis.failure_record import find_failure
+from jobs.diagnosis.output_lines import Output
 from jobs.metrics.lines import read_line
 from jobs.spec import read
 from jobs.spec.placeholders import placeholders

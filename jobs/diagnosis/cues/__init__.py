@@ -1,8 +1,9 @@
 """Phrases that indicate each cause, as data, and the small matcher that uses them.
 
-A cue is a cause and groups of phrases. It matches a line that contains a phrase of every group; a group that begins
-with "!" must have none in the line. Quotes, case and repeated spaces are ignored. Matching does not backtrack, so its
-time is proportional to the length of the text.
+A cue is written as `cause: one phrase|another & of a second group & !none of these|nor this`, and goes on in indented
+lines. It matches a line that contains a phrase of every group, and none of a group that begins with "!". A "~" is a
+space at the edge of a phrase. Quotes, case and repeated spaces are ignored. Matching does not backtrack, so its time is
+proportional to the length of the text.
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,11 +33,16 @@ class Cue:
         return all(any(phrase in text for phrase in group) for group in self.wanted)
 
 
-def cue(cause: str, *groups: str) -> Cue:
-    """Return the cue for groups written as "one phrase|another" and "!none of these|nor this"."""
-    wanted = tuple(tuple(group.split("|")) for group in groups if not group.startswith("!"))
-    unwanted = [phrase for group in groups if group.startswith("!") for phrase in group[1:].split("|")]
-    return Cue(cause, wanted, tuple(unwanted))
+def read_cues(text: str) -> tuple[Cue, ...]:
+    """Return the cues of a text in the format above."""
+    found = list[Cue]()
+    for line in text.strip().replace("\n    ", "").split("\n"):
+        cause, _colon, rest = line.partition(": ")
+        groups = [tuple(phrase.strip().replace("~", " ") for phrase in group.split("|")) for group in rest.split("&")]
+        wanted = tuple(group for group in groups if not group[0].startswith("!"))
+        unwanted = tuple(phrase.removeprefix("!") for group in groups if group not in wanted for phrase in group)
+        found.append(Cue(cause, wanted, unwanted))
+    return tuple(found)
 
 
 def first_fit(cues: Iterable[Cue], lines: Sequence[Line]) -> tuple[Cue, Line] | None:

@@ -111,7 +111,7 @@ LINES: list[Sample] = [
      "grad norm: 0.231 | number of skipped iterations:   0 | number of nan iterations:   0 |",
      Reading(step=122, steps=250000, values={"learning rate": 9.15e-06, "lm loss": 2.50422, "grad norm": 0.231})),
     ("Megatron", " validation loss at iteration 1000 | lm loss value: 2.5E+00 | lm loss PPL: 1.218E+01 | ",
-     Reading(step=1000, values={"lm loss value": 2.5, "lm loss ppl": 12.18})),
+     Reading(step=1000, values={"validation lm loss value": 2.5, "validation lm loss ppl": 12.18})),
     ("Megatron", "epoch   0/ 10 | global iteration       20/    3402 | learning rate 3e-06 | lm loss 7.72363 | loss "
      "scale 512.0 |", Reading(epoch=0, epochs=10, step=20, steps=3402, values={
          "learning rate": 3e-06, "lm loss": 7.72363})),
