@@ -12,8 +12,10 @@ INDENT = re.compile(r"^[ \t]*[\u00a0\u200b\ufeff\x0c][\u00a0\u200b\ufeff\x0c \t]
 VISIBLE = {ord("\u00a0"): " ", ord("\u200b"): None, ord("\ufeff"): None, ord("\x0c"): " "}
 """Characters that look like spaces, as web pages and chats insert them."""
 COMMENT = re.compile(r"^[ \t]*#[^\n]*\n?", re.MULTILINE)
-CREATE = re.compile(r"\b(?:custom-jobs|hp-tuning-jobs)[ \t\\`^\n]+create\b")
-FORMER_CREATE = re.compile(r"\bgcloud[ \t]+(?:(?:alpha|beta)[ \t]+)?(?:ai-platform|ml-engine)[ \t]+jobs[ \t]+submit\b")
+CREATE = re.compile(
+    r"\b(?:custom-jobs|hp-tuning-jobs)[ \t\\`^\n]+create\b"
+    r"|\b(?:ai-platform|ml-engine)[ \t\\`^\n]+jobs[ \t\\`^\n]+submit[ \t\\`^\n]+training\b"
+)
 CURL = re.compile(r"^[ \t]*(?:(?:[$!%][ \t]*)?curl[ \t\\]|Invoke-(?:WebRequest|RestMethod)\b)", re.MULTILINE)
 JSON = re.compile(r"(?:\s|//[^\n]*\n|#[^\n]*\n|/\*.*?\*/)*[{\[]", re.DOTALL)
 YAML_KEY = re.compile(r"[ \t]*(?:-[ \t]+)?['\"]?[A-Za-z_][\w-]*['\"]?[ \t]*:(?:[ \t]|$)")
@@ -54,7 +56,9 @@ LANGUAGES = tuple(
         ("Scala", r"^object[ \t]+\w+[ \t]*(?:extends\b|\{)"),
         ("Pulumi", r"^runtime:[ \t]*yaml\b"),
         (_("the configuration of a Ray cluster"), r"^(?:available_node_types|head_node_type):"),
-        (_("a component of a pipeline"), r"^implementation:[ \t]*\n[ \t]+(?:container|graph):"),
+        (_("a component of a pipeline"), r"^implementation:[ \t]*(?:\n[ \t]+|\{[ \t]*)(?:container|graph):"),
+        (_("a pipeline for Kubeflow"), r"^[ \t]*@(?:\w+\.)*(?:pipeline|component|container_component)\b"),
+        (_("a program for Ray"), r"^import ray\b|^from ray\b|@ray\.remote\b"),
         (_("a program for XManager"), r"\bxm(?:_local)?\.(?:Vertex|create_experiment|Packageable)"),
         (_("a Dockerfile"), r"^(?:ENTRYPOINT|COPY|WORKDIR)[ \t]"),
     )
@@ -144,9 +148,6 @@ def explain(text: str, started: int, notes: Notes) -> None:
     if language is not None and not any(note.field for note in own.findings):
         (name, place), remedy = language, PASTE_REQUEST
         message = _("This looks like %(language)s, which is not read.", language=name)
-    elif (former := FORMER_CREATE.search(text)) is not None:
-        place = former.start()
-        message = _("This is a command of AI Platform Training, which Google has shut down.")
     elif (command := _commented(text)) and all(note.code in ("no_job", "unreadable_yaml") for note in own.findings):
         place, message, remedy = (
             command.start(),

@@ -204,7 +204,8 @@ def _normalized(format_key: str, draft: Draft, notes: Notes, name: str, project:
         return reading
     if OPEN.search(draft.project):
         message = _("The project %(project)s is a placeholder.", project=quoted(draft.project))
-        open_project = Finding("open_project", Severity.NOTE, "", message, _("Choose the project."), SOURCE, READ)
+        line = draft.body.line
+        open_project = Finding("open_project", Severity.NOTE, "", message, _("Choose the project."), SOURCE, READ, line)
         reading = replace(reading, findings=(*reading.findings, open_project))
     submission = Submission(draft.kind, draft.project or project, draft.region, job)
     submission = replace(submission, region=draft.region or reserved_region(submission) or region)

@@ -14,7 +14,7 @@ NOUNS = (
 FILLER = re.compile(
     r"(?=[A-Z0-9_-]{2,80}\Z)(?:(?:YOUR|MY)[_-][A-Z0-9_-]+"
     rf"|[A-Z][A-Z0-9]*[_-](?:[A-Z0-9]+[_-])*(?:{'|'.join(NOUNS)})(?:[_-]?[0-9N])?"
-    r"|ARG(?:UMENT)?S?[_-]?[0-9N]|BUCKET|PROJECT|COMMAND|ARGS|PLACEHOLDER|CHANGEME|TODO|FIXME|TBD)"
+    r"|ARG(?:UMENT)?S?[_-]?[0-9N]|BUCKET|PROJECT|PROMPT|COMMAND|ARGS|PLACEHOLDER|CHANGEME|TODO|FIXME|TBD)"
 )
 """A whole word such as YOUR_KEY, DATASET_ID or CUSTOM_CONTAINER_ARGS; SPOT, INFO and NVIDIA_TESLA_T4 do not match."""
 ADDRESS = re.compile(

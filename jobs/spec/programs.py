@@ -54,12 +54,20 @@ def program_placeholders(
     words = [*(("command", *each) for each in enumerate(command)), *(("args", *each) for each in enumerate(args))]
     signed = [(field, index, text) for field, index, text in words if SIGNS.search(text)]
     scripts = _scripts(command, args) if signed else set()
+    before = dict(zip([word[:2] for word in words[1:]], [word[2] for word in words], strict=False))
     for field, index, text in signed:
-        if _is_open(text, known, is_script=(field, index) in scripts):
+        flag, _, value = text.partition("=") if "=" in text else (before.get((field, index), ""), "", text)
+        is_own_name = len(value) > 1 and value.isupper() and flag.startswith("-") and _plain(flag) == _plain(value)
+        if is_own_name or _is_open(text, known, is_script=(field, index) in scripts):
             yield f"{field}[{index}]", text
     for index, (_, text) in enumerate(env):
         if SIGNS.search(text) and _is_open(text, known, is_script=False):
             yield f"env[{index}].value", text
+
+
+def _plain(word: str) -> str:
+    """Return the name of a flag, or a word, for comparison: `--batch-size` and BATCH_SIZE are the same."""
+    return word.lstrip("-").replace("-", "_").lower()
 
 
 def _scripts(command: Sequence[str], args: Sequence[str]) -> set[tuple[str, int]]:

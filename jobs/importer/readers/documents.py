@@ -4,9 +4,10 @@ Source of the forms: 539 published specs; gcloud's `--config` help; the REST ref
 """
 
 from jobs.importer.nodes import Draft, Node, Notes, exceeded_limit, folded, max_jobs
+from jobs.importer.readers.ai_platform import converted, is_training_input
+from jobs.importer.readers.flat_yaml import read_any_yaml
 from jobs.importer.readers.sdk_jobs import custom_job
 from jobs.importer.syntax.json_text import read_json
-from jobs.importer.syntax.yaml_text import read_yaml
 from jobs.spec import KINDS, CustomJob, CustomJobSpec, quoted
 from jobs.spec.shape import slots
 from jobs.texts import translatable as _
@@ -33,8 +34,6 @@ SPEC_ONLY = frozenset(
 UNKNOWN = _("No job was found in this document: it has no workerPoolSpecs, jobSpec or the like.")
 KIND = {"pipeline": "training_pipeline", "tuning": "hyperparameter_tuning_job", "job": "custom_job"}
 NO_JOBS = {
-    "traininginput": _("This describes a job of AI Platform Training, which Google has shut down."),
-    "scaletier": _("This describes a job of AI Platform Training, which Google has shut down."),
     "resourcepools": _("This describes a persistent resource, not a job."),
     "pipelinespec": _("This describes a pipeline job of Vertex AI Pipelines, not a training job."),
     "pipelineinfo": _("This describes a pipeline of Vertex AI Pipelines, not a training job."),
@@ -48,7 +47,7 @@ NO_JOBS = {
 
 def read_documents(text: str, notes: Notes, *, is_json: bool) -> list[Draft]:
     """Return the jobs in the documents of a JSON or YAML text."""
-    documents = _listed_jobs(read_json(text, notes) if is_json else read_yaml(text, notes))
+    documents = _listed_jobs(read_json(text, notes) if is_json else read_any_yaml(text, notes))
     drafts: list[Draft] = []
     for document in documents[: max_jobs(text)]:
         own = Notes()
@@ -64,7 +63,7 @@ def read_documents(text: str, notes: Notes, *, is_json: bool) -> list[Draft]:
 def read_config(text: str, line: int, notes: Notes) -> Draft | None:
     """Return the job in a text for gcloud's --config; its first line has the number `line`."""
     is_json = text.lstrip().startswith("{")
-    documents = read_json(text, notes, line) if is_json else read_yaml("\n" * (line - 1) + text, notes)
+    documents = read_json(text, notes, line) if is_json else read_any_yaml("\n" * (line - 1) + text, notes)
     if not documents:
         return None
     document = documents[0]
@@ -102,6 +101,8 @@ def identify(node: Node, notes: Notes, depth: int = 0, inside: str = "") -> Draf
     if depth == 0 and (message := exceeded_limit(node)):
         notes.error("too_much", node.line, message, _("Give one job."))
         return None
+    if is_training_input(node):
+        return converted(node, notes)
     form = looks_like(node)
     if form == "pipeline" and (job := _documented_job(node, notes)) is not None:
         return Draft("custom_job", job, "a CustomJob as documentation shows it" + inside)

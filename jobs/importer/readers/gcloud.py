@@ -11,9 +11,18 @@ from jobs.bounds import parse_digits
 from jobs.importer.detect import BODY, COMMENT, CREATE
 from jobs.importer.files import Files
 from jobs.importer.nodes import Draft, Node, Notes, camel, folded, max_jobs, node_of, set_at
+from jobs.importer.readers import ai_platform
 from jobs.importer.readers import gcloud_flags as flags
 from jobs.importer.readers.documents import read_documents
-from jobs.importer.readers.gcloud_flags import Flags, check_lists, key_name, load_config, read_flags, split_pairs
+from jobs.importer.readers.gcloud_flags import (
+    Flags,
+    check_lists,
+    key_name,
+    load_config,
+    read_document,
+    read_flags,
+    split_pairs,
+)
 from jobs.importer.readers.gcloud_pools import pools_of_flags, with_flags
 from jobs.importer.syntax.shell import Command, Shell, note_repetition, refuse_unclosed
 from jobs.importer.syntax.shell_words import Word
@@ -22,6 +31,8 @@ from jobs.spec.shape import find_parents
 from jobs.texts import translatable as _
 
 KIND = {"custom-jobs": "custom_job", "hp-tuning-jobs": "hyperparameter_tuning_job"}
+FORMER, SUBMIT = ("ai-platform", "ml-engine"), ["jobs", "submit", "training"]
+"""The command of AI Platform Training, which came before Vertex AI."""
 ALGORITHMS = {"grid-search": "GRID_SEARCH", "random-search": "RANDOM_SEARCH", "algorithm-unspecified": ""}
 UNSEEN = {
     "custom_job": ("jobSpec.workerPoolSpecs", "jobSpec.scheduling", "jobSpec.baseOutputDirectory"),
@@ -54,6 +65,9 @@ def read_gcloud(text: str, notes: Notes, files: Files) -> list[Draft]:
     for call in calls[: max_jobs(text)]:
         own = Notes()
         note_repetition(call.command, own)
+        if call.kind in FORMER:
+            drafts.append(_former_job(call, shell, files, own)._replace(notes=own))
+            continue
         given = read_flags(call.words, own)
         check_lists(given, own)
         config = load_config(given, call.command.document, shell, files, own)
@@ -98,6 +112,9 @@ def _call(command: Command) -> Call | None:
     named = [(place, word) for place, word in enumerate(words[start + 1 :], start + 1) if not word.startswith("-")]
     names = [word for _, word in named if word not in ("alpha", "beta")]
     line = command.words[start].line
+    if names[:1] and names[0] in FORMER and names[1:4] == SUBMIT:
+        submit = next(place for place, word in named if word == "training")
+        return Call(names[0], command.words[submit + 1 :], line, command)
     if len(names) < 3 or names[0] != "ai" or names[1] not in KIND or names[2] != "create":
         return None
     create = next(place for place, word in named if word == "create")
@@ -141,6 +158,16 @@ def _job(call: Call, given: Flags, config: Draft | None, notes: Notes) -> Draft:
     return Draft(call.kind, body, form, project, region, UNSEEN[call.kind] if is_unseen else ())
 
 
+def _former_job(call: Call, shell: Shell, files: Files, notes: Notes) -> Draft:
+    """Return the job of a command of AI Platform Training, with its config file below the flags."""
+    name = call.words[:1] if call.words and not call.words[0].text.startswith("-") else []
+    given = read_flags(call.words[len(name) :], notes)
+    document = Node({}, call.line)
+    for word in given.get("config", []):
+        document = read_document(word, call.command.document, shell, files, notes) or document
+    return ai_platform.of_command(name, given, document, call.line, notes)
+
+
 def _set_field(name: str, words: list[Word], body: Node, kind: str, notes: Notes) -> bool:
     """Set the field of a flag; return False if the command does not have this flag."""
     word, base = words[-1], name.removeprefix("no-")
@@ -163,6 +190,10 @@ def _set_field(name: str, words: list[Word], body: Node, kind: str, notes: Notes
 
 def _remedy(name: str, kind: str) -> str:
     """Return the advice for a flag that the command does not have: the right flag or the field of the config file."""
+    if name in flags.VARIABLES:
+        return _("gcloud takes variables only in a config file: put `env` below the containerSpec of each worker pool.")
+    if name in flags.OF_POOLS:
+        return _("Put %(name)s into --worker-pool-spec.", name=flags.OF_POOLS[name])
     if name in flags.LISTS:
         return _("Put it into the config file, below trialJobSpec.")
     if folded(name) not in map(folded, flags.OWN):

@@ -11,6 +11,7 @@ from jobs.importer.nodes import Draft, Node, Notes, paths
 from jobs.importer.readers.documents import read_config
 from jobs.importer.syntax.shell import STDIN, Shell
 from jobs.importer.syntax.shell_words import Word
+from jobs.importer.syntax.yaml_text import read_yaml
 from jobs.spec import quoted
 from jobs.spec.shape import nearest
 from jobs.texts import translatable as _
@@ -34,12 +35,23 @@ WITH_VALUE = frozenset(
     trace-token verbosity kms-key kms-keyring kms-location kms-project config project region""".split()
 )
 """Flags that do not set fields of the job; config, key, project and region are read elsewhere."""
+VARIABLES = frozenset({"env", "envs", "env-vars", "set-env-vars", "environment-variables"})
+OF_POOLS = {
+    name: name
+    for name in (
+        "machine-type replica-count accelerator-type accelerator-count container-image-uri executor-image-uri"
+        " boot-disk-type boot-disk-size local-package-path python-module script"
+    ).split()
+} | {"image-uri": "container-image-uri", "container-uri": "container-image-uri"}
+"""What people write as flags, and the keys of --worker-pool-spec that they mean."""
 KNOWN = frozenset({*OWN, *WITHOUT_VALUE, *WITH_VALUE})
 KEY_PARTS = ("kms-keyring", "kms-location", "kms-project")
 DELIMITED = re.compile(r"\^([^^]+)\^")
 BRACKETED = re.compile(r"\s*\[.*\]\s*", re.DOTALL)
 SEVERAL = re.compile(r"-\S*\s(?:.*\s)?-", re.DOTALL)
 """Several options in one word, such as `--epochs 10 --lr 0.1`."""
+CUT = re.compile(r"--?[\w-]+=[^,]+,(?!-)[^,\s=]+")
+"""An option with a value, and a word after the comma that is none: `--layers=64,32`."""
 DASH = re.compile(r"(?=-{0,2}[\u2010-\u2015])[\u2010-\u2015-]{1,3}(?=[a-z])")
 
 
@@ -119,6 +131,16 @@ def check_lists(given: Flags, notes: Notes) -> None:
                 message = _("%(text)s is one word for the program, with spaces in it.", text=quoted(several))
                 remedy = _("Write commas between words: --%(flag)s=A,B.", flag=name)
                 notes.note("spaces_in_word", word.line, message, remedy)
+            elif cut := next((at for at in range(1, len(items)) if CUT.fullmatch(f"{items[at - 1]},{items[at]}")), 0):
+                message = _(
+                    "gcloud splits --%(flag)s at every comma: %(word)s is a word of its own for the program.",
+                    flag=name,
+                    word=quoted(items[cut]),
+                )
+                remedy = _(
+                    "If it belongs to the word before it, use another separator: --%(flag)s='^;^A;B'.", flag=name
+                )
+                notes.note("split_at_comma", word.line, message, remedy)
 
 
 def is_cut(item: str) -> bool:
@@ -165,6 +187,18 @@ def load_config(given: Flags, document: Word | None, shell: Shell, files: Files,
         note = notes.error if finding.severity == "error" else notes.note
         note(finding.code, word.line, message, finding.remedy, finding.field)
     return None if draft is None else draft._replace(body=_on_line(draft.body, word.line))
+
+
+def read_document(word: Word, document: Word | None, shell: Shell, files: Files, notes: Notes) -> Node | None:
+    """Return the first document of a config file in another form than that of Vertex AI; adds an error if it is missing."""
+    written = shell.file(word.text, document)
+    text = written.text if written is not None else files.get(word.text)
+    if text is None:
+        message = _("The job itself is in the file %(name)s, which is not part of this text.", name=quoted(word.text))
+        notes.error("config_elsewhere", word.line, message, _("Give that file."))
+        return None
+    found = next(iter(read_yaml(text, notes)), None)
+    return found if found is None or written is not None else _on_line(found, word.line)
 
 
 def _on_line(node: Node, line: int) -> Node:

@@ -14,6 +14,8 @@ from jobs.texts import translatable as _
 
 BLANK = re.compile(r"[ \t\n\r\x0b\x0c\u00a0]+")
 COMMENT = re.compile(r"//[^\n]*|#[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+SHORT_COMMENT = re.compile(r'//(?:(?!"[\w-]{1,80}"[ \t]*:)[^\n{}\[\]])*')
+"""A comment in a text without line breaks: it ends before the next name or bracket."""
 TEXT = {'"': re.compile(r'"((?:[^"\\\n]|\\.)*)"', re.DOTALL), "'": re.compile(r"'((?:[^'\\\n]|\\.)*)'", re.DOTALL)}
 NAME = re.compile(r'"[\w-]{1,80}"[ \t]*:')
 NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?=[\s,\]}]|\Z)")
@@ -28,7 +30,22 @@ class Broken(Exception):
 
 def read_json(text: str, notes: Notes, first_line: int = 1) -> list[Node]:
     """Return the values of a JSON text, one after another; stop with an error in `notes` if the rest cannot be read."""
-    reader = Reader(text, notes, first_line)
+    own = Notes()
+    values = _read(Reader(text, own, first_line))
+    if own.has("unreadable_json") and own.has("comments"):  # the line breaks may be lost, so that // hides the rest
+        again = Notes()
+        message = _("A comment with // would hide the rest of its line; it is read as ending before the next name.")
+        again.note("comment_hides_rest", first_line, message, _("Put the comment on a line of its own."))
+        shorter = Reader(text, again, first_line)
+        shorter.comment = SHORT_COMMENT
+        if (found := _read(shorter)) and not again.has("unreadable_json"):
+            own, values = again, found
+    notes.extend(own)
+    return values
+
+
+def _read(reader: "Reader") -> list[Node]:
+    text, notes = reader.text, reader.notes
     values: list[Node] = []
     try:
         while len(values) < MAX_DOCUMENTS and reader.skip():
@@ -49,6 +66,7 @@ class Reader:
 
     def __init__(self, text: str, notes: Notes, first_line: int) -> None:
         self.text, self.notes, self.at = text, notes, 0
+        self.comment = COMMENT
         self.counted, self.lines = 0, first_line
         self.advised: set[str] = set()
         self.early = 0
@@ -72,8 +90,8 @@ class Reader:
 
     def skip(self) -> bool:
         """Skip blanks and comments; return whether anything follows."""
-        while passed := BLANK.match(self.text, self.at) or COMMENT.match(self.text, self.at):
-            if passed.re is COMMENT:
+        while passed := BLANK.match(self.text, self.at) or self.comment.match(self.text, self.at):
+            if passed.re is self.comment:
                 self.note("comments", _("JSON has no comments; they are not kept."))
             self.at = passed.end()
         return self.at < len(self.text)

@@ -119,19 +119,28 @@ def evaluators_are_one(submission: Submission) -> Iterator[Problem]:
             )
 
 
+def _reduction_servers(submission: Submission) -> Iterator[int]:
+    for index, pool in submission.pools:
+        if pool.container_spec is not None and REDUCTION_SERVER in pool.container_spec.image_uri:
+            yield index
+
+
 @rule(Severity.NOTE, DISTRIBUTED)
 def reduction_servers_have_no_gpus(submission: Submission) -> Iterator[Problem]:
-    """Reduction Server runs in the third pool, on machines without GPUs."""
-    for index, pool in submission.pools:
-        container = pool.container_spec
-        if container is None or REDUCTION_SERVER not in container.image_uri:
-            continue
-        if pool.machine_spec.accelerator:
+    """Reduction Server runs on machines without GPUs."""
+    for index in _reduction_servers(submission):
+        if dict(submission.pools)[index].machine_spec.accelerator:
             yield Problem(
                 submission.pool_path(index, "machineSpec.acceleratorType"),
                 _("Reduction Server makes no use of GPUs."),
                 _("Use n1-highcpu-16 without an accelerator."),
             )
+
+
+@rule(Severity.ERROR, DISTRIBUTED)
+def reduction_servers_are_in_the_third_pool(submission: Submission) -> Iterator[Problem]:
+    """Reduction Server runs in the third pool; in another one it takes the place of a worker, which never answers."""
+    for index in _reduction_servers(submission):
         if index != 2:
             yield Problem(
                 submission.pool_path(index),
@@ -150,4 +159,5 @@ RULES = (
     pools_run_one_task,
     evaluators_are_one,
     reduction_servers_have_no_gpus,
+    reduction_servers_are_in_the_third_pool,
 )

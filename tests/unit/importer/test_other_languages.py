@@ -78,8 +78,8 @@ def test_gives_the_line_of_the_second_job_of_a_list() -> None:
         "jobId: j\ntrainingInput:\n  scaleTier: CUSTOM\n  masterConfig: {imageUri: gcr.io/p/i}\n",
     ],
 )
-def test_refuses_jobs_of_ai_platform_training(text: str) -> None:
+def test_converts_jobs_of_ai_platform_training(text: str) -> None:
     reading = importer.read_text(text)
 
-    assert refused(reading) == ["no_job"]
-    assert "AI Platform Training" in reading.findings[-1].message
+    assert "converted" in codes(reading)
+    assert reading.body["jobSpec"]["workerPoolSpecs"]

@@ -193,7 +193,7 @@ POOLS: list[Case] = [
         pool(2, containerSpec=REDUCER),
     ),
     (
-        "reduction_servers_have_no_gpus",
+        "reduction_servers_are_in_the_third_pool",
         "jobSpec.workerPoolSpecs[1]",
         pool(2, containerSpec=REDUCER, machineSpec=CPU),
         pool(1, containerSpec=REDUCER, machineSpec=CPU),
