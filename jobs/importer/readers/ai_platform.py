@@ -9,15 +9,23 @@ from jobs.importer.syntax.shell_words import Word
 from jobs.spec import quoted
 from jobs.texts import translatable as _
 
-ROLES = ("master", "worker", "parameterServer", "evaluator")
-"""The roles, in the order of Vertex AI's worker pools."""
+ROLES = {"master": "master", "worker": "worker", "parameter-server": "parameterServer", "evaluator": "evaluator"}
+"""The roles as flags and as fields, in the order of Vertex AI's worker pools."""
 TIERS = {
-    "BASIC": ("n1-standard-4", "", 0, "", 0),
-    "STANDARD_1": ("n1-highcpu-8", "n1-highcpu-8", 4, "n1-standard-4", 3),
-    "PREMIUM_1": ("n1-highcpu-16", "n1-highcpu-16", 19, "n1-highmem-8", 11),
-    "BASIC_GPU": ("standard_gpu", "", 0, "", 0),
+    "BASIC": {"master": ("n1-standard-4", 1)},
+    "BASIC_GPU": {"master": ("standard_gpu", 1)},
+    "STANDARD_1": {
+        "master": ("n1-highcpu-8", 1),
+        "worker": ("n1-highcpu-8", 4),
+        "parameterServer": ("n1-standard-4", 3),
+    },
+    "PREMIUM_1": {
+        "master": ("n1-highcpu-16", 1),
+        "worker": ("n1-highcpu-16", 19),
+        "parameterServer": ("n1-highmem-8", 11),
+    },
 }
-"""Machine of the master, machine and number of workers, machine and number of parameter servers."""
+"""Machine and number of each role."""
 MACHINES = {
     "standard": "n1-standard-4",
     "large_model": "n1-highmem-8",
@@ -34,121 +42,111 @@ MACHINES = {
     "complex_model_m_v100": "n1-standard-16 NVIDIA_TESLA_V100 4",
     "complex_model_l_v100": "n1-standard-32 NVIDIA_TESLA_V100 8",
 }
-SPEC = {"network": "network", "serviceAccount": "serviceAccount", "enableWebAccess": "enableWebAccess"}
-STUDY = {
-    "maxTrials": "maxTrialCount",
-    "maxParallelTrials": "parallelTrialCount",
-    "maxFailedTrials": "maxFailedTrialCount",
-}
-RANGES = {"DOUBLE": "doubleValueSpec", "INTEGER": "integerValueSpec"}
-VALUES = {"CATEGORICAL": "categoricalValueSpec", "DISCRETE": "discreteValueSpec"}
-CARRIED = {
-    *SPEC,
-    "scaleTier",
-    "region",
-    "jobDir",
-    "hyperparameters",
-    "packageUris",
-    "pythonModule",
-    "args",
-    "scheduling",
-}
-CARRIED |= {"runtimeVersion", "pythonVersion", "encryptionConfig"}
-CARRIED |= {f"{role}{part}" for role in ROLES for part in ("Type", "Count", "Config")}
-SHUT_DOWN = _("This is a job of AI Platform Training, which Google has shut down; it is converted to a Vertex AI job.")
-
-DASHED = {"master": "master", "worker": "worker", "parameter-server": "parameterServer"}
+SAME = "network serviceAccount enableWebAccess"
+CARRIED = (
+    "scaleTier region jobDir hyperparameters packageUris pythonModule args scheduling runtimeVersion pythonVersion"
+)
+KNOWN = {*SAME.split(), *CARRIED.split(), "encryptionConfig"}
+KNOWN |= {f"{role}{part}" for role in ROLES.values() for part in ("Type", "Count", "Config")}
 FLAGS = paths("scale-tier region job-dir runtime-version python-version network service-account enable-web-access")
 FLAGS |= {"module-name": "pythonModule", "kms-key": "encryptionConfig.kmsKeyName"}
-for _flag, _role in DASHED.items():
-    FLAGS |= {f"{_flag}-machine-type": f"{_role}Type", f"{_flag}-image-uri": f"{_role}Config.imageUri"}
-    FLAGS |= {f"{_flag}-accelerator": f"{_role}Config.acceleratorConfig", f"{_flag}-count": f"{_role}Count"}
+FLAGS |= {
+    f"{flag}-{name}": f"{role}{path}"
+    for flag, role in ROLES.items()
+    for name, path in {
+        "machine-type": "Type",
+        "count": "Count",
+        "image-uri": "Config.imageUri",
+        "accelerator": "Config.acceleratorConfig",
+    }.items()
+}
 """Flags of `gcloud ai-platform jobs submit training`, with their paths in a TrainingInput."""
-LOCAL = frozenset(
-    {"package-path", "staging-bucket", "use-chief-in-tf-config", "config", "project", "labels", "packages"}
-)
+NOT_OF_THE_JOB = frozenset({"staging-bucket", "use-chief-in-tf-config", "config", "project"})
+VALUE_SPECS = {
+    "DOUBLE": "doubleValueSpec",
+    "INTEGER": "integerValueSpec",
+    "CATEGORICAL": "categoricalValueSpec",
+    "DISCRETE": "discreteValueSpec",
+}
 
 
 def of_command(name: list[Word], given: dict[str, list[Word]], document: Node, line: int, notes: Notes) -> Draft:
     """Return the job of a command with the flags `given`; they go before the same fields of its config file."""
     inner = Node(dict((document.get("trainingInput") or document).entries), line)
+    outer = {"trainingInput": inner}
+    if name:
+        outer["jobId"] = Node(name[0].text, name[0].line)
     for flag, words in given.items():
         word = words[-1]
-        value: Node = Node(word.text, word.line)
-        if flag.endswith("-accelerator"):
-            pairs = dict(part.partition("=")[::2] for part in word.text.split(","))
-            pairs["type"] = pairs.get("type", "").upper().replace("-", "_")
-            value = node_of(pairs, word.line)
         if flag in FLAGS:
+            value = Node(word.text, word.line)
+            if flag.endswith("-accelerator"):
+                pairs = _pairs(word)
+                value = node_of(pairs | {"type": pairs.get("type", "").upper().replace("-", "_")}, word.line)
             set_at(inner, [*FLAGS[flag].split(".")], value)
         elif flag == "packages":
             inner.value["packageUris"] = node_of(word.text.split(","), word.line)
         elif flag == "--":
             inner.value["args"] = Node([Node(each.text, each.line) for each in words], word.line)
+        elif flag == "labels":
+            outer["labels"] = node_of(_pairs(word), word.line)
         elif flag == "package-path":
             message = _("gcloud packs the code on your disk; Trainboard cannot see it.")
             notes.note("local_code", word.line, message, _("Upload the package, and give its gs:// address."))
-        elif flag not in LOCAL:
-            message = _("--%(flag)s has no equal in Vertex AI; it is left out.", flag=quoted(flag)[1:-1])
-            notes.note("not_carried", word.line, message)
-    labels = dict(part.partition("=")[::2] for word in given.get("labels", []) for part in word.text.split(","))
-    outer = {"trainingInput": inner, "labels": node_of(labels, line)} if labels else {"trainingInput": inner}
-    outer |= {"jobId": Node(word.text, word.line) for word in name}
-    project = given["project"][-1].text if "project" in given else ""
+        elif flag not in NOT_OF_THE_JOB:
+            _left_out(f"--{flag}", word.line, notes)
     draft = converted(Node(outer, line), notes)
+    project = given["project"][-1].text if "project" in given else ""
     return draft._replace(project=project, form=f"{draft.form}, from a gcloud command")
 
 
 def is_training_input(node: Node) -> bool:
     """Return whether a document is a job of AI Platform Training."""
-    return node.get("trainingInput") is not None or (
-        node.get("scaleTier") is not None and node.get("workerPoolSpecs", "jobSpec") is None
-    )
+    is_bare = node.get("scaleTier") is not None and node.get("workerPoolSpecs", "jobSpec") is None
+    return is_bare or node.get("trainingInput") is not None
 
 
 def converted(node: Node, notes: Notes) -> Draft:
     """Return the job of a document with a `trainingInput`, or of a bare one."""
     given = node.get("trainingInput") or node
-    notes.note("converted", given.line, SHUT_DOWN, _("Check its machines and its image."))
+    message = _(
+        "This is a job of AI Platform Training, which Google has shut down; it is converted to a Vertex AI job."
+    )
+    notes.note("converted", given.line, message, _("Check its machines and its image."))
     for name, item in given.entries.items():
-        if not any(given.key(known) == name for known in CARRIED):
-            message = _("%(name)s has no equal in Vertex AI; it is left out.", name=quoted(name))
-            notes.note("not_carried", item.line, message)
-    spec = Node({"workerPoolSpecs": Node(_pools(given, notes), given.line)}, given.line)
-    spec.value |= {name: item for old, name in SPEC.items() if (item := given.get(old)) is not None}
-    if (folder := given.get("jobDir")) is not None:
-        spec.value["baseOutputDirectory"] = Node({"outputUriPrefix": folder}, folder.line)
-    longest = (given.get("scheduling") or Node({}, 0)).get("maxRunningTime")
-    if longest is not None:
-        spec.value["scheduling"] = Node({"timeout": longest}, longest.line)
-    outer = {"displayName": item for item in [node.get("jobId")] if item is not None}
-    outer |= {"labels": item for item in [node.get("labels")] if item is not None}
-    outer |= {"encryptionSpec": item for item in [given.get("encryptionConfig")] if item is not None}
-    region = given.get("region")
+        if not any(given.key(known) == name for known in KNOWN):
+            _left_out(name, item.line, notes)
+    spec = {"workerPoolSpecs": Node(_pools(given, notes), given.line)} | _renamed(given, *SAME.split())
+    spec |= _below(given, "jobDir", "baseOutputDirectory", "outputUriPrefix")
+    spec |= _below(given.get("scheduling"), "maxRunningTime", "scheduling", "timeout")
+    outer = _renamed(node, "labels", displayName="jobId") | _renamed(given, encryptionSpec="encryptionConfig")
+    study, region = given.get("hyperparameters"), given.get("region")
     place = region.text() if region is not None else ""
-    study = given.get("hyperparameters")
     if study is None:
-        body = Node({**outer, "jobSpec": spec}, node.line)
+        body = Node({**outer, "jobSpec": Node(spec, given.line)}, node.line)
         return Draft("custom_job", body, "a job of AI Platform Training", region=place)
-    counts = {new: study.get(old) or Node(1, study.line) for old, new in STUDY.items() if new != "maxFailedTrialCount"}
-    if (failed := study.get("maxFailedTrials")) is not None:
-        counts["maxFailedTrialCount"] = failed
-    body = Node({**outer, "studySpec": _study(study, notes), **counts, "trialJobSpec": spec}, node.line)
+    outer |= {"maxTrialCount": Node(1, study.line), "parallelTrialCount": Node(1, study.line)}
+    outer |= _renamed(
+        study,
+        maxTrialCount="maxTrials",
+        parallelTrialCount="maxParallelTrials",
+        maxFailedTrialCount="maxFailedTrials",
+    )
+    body = Node({**outer, "studySpec": _study(study, notes), "trialJobSpec": Node(spec, given.line)}, node.line)
     return Draft("hyperparameter_tuning_job", body, "a tuning job of AI Platform Training", region=place)
 
 
 def _pools(given: Node, notes: Notes) -> list[Node]:
-    tier = given.get("scaleTier")
-    name = tier.text().upper() if tier is not None else "BASIC"
-    master, worker, workers, server, servers = TIERS.get(name, ("", "", 0, "", 0))
-    if master:
-        line = tier.line if tier is not None else given.line
-        notes.note("scale_tier", line, _("The scale tier %(name)s is read as its machines.", name=quoted(name)))
-    elif name != "CUSTOM" and tier is not None:
+    tier = given.get("scaleTier") or Node("BASIC", given.line)
+    name = tier.text().upper()
+    if name in TIERS:
+        notes.note("scale_tier", tier.line, _("The scale tier %(name)s is read as its machines.", name=quoted(name)))
+    elif name != "CUSTOM":
         message = _("Vertex AI has no equal of the scale tier %(name)s.", name=quoted(name))
         notes.error("scale_tier", tier.line, message, _("Choose a machine type."))
-    standard = {"master": (master, 1), "worker": (worker, workers), "parameterServer": (server, servers)}
-    pools = [_pool(given, role, *standard.get(role, ("", 0)), notes) for role in ROLES]
+    pools = [
+        _pool(given, role, *TIERS.get(name, {}).get(role, ("", role == "master")), notes) for role in ROLES.values()
+    ]
     while pools and not pools[-1].entries:
         pools.pop()
     return pools
@@ -156,75 +154,78 @@ def _pools(given: Node, notes: Notes) -> list[Node]:
 
 def _pool(given: Node, role: str, machine: str, count: int, notes: Notes) -> Node:
     """Return the worker pool of a role, empty if nothing is given for it."""
-    kind, number, config = (given.get(f"{role}{part}") for part in ("Type", "Count", "Config"))
-    if role != "master" and number is None and not count:
+    number = given.get(f"{role}Count") or Node(int(count), given.line)
+    if number.value in (0, "0"):
         return Node({}, given.line)
-    config = config or Node({}, given.line)
-    line = kind.line if kind is not None else given.line
-    words = (kind.text() if kind is not None else machine) or "${MACHINE_TYPE}"
-    spec: dict[str, Node] = {}
-    for field, value in zip(
-        ("machineType", "acceleratorType", "acceleratorCount"), MACHINES.get(words, words).split(), strict=False
-    ):
-        spec[field] = Node(int(value) if field == "acceleratorCount" else value, line)
-    if words in MACHINES and kind is not None:
-        message = _("%(old)s is read as %(new)s.", old=quoted(words), new=quoted(MACHINES[words]))
-        notes.note("machine_converted", line, message)
+    kind = given.get(f"{role}Type") or Node(machine or "${MACHINE_TYPE}", given.line)
+    config = given.get(f"{role}Config") or Node({}, kind.line)
+    meant = MACHINES.get(kind.text(), kind.text())
+    if meant != kind.text():
+        message = _("%(old)s is read as %(new)s.", old=quoted(kind.text()), new=quoted(meant))
+        notes.note("machine_converted", kind.line, message)
+    parts = meant.split() or [meant]
+    spec = dict(
+        zip(("machineType", "acceleratorType", "acceleratorCount"), map(Node, parts, [kind.line] * 3), strict=False)
+    )
     if (accelerator := config.get("acceleratorConfig")) is not None:
-        spec |= {"acceleratorType": accelerator.get("type") or Node("${ACCELERATOR_TYPE}", line)}
-        spec |= {"acceleratorCount": accelerator.get("count") or Node(1, line)}
-    pool = {"machineSpec": Node(spec, line), "replicaCount": number or Node(count, line)}
-    if (disk := config.get("diskConfig")) is not None:
-        pool["diskSpec"] = disk
-    shared = given.get("masterConfig") or Node({}, line)
-    image = config.get("imageUri") or shared.get("imageUri")
-    words_of = {"command": config.get("containerCommand"), "args": config.get("containerArgs") or given.get("args")}
+        spec |= _renamed(accelerator, acceleratorType="type", acceleratorCount="count")
+    pool = {"machineSpec": Node(spec, kind.line), "replicaCount": number} | _renamed(config, diskSpec="diskConfig")
+    args = _renamed(given, "args") | _renamed(config, args="containerArgs")
+    image = config.get("imageUri") or (given.get("masterConfig") or config).get("imageUri")
     if image is not None:
-        task = {"imageUri": image} | {name: item for name, item in words_of.items() if item is not None}
-        return Node(pool | {"containerSpec": Node(task, image.line)}, line)
-    package = {
-        "executorImageUri": Node("${EXECUTOR_IMAGE_URI}", line),
-        "packageUris": given.get("packageUris") or node_of(["${PACKAGE_URI}"], line),
-        "pythonModule": given.get("pythonModule") or Node("${PYTHON_MODULE}", line),
-    }
-    package |= {name: item for name, item in [("args", given.get("args"))] if item is not None}
+        task = {"imageUri": image} | _renamed(config, command="containerCommand") | args
+        return Node(pool | {"containerSpec": Node(task, image.line)}, kind.line)
     if role == "master":
         message = _("The runtime version is an image in Vertex AI; Trainboard does not know which one is meant.")
-        old = given.get("runtimeVersion")
-        line = old.line if old is not None else line
+        line = (given.get("runtimeVersion") or given).line
         notes.note("runtime_version", line, message, _("Choose a prebuilt container as executorImageUri."))
-    return Node(pool | {"pythonPackageSpec": Node(package, line)}, line)
+    open_values = {"executorImageUri": "${EXECUTOR_IMAGE_URI}", "packageUris": ["${PACKAGE_URI}"]}
+    package = node_of(open_values | {"pythonModule": "${PYTHON_MODULE}"}, kind.line).entries
+    package |= _renamed(given, "packageUris", "pythonModule") | args
+    return Node(pool | {"pythonPackageSpec": Node(package, kind.line)}, kind.line)
 
 
 def _study(study: Node, notes: Notes) -> Node:
     """Return the `studySpec` of a HyperparameterSpec."""
-    line = study.line
-    metric = study.get("hyperparameterMetricTag") or Node("training/hptuning/metric", line)
-    goal = study.get("goal") or Node("${GOAL}", line)
+    metric = {"metricId": Node("training/hptuning/metric", study.line), "goal": Node("${GOAL}", study.line)}
+    metric |= _renamed(study, "goal", metricId="hyperparameterMetricTag")
     given = study.get("params")
-    held = given.value if given is not None and isinstance(given.value, list) else []
-    parameters = [Node(_parameter(each), each.line) for each in held]
-    spec = {"metrics": node_of([{"metricId": metric, "goal": goal}], metric.line), "parameters": Node(parameters, line)}
-    if (algorithm := study.get("algorithm")) is not None and "UNSPECIFIED" not in algorithm.text():
-        spec["algorithm"] = algorithm
+    listed = given.value if given is not None and isinstance(given.value, list) else []
     for name in ("enableTrialEarlyStopping", "resumePreviousJobId"):
         if (item := study.get(name)) is not None:
-            message = _("%(name)s has no equal in Vertex AI; it is left out.", name=quoted(name))
-            notes.note("not_carried", item.line, message)
-    return Node(spec, line)
+            _left_out(name, item.line, notes)
+    parameters = node_of([_parameter(each) for each in listed], study.line)
+    spec = {"metrics": node_of([metric], study.line), "parameters": parameters} | _renamed(study, "algorithm")
+    return Node(spec, study.line)
 
 
-def _parameter(given: Node) -> dict[str, Node]:
-    kind = given.get("type")
-    word = kind.text().upper() if kind is not None else ""
-    found = {"parameterId": item for item in [given.get("parameterName")] if item is not None}
-    if word in RANGES:
-        ends = {name: item for name in ("minValue", "maxValue") if (item := given.get(name)) is not None}
-        found[RANGES[word]] = Node(ends, given.line)
-    elif word in VALUES:
-        values = given.get("categoricalValues" if word == "CATEGORICAL" else "discreteValues") or Node([], given.line)
-        found[VALUES[word]] = Node({"values": values}, given.line)
-    scale = given.get("scaleType")
-    if scale is not None and scale.text().upper() not in ("NONE", "SCALE_TYPE_UNSPECIFIED"):
+def _parameter(given: Node) -> Node:
+    kind, scale = (given.get(name) or Node("", given.line) for name in ("type", "scaleType"))
+    values = _renamed(given, "minValue", "maxValue", values="categoricalValues") | _renamed(
+        given, values="discreteValues"
+    )
+    found = _renamed(given, parameterId="parameterName")
+    if name := VALUE_SPECS.get(kind.text().upper()):
+        found[name] = Node(values, given.line)
+    if scale.text().upper() not in ("", "NONE", "SCALE_TYPE_UNSPECIFIED"):
         found["scaleType"] = scale
-    return found
+    return Node(found, given.line)
+
+
+def _renamed(node: Node, *same: str, **names: str) -> dict[str, Node]:
+    """Return the fields that a mapping has, under the same or other names."""
+    wanted = {name: name for name in same} | names
+    return {name: item for name, old in wanted.items() if (item := node.get(old)) is not None}
+
+
+def _below(node: Node | None, old: str, outer: str, inner: str) -> dict[str, Node]:
+    item = node.get(old) if node is not None else None
+    return {outer: Node({inner: item}, item.line)} if item is not None else {}
+
+
+def _pairs(word: Word) -> dict[str, str]:
+    return dict(part.partition("=")[::2] for part in word.text.split(",") if part)
+
+
+def _left_out(name: str, line: int, notes: Notes) -> None:
+    notes.note("not_carried", line, _("%(name)s has no equal in Vertex AI; it is left out.", name=quoted(name)))

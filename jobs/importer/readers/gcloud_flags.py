@@ -190,7 +190,7 @@ def load_config(given: Flags, document: Word | None, shell: Shell, files: Files,
 
 
 def read_document(word: Word, document: Word | None, shell: Shell, files: Files, notes: Notes) -> Node | None:
-    """Return the first document of a config file in another form than that of Vertex AI; adds an error if it is missing."""
+    """Return the first document of a config file of another service; adds an error if it is missing."""
     written = shell.file(word.text, document)
     text = written.text if written is not None else files.get(word.text)
     if text is None:
