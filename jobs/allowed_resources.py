@@ -1,6 +1,6 @@
 """Check that a job uses only the Google Cloud resources that its team may use. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,6 +64,15 @@ def check(submission: Submission, allowed: Allowed) -> tuple[Finding, ...]:
     return tuple(dict.fromkeys(_findings(submission, allowed)))
 
 
+def check_resource(body: Any, allowed: Allowed) -> tuple[Finding, ...]:
+    """Return an error for each account, network and key of a persistent resource's body that the team may not use.
+
+    Without an account of its own, a resource uses that of each job, which is checked with the job.
+    """
+    accounts = [("service_account", value) for name, value in _texts(body, "") if name == "serviceAccount"]
+    return tuple(dict.fromkeys(_refusals([*accounts, *_used_elsewhere(body)], allowed)))
+
+
 def used(body: Any) -> Iterator[tuple[str, str]]:
     """Yield (kind, name) of what a REST body uses: its account, the buckets it writes to, its networks and keys.
 
@@ -71,6 +80,10 @@ def used(body: Any) -> Iterator[tuple[str, str]]:
     """
     account = custom_job_spec(body).get("serviceAccount")
     yield "service_account", account if isinstance(account, str) and account else NO_ACCOUNT
+    yield from _used_elsewhere(body)
+
+
+def _used_elsewhere(body: Any) -> Iterator[tuple[str, str]]:
     for name, value in _texts(body, ""):
         if name in ("network", "networkAttachment"):
             yield "network", value
@@ -84,7 +97,14 @@ def _findings(submission: Submission, allowed: Allowed) -> Iterator[Finding]:
     body = spec.rest_body(submission.job)
     if (refused := check_project(submission.project, allowed)) is not None:
         yield refused
-    for kind, name in used(body):
+    yield from _refusals(used(body), allowed)
+    for project in _datasets(body) if allowed.is_closed else ():
+        if (refused := check_project(project, allowed)) is not None:
+            yield refused
+
+
+def _refusals(names_used: Iterable[tuple[str, str]], allowed: Allowed) -> Iterator[Finding]:
+    for kind, name in names_used:
         names = allowed.names(kind)
         if name in names or not (names or allowed.is_closed):
             continue
@@ -92,9 +112,6 @@ def _findings(submission: Submission, allowed: Allowed) -> Iterator[Finding]:
             yield _finding(f"{kind}_not_allowed", REFUSED[kind](_shown(name)), names)
         elif allowed.is_closed:
             yield _finding(f"{kind}_not_allowed", _("The team’s jobs need a service account of their own."), names)
-    for project in _datasets(body) if allowed.is_closed else ():
-        if (refused := check_project(project, allowed)) is not None:
-            yield refused
 
 
 def _datasets(body: Any) -> Iterator[str]:

@@ -185,6 +185,20 @@ def admin(db: None) -> "User":
 
 
 @pytest.fixture
+def second_admin(db: None) -> "User":
+    """Another superuser, so that neither acts alone."""
+    from django.contrib.auth.models import User
+
+    return User.objects.create_superuser("root", password=PASSWORD)
+
+
+@pytest.fixture
+def other_lead(team: "Team") -> "User":
+    """A second lead of `vision`."""
+    return person("lena", team, "lead")
+
+
+@pytest.fixture
 def signed_in() -> Callable[["User"], Client]:
     """`signed_in(owner)` is a browser in which that person is signed in; errors in views are raised."""
 

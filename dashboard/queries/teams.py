@@ -7,7 +7,7 @@ from django.db.models import Case, Count, Q, When
 
 from dashboard.access import teams_of
 from jobs.models import AllowedResource, Membership, Team
-from jobs.people.members import POWERFUL
+from jobs.permissions import REQUESTING
 from jobs.requests.deciders import inviter
 
 MAX_TEAMS = 200
@@ -30,11 +30,11 @@ def list_teams(user: User, text: str = "") -> Sequence[Team]:
 def list_members(team: Team) -> Sequence[Membership]:
     """Return the members of a team with their users, by name.
 
-    `invited_by` is the name of whoever invited the account of an approver or lead that nobody else has confirmed.
+    `invited_by` is the name of whoever invited the account of a member who may request jobs, if nobody else has
+    confirmed it.
     """
-    known = inviter("user", "invited_by__username")
-    powerful = Q(role__in=POWERFUL)
-    rows = Membership.objects.filter(team=team).annotate(invited_by=Case(When(powerful, then=known), default=None))
+    known, requests = inviter("user", "invited_by__username"), Q(role__in=REQUESTING)
+    rows = Membership.objects.filter(team=team).annotate(invited_by=Case(When(requests, then=known), default=None))
     return list(rows.select_related("user").order_by("user__username")[:MAX_MEMBERS])
 
 

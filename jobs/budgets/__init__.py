@@ -7,7 +7,7 @@ from jobs.budgets.left import left_for, left_for_job, left_for_submission, left_
 from jobs.budgets.record import cents_by_month, lock_teams, record_spend
 from jobs.budgets.reserve import check_and_reserve
 from jobs.budgets.resource_cost import ResourceCost, cost_of_resource
-from jobs.budgets.resources import OUTAGE, commit_resource
+from jobs.budgets.resources import OUTAGE, commit_resource, committed_usd_of
 from jobs.budgets.settings import BudgetValues, change_budget, check_change, close_budget, create_budget
 from jobs.budgets.spent import Spent, Use, list_uses, spent, sum_uses
 from jobs.budgets.watch import record_all, watch_budgets
@@ -26,6 +26,7 @@ __all__ = [
     "check_change",
     "close_budget",
     "commit_resource",
+    "committed_usd_of",
     "cost_of_resource",
     "create_budget",
     "find_drift",

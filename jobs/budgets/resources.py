@@ -6,6 +6,7 @@ minutes, because the end of a job may be observed late. Earlier days stay as rec
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
 from typing import Any
 
 from django.db import transaction
@@ -88,6 +89,15 @@ def commit_resource(change: ResourceChange, now: datetime) -> None:
     row = ResourceSpend(**place, team_id=change.team_id, is_idle=True, **_merged(next(iter(before), None), None, now))
     row.committed_cents = _committed_cents(place, change.team_id, now)
     _store(before, [row])
+
+
+def committed_usd_of(place: Sequence[str], team_id: int) -> Decimal:
+    """Return what is committed for a resource, given as project, region and id, in the budgets of a team."""
+    project, region, resource_id = place
+    rows = ResourceSpend.objects.filter(
+        project=project, region=region, resource_id=resource_id, team=team_id, is_idle=True
+    )  # fmt: skip
+    return Decimal(rows.values_list("committed_cents", flat=True).first() or 0) / 100
 
 
 def _store(before: Iterable[ResourceSpend], after: Sequence[ResourceSpend]) -> None:

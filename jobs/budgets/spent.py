@@ -126,12 +126,15 @@ def _of_job(job: Job, now: datetime) -> Spent:
 
 # ---------------------------------------------------------------- persistent resources
 def _of_resources(changes: QuerySet[ResourceChange], apart_from: Place | None, now: datetime) -> Iterator[Use]:
-    """Yield what persistent resources use that were created here and are not gone for longer than RECENT."""
+    """Yield what persistent resources use that were created or made larger here, and are not gone since RECENT."""
     allowed = changes.filter(allowed_at__isnull=False).exclude(outcome=Outcome.REFUSED).exclude(action=Action.DELETE)
     by_place: dict[Place, list[ResourceChange]] = defaultdict(list)
-    for change in allowed.order_by("asked_at", "pk").defer("findings", "needs", "message"):
+    for change in allowed.order_by("asked_at", "pk").defer("findings", "message"):
         place = (change.project, change.region, change.resource_id)
-        if change.action == Action.CREATE:
+        # A resource made elsewhere counts from the first change that has made it larger here.
+        if change.action == Action.CREATE or (
+            change.action == Action.RESIZE and change.needs and place not in by_place
+        ):
             by_place[place] = []
         if place in by_place and place != apart_from:
             by_place[place].append(change)
@@ -150,7 +153,7 @@ def _of_resources(changes: QuerySet[ResourceChange], apart_from: Place | None, n
 
 def _adding(made: Iterable[ResourceChange]) -> Iterator[ResourceChange]:
     """Yield the changes that added cost."""
-    return (change for change in made if change.most_usd is not None or change.lifetime_hours is not None)
+    return (change for change in made if change.needs or change.most_usd is not None)
 
 
 def _of_resource(made: list[ResourceChange], is_known: bool, gone_at: datetime | None, now: datetime) -> Spent:
@@ -159,7 +162,7 @@ def _of_resource(made: list[ResourceChange], is_known: bool, gone_at: datetime |
     hourly, gpus = _size_of(made)
     if gone_at is not None and gone_at >= made[0].asked_at:
         return Spent(_for(hourly, gone_at - since)) if gone_at > since else Spent()
-    ends = max((each for each in map(_end_of, made) if each is not None), default=now) + OUTAGE
+    ends = max((each for each in map(_end_of, made) if each is not None), default=made[0].allowed_at or now) + OUTAGE
     if is_known:  # it exists, whatever its lifetime was
         ends = max(ends, now + OUTAGE)
     return Spent(_for(hourly, ends - since), hourly, gpus) if ends > now else Spent()

@@ -20,6 +20,11 @@ INVITED = gettext_lazy(
     "admin or another lead has to confirm your account."
 )
 
+INVITER = gettext_lazy(
+    "You invited the requester's account, and nobody else has confirmed it: another approver has to decide, or a site "
+    "admin or another lead has to confirm the account on the page of the team."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Decider:
@@ -34,17 +39,20 @@ class Decider:
     roster: Roster
     votes: Sequence[Vote]
     invited: frozenset[tuple[int, int]] = frozenset()
-    """Pairs of a person and whom they invited, if nobody else has confirmed that account."""
+    """Pairs of a person and whom they invited, if nobody else has confirmed that account. Both may be one person, so
+    neither decides about what the other has requested. Site admins decide, as they may do everything."""
 
     @classmethod
     def load(cls, by: User, jobs: Sequence[Job], *, now: datetime) -> "Decider":
         """Load what is needed to decide about these jobs. Makes two queries for any number of jobs."""
         away = Deputy.objects.on(now.date()).filter(person=OuterRef("pk"), deputy=by)
+        owners = {job.owner_id for job in jobs}
         rows = with_roles({job.team_id for job in jobs}).annotate(is_away=Exists(away), invited_by=inviter())
-        found = list(rows.filter(MAY_DECIDE | Q(pk=by.pk) | Q(is_away=True)))
+        found = list(rows.filter(MAY_DECIDE | Q(pk=by.pk) | Q(is_away=True) | Q(pk__in=owners)))
         own = {each.pk: each for each in found if each.pk == by.pk or each.is_away}
         people = sorted(own.values(), key=lambda each: (each.pk != by.pk, each.pk))
-        invited = frozenset((each.invited_by, each.pk) for each in own.values() if each.invited_by is not None)
+        able = [each for each in found if each.pk in own or each.pk in owners]
+        invited = frozenset((each.invited_by, each.pk) for each in able if each.invited_by is not None)
         votes = Vote.objects.filter(job__in=[job.pk for job in jobs]).select_related("voter", "counts_for")
         return cls(by, people, Roster.of(found), list(votes.order_by("pk")), invited)
 
@@ -66,6 +74,8 @@ class Decider:
             raise NotPermitted(_("You requested this job, so another approver of the team has to decide."))
         if (job.owner_id, self.by.pk) in self.invited:
             raise NotPermitted(INVITED)
+        if self._has_invited(self.by, job):
+            raise NotPermitted(INVITER)
         if free := self._free(job, question):
             missing = self.missing(job, question)
             return next((person for person in free if self._is_in_any(missing, person, job)), free[0])
@@ -89,11 +99,15 @@ class Decider:
         if not self.people[0].is_superuser and self.roster.roles.get((self.by.pk, job.team_id)) in (None, Role.VIEWER):
             return []
         taken = {vote.counts_for_id for vote in self.votes_for(question)} - {self.by.pk}
-        if (job.owner_id, self.by.pk) in self.invited:
+        if (job.owner_id, self.by.pk) in self.invited or self._has_invited(self.by, job):
             return []
         taken |= {person for inviter, person in self.invited if inviter == job.owner_id}
+        taken |= {person.pk for person in self.people if self._has_invited(person, job)}
         able = [person for person in self.people if person.pk != job.owner_id and person.pk not in taken]
         return [person for person in able if self._is_in_any(groups_of(question), person, job)]
+
+    def _has_invited(self, person: User, job: Job) -> bool:
+        return (person.pk, job.owner_id) in self.invited and not person.is_superuser
 
     def _is_in_any(self, groups: Iterable[Approvers], person: User, job: Job) -> bool:
         return any(self.roster.is_in(group, person.pk, job.team_id) for group in groups)

@@ -6,7 +6,7 @@ both. Whoever asks for machines does not approve them.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -15,23 +15,29 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from jobs import budgets, cost, gate, spec
+from jobs import allowed_resources, budgets, cost, gate, spec
 from jobs.assessment import storable_gpus, storable_usd
+from jobs.budget import BudgetLeft
 from jobs.budgets import OUTAGE, groups_of_resource, left_for, load_ceilings
 from jobs.errors import NotAllowed, NotPermitted
 from jobs.gate import Charge
-from jobs.models import ResourceChange, Role, Team
+from jobs.models import PersistentResource, ResourceChange, Role, Team
 from jobs.permissions import role_of
 from jobs.policy_rules import Approvers, Facts, deciding_rule, sum_accelerators, with_sums
 from jobs.prices import current_book
+from jobs.requests.allowed_resources import allowed_of
+from jobs.requests.approval_coverage import is_group_covered
 from jobs.requests.approver_groups import Roster
-from jobs.requests.deciders import INVITED, inviter
+from jobs.requests.deciders import INVITED, INVITER, inviter
 from jobs.requests.policy_versions import load_policy, load_recent
 from jobs.spec import Finding, Severity
-from jobs.texts import translatable
+from jobs.texts import Text, translatable
+from jobs.translations import translated
 
-Action = ResourceChange.Action
+Action, Outcome = ResourceChange.Action, ResourceChange.Outcome
 MAX_LIFETIME = timedelta(days=90)
+SEEN_WITHIN = timedelta(hours=1)
+"""How long a poll may take to show a resource that was just created."""
 ONE_APPROVER = Approvers()
 
 
@@ -98,14 +104,18 @@ def ask_for_change(
     try:
         with transaction.atomic():
             budgets.lock_teams([team.pk])
+            if action == Action.CREATE:
+                _check_is_new(place, now)
             if action in (Action.CREATE, Action.EXTEND):
                 if lifetime is None or not timedelta(hours=1) <= lifetime <= MAX_LIFETIME:
                     raise NotAllowed([_lifetime_finding()])
                 columns = _assess(wanted or dict(before or {}), lifetime, place, by, now, adds_lifetime=True)
                 columns["lifetime_hours"], waits = int(hours_of(lifetime)), True
             elif action == Action.RESIZE:
-                old, new = _hourly(before or {}, region), _hourly(wanted, region)
-                waits = old is None or new is None or new > old
+                new = _hourly(wanted, region)
+                # What was seen last may be older than a change that Vertex AI has accepted since.
+                sizes = [_hourly(each, region) for each in (before or {}, *_last_bodies(place))]
+                waits = new is None or any(old is None or new > old for old in sizes)
                 if waits:
                     left = _lifetime_left(project, region, resource_id, now)
                     columns = _assess(wanted, left, place, by, now, adds_lifetime=False)
@@ -138,8 +148,12 @@ def approve_change(change: ResourceChange, *, by: User, now: datetime) -> bool:
         groups, roster = _groups(row), Roster.load(row.team_id)
         if by.pk == row.asked_by_id:
             raise NotPermitted(_("You asked for it: somebody else has to approve it."))
-        if User.objects.filter(pk=by.pk).annotate(inviter=inviter()).filter(inviter=row.asked_by_id).exists():
+        both = User.objects.filter(pk__in=(by.pk, row.asked_by_id)).annotate(inviter=inviter())
+        invited_by = dict(both.values_list("pk", "inviter"))
+        if invited_by[by.pk] == row.asked_by_id:
             raise NotPermitted(INVITED)
+        if invited_by[row.asked_by_id] == by.pk and not by.is_superuser:
+            raise NotPermitted(INVITER)
         if not any(roster.is_in(group, by.pk, row.team_id) for group in groups):
             raise NotPermitted(_("You may not approve this change."))
         row.approved_by = [*row.approved_by, by.pk]
@@ -147,8 +161,9 @@ def approve_change(change: ResourceChange, *, by: User, now: datetime) -> bool:
         if all(count >= group.approvals for count, group in zip(given, groups, strict=True)):
             place = Place(row.team, row.project, row.region, row.resource_id)
             added = timedelta(hours=row.lifetime_hours or 0)
+            left = left_for(row.team_id, groups_of_resource(row.asked_by_id), now)
             size = (row.usd_per_hour, row.gpus or 0)
-            _check_gate(place, row.asked_by_id, *size, now, added=added, adds_usd=row.most_usd)
+            _check_gate(place, row.asked_by_id, *size, now, added=added, adds_usd=row.most_usd, budgets_left=left)
             row.allowed_at = row.due_at = now
         row.save(update_fields=["approved_by", "allowed_at", "due_at"])
         if row.allowed_at is not None:
@@ -168,17 +183,72 @@ def reject_change(change: ResourceChange, *, by: User, now: datetime) -> bool:
         if row is None:
             return False
         verb = "withdrew" if by.pk == row.asked_by_id else "rejected"
-        row.outcome, row.message = ResourceChange.Outcome.REFUSED, f"{by.get_username()} {verb} it."
+        row.outcome, row.message = Outcome.REFUSED, f"{by.get_username()} {verb} it."
         row.ended_at, row.due_at = now, None
         row.save(update_fields=["outcome", "message", "ended_at", "due_at"])
     return True
 
 
+def check_again(change: ResourceChange, now: datetime) -> bool:
+    """Check an allowed change again before it is sent: policy, lists, prices and ceilings may have changed since.
+
+    Return False if its approval no longer covers it, so that it waits for a new one. Raise NotAllowed if it is refused.
+    Deletions and smaller sizes only end cost, so nothing stops them.
+    """
+    is_larger = change.action == Action.RESIZE and bool(change.needs)
+    if not is_larger and change.action not in (Action.CREATE, Action.EXTEND, Action.REBOOT):
+        return True
+    team, place = change.team, Place(change.team, change.project, change.region, change.resource_id)
+    if team.pk not in Team.objects.owning(change.project, "pk"):
+        raise NotAllowed([Finding("project_not_allowed", Severity.ERROR, "", _not_of_team(change.project, team))])
+    known = PersistentResource.objects.existing().filter(
+        project=change.project, region=change.region, resource_id=change.resource_id
+    )  # fmt: skip
+    body: dict[str, Any] = change.body or next(iter(known.values_list("body", flat=True)), {})
+    with transaction.atomic():
+        budgets.lock_teams([team.pk])
+        if change.action == Action.REBOOT:
+            _check_gate(place, change.asked_by_id, _hourly(body, change.region), _gpus(body)[0], now)
+            return True
+        adds_lifetime = change.lifetime_hours is not None
+        lifetime = timedelta(hours=change.lifetime_hours or 0)
+        if not adds_lifetime:
+            lifetime = _lifetime_left(change.project, change.region, change.resource_id, now)
+        columns = _assess(
+            body, lifetime, place, change.asked_by, now, adds_lifetime=adds_lifetime, is_allowed=True
+        )  # fmt: skip
+        if _is_covered(change, columns, load_policy(team).drift_percent):
+            return True
+        waits: dict[str, Any] = {"allowed_at": None, "due_at": None, "approved_by": [], "claim": None, "claimed_until": None}
+        for name, value in (columns | waits).items():
+            setattr(change, name, value)
+        change.save(update_fields=[*columns, *waits])
+        budgets.commit_resource(change, now)
+    return False
+
+
+def _is_covered(change: ResourceChange, now: Mapping[str, Any], drift_percent: int) -> bool:
+    """Return whether the approval of a change covers what it costs now, why it is asked and who has to approve it."""
+    approved = _groups(change)
+    if not all(is_group_covered(Approvers.model_validate(asked), approved) for asked in now["needs"]):
+        return False
+    asks = {str(found["code"]) for found in now["findings"] if found["severity"] == Severity.APPROVAL}
+    if not asks <= {str(found["code"]) for found in change.findings}:
+        return False
+    if change.most_usd is None or now["most_usd"] is None:
+        return change.most_usd is None and now["most_usd"] is None
+    return bool(round(now["most_usd"], 2) <= change.most_usd * (100 + drift_percent) / 100)
+
+
 def _check_may_change(by: User, team: Team, project: str) -> None:
     if team.pk not in Team.objects.owning(project, "pk"):
-        raise NotPermitted(_("%(project)s is not a project of %(team)s.") % {"project": project, "team": team})
+        raise NotPermitted(translated(_not_of_team(project, team)))
     if not may_change(by, team):
         raise NotPermitted(_("Only approvers and leads of %(team)s change persistent resources.") % {"team": team})
+
+
+def _not_of_team(project: str, team: Team) -> Text:
+    return translatable("%(project)s is not a project of %(team)s.", project=project, team=str(team))
 
 
 def _lock(change: ResourceChange) -> ResourceChange | None:
@@ -200,6 +270,7 @@ def _check_gate(
     *,
     added: timedelta = timedelta(),
     adds_usd: Decimal | None = Decimal(0),
+    budgets_left: Sequence[BudgetLeft] = (),
 ) -> tuple[Finding, ...]:
     """Return the findings of budgets about a resource that costs `hourly` and whose lifetime grows by `added`.
 
@@ -212,7 +283,6 @@ def _check_gate(
     left = timedelta() if ends is None else max(ends - now, timedelta())
     most = None if hourly is None else hourly * hours_of(left + added + OUTAGE)
     ceilings = load_ceilings(place.team, person_id, now, apart_from_resource=where, is_locked=True)
-    budgets_left = left_for(place.team.pk, groups_of_resource(person_id), now)
     found = gate.check(Charge(most, hourly, gpus, budgeted_usd=adds_usd), budgets_left, ceilings)
     if any(finding.severity is Severity.ERROR for finding in found):
         raise NotAllowed(found)
@@ -220,17 +290,30 @@ def _check_gate(
 
 
 def _assess(
-    body: Mapping[str, Any], lifetime: timedelta, place: Place, by: User, now: datetime, *, adds_lifetime: bool
+    body: Mapping[str, Any],
+    lifetime: timedelta,
+    place: Place,
+    by: User,
+    now: datetime,
+    *,
+    adds_lifetime: bool,
+    is_allowed: bool = False,
 ) -> dict[str, Any]:
     """Return the columns of a change that adds cost: its amounts, who has to approve it, and why.
 
-    `lifetime` is the time for which it adds cost; `adds_lifetime` is whether the resource's own grows by it. Raise
-    NotAllowed if policy, a ceiling or a budget refuses it.
+    `lifetime` is the time for which it adds cost; `adds_lifetime` is whether the resource's own grows by it. If the
+    change was allowed before, budgets have its cost committed, and the sums of recent requests contain it: neither
+    counts against it. Raise NotAllowed if policy, a list, a ceiling or a budget refuses it.
     """
     team, region = place.team, place.region
+    if refused := allowed_resources.check_resource(body, allowed_of(team)):
+        raise NotAllowed(refused)
     amount = cost_of(body, region, lifetime)
     most = amount.most_usd
     left = left_for(team.pk, groups_of_resource(by.pk), now)
+    if is_allowed:
+        own = budgets.committed_usd_of(place[1:], team.pk)
+        left = tuple(replace(each, committed_usd=each.committed_usd - own) for each in left)
     least_left = None if most is None else min((each.left_usd - most for each in left), default=None)
     gpus, types = _gpus(body)
     facts = Facts(
@@ -238,12 +321,15 @@ def _assess(
         float(hours_of(lifetime)), {}, by.get_username(), least_left, bool(left),
     )  # fmt: skip
     policy = load_policy(team)
-    number, rule = deciding_rule(policy, with_sums(facts, most, load_recent(policy, team, by, now)))
+    recent = None if is_allowed else load_recent(policy, team, by, now)
+    number, rule = deciding_rule(policy, with_sums(facts, most, recent))
     if rule is not None and rule.outcome == "refuse":
         message = translatable("The policy of the team refuses these machines (rule %(number)s).", number=number)
         raise NotAllowed([Finding("policy_refuses_resource", Severity.ERROR, "", message, rule.words)])
     added = lifetime if adds_lifetime else timedelta()
-    found = _check_gate(place, by.pk, amount.usd_per_hour, gpus, now, added=added, adds_usd=most)
+    found = _check_gate(
+        place, by.pk, amount.usd_per_hour, gpus, now, added=added, adds_usd=most, budgets_left=left
+    )  # fmt: skip
     groups: Sequence[Approvers] = rule.groups if rule is not None and rule.outcome == "ask" else (ONE_APPROVER,)
     needs = [{"approvals": each.approvals, "role": each.role, "approvers": list(each.approvers)} for each in groups]
     return {
@@ -255,10 +341,40 @@ def _assess(
     }
 
 
+def _check_is_new(place: Place, now: datetime) -> None:
+    """Raise NotAllowed if the resource exists: Vertex AI would keep its machines, and another size would be counted."""
+    of = {"project": place.project, "region": place.region, "resource_id": place.resource_id}
+    sent = ResourceChange.objects.filter(**of, asked_at__gte=now - SEEN_WITHIN).exclude(
+        outcome__in=("", Outcome.REFUSED)
+    )
+    last = sent.filter(action__in=(Action.CREATE, Action.DELETE)).order_by("-asked_at", "-pk")
+    is_new = not PersistentResource.objects.existing().filter(**of).exists()
+    if is_new and last.values_list("action", flat=True).first() != Action.CREATE:
+        return
+    message = translatable("There is a persistent resource %(name)s in this region already.", name=place.resource_id)
+    remedy = translatable("Choose another name, or resize that one.")
+    raise NotAllowed([Finding("resource_exists", Severity.ERROR, "", message, remedy)])
+
+
 def _lifetime_finding() -> Finding:
     days = MAX_LIFETIME.days
     message = translatable("A persistent resource has a lifetime of an hour to %(days)s days.", days=days)
     return Finding("lifetime_missing", Severity.ERROR, "", message)
+
+
+def _last_bodies(place: Place) -> list[dict[str, Any]]:
+    """Return the sizes that a resource may have by its changes here: the last one accepted, and what came after it.
+
+    What was observed last may be older than these.
+    """
+    rows = ResourceChange.objects.filter(project=place.project, region=place.region, resource_id=place.resource_id)
+    rows = rows.filter(action__in=(Action.CREATE, Action.RESIZE)).exclude(outcome__in=("", Outcome.REFUSED))
+    bodies = []
+    for body, outcome in rows.order_by("-asked_at", "-pk").values_list("body", "outcome"):
+        bodies.append(body)
+        if outcome == Outcome.ACCEPTED:
+            break
+    return bodies
 
 
 def _lifetime_left(project: str, region: str, resource_id: str, now: datetime) -> timedelta:

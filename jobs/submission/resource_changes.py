@@ -15,9 +15,12 @@ from django.db import transaction
 
 from jobs import budgets, vertex
 from jobs.clients import account_of, client
+from jobs.errors import NotAllowed
 from jobs.models import PersistentResource, ResourceChange, Scope
 from jobs.observation.failures import record_failure
 from jobs.queue import claims, rate_limit
+from jobs.requests.resource_requests import check_again
+from jobs.spec import Severity
 from jobs.vertex import wire
 
 Action, Outcome = ResourceChange.Action, ResourceChange.Outcome
@@ -40,7 +43,8 @@ def send_change(change_id: int, *, now: datetime) -> None:
     if change is None:
         return
     with record_failure(change, now=now) as result:
-        _end(change, *_send(change, now), now=now)
+        if change.attempted_at is not None or _is_still_allowed(change, now):
+            _end(change, *_send(change, now), now=now)
     if result.failure is not None and now - change.asked_at > MAX_OPEN:
         words = f"Trainboard could not send the change for an hour: {result.failure}"
         may_have_arrived = ResourceChange.objects.filter(pk=change.pk, attempted_at__isnull=False).exists()
@@ -48,6 +52,17 @@ def send_change(change_id: int, *, now: datetime) -> None:
             outcome=Outcome.UNKNOWN if may_have_arrived else Outcome.REFUSED,
             ended_at=now, due_at=None, message=words,
         )  # fmt: skip
+
+
+def _is_still_allowed(change: ResourceChange, now: datetime) -> bool:
+    """Check a change again before its first call. Return False if it was refused or waits for a new approval."""
+    try:
+        return check_again(change, now)
+    except NotAllowed as refusal:
+        words = "; ".join(each.message for each in refusal.findings if each.severity is Severity.ERROR)
+        message = f"Trainboard checked it again before sending it and refused it: {words}"
+        _end(change, Outcome.REFUSED, message, now=now)
+        return False
 
 
 def _send(change: ResourceChange, now: datetime) -> tuple[str, str]:

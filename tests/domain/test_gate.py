@@ -36,7 +36,7 @@ ALLOWING = {
 """Every function that allows a job or a change of a persistent resource, and where it passes the gate."""
 SENDING = {
     "submission/adapters.py:create": "jobs in the state APPROVED, assessed again",
-    "submission/resource_changes.py:_send": "changes that are allowed",
+    "submission/resource_changes.py:_send": "changes that are allowed, checked again",
 }
 """Every function that sends to Vertex AI what creates cost. Conformance runs by hand with a budget of its own."""
 ASKING = {

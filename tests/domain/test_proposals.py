@@ -15,25 +15,17 @@ from jobs.errors import NotPermitted
 from jobs.models import Budget, Ceiling, Invitation, Job, Membership, PolicyVersion, Proposal, Role, Team
 from jobs.people import invitations, members
 from jobs.policy_rules import RULES, Rule
+from jobs.requests import resource_requests
 from jobs.requests.deputies import name_deputy
 from jobs.requests.policy_versions import SavedMeanwhile, Terms, current_version
 from tests.conftest import PASSWORD, person
 from tests.domain.conftest import RequestJob
+from tests.support import samples
 from tests.support.clock import Clock
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 STRICT = ({"outcome": "ask", "cost_over": "10"},)
 LOOSE = ({"outcome": "ask", "cost_over": "1000"},)
-
-
-@pytest.fixture
-def other_lead(team: Team) -> User:
-    return person("lena", team, Role.LEAD)
-
-
-@pytest.fixture
-def second_admin(db: None) -> User:
-    return User.objects.create_superuser("root", password=PASSWORD)
 
 
 def save(team: Team, by: User, clock: Clock, rules: Any, base: int = 0, **terms: Any) -> PolicyVersion | Proposal:
@@ -321,6 +313,54 @@ class TestInvitedAccounts:
         job.refresh_from_db()
         assert job.state == "awaiting_approval"
         assert requests.approve(job, by=approver, comment="", now=clock.now)
+
+    def test_request_nothing_that_their_inviter_approves(
+        self, request_job: RequestJob, team: Team, lead: User, other_lead: User, admin: User, clock: Clock
+    ) -> None:
+        new = invited(team, lead, clock)  # an engineer until somebody accepts the role
+        job, other = self.asked(request_job, new), self.asked(request_job, new)
+
+        with pytest.raises(NotPermitted, match="You invited the requester's account"):
+            requests.approve(job, by=lead, comment="", now=clock.now)
+
+        assert requests.approve(other, by=other_lead, comment="", now=clock.now)
+        proposals.confirm_account(team, new, by=admin, now=clock.now)
+        assert requests.approve(job, by=lead, comment="", now=clock.now)
+
+    def test_request_nothing_that_a_deputy_approves_for_their_inviter(
+        self, request_job: RequestJob, team: Team, lead: User, clock: Clock
+    ) -> None:
+        job, friend, day = (
+            self.asked(request_job, invited(team, lead, clock)),
+            person("friend", team, "engineer"),
+            clock.now.date(),
+        )
+        name_deputy(lead, "friend", first_day=day, last_day=day + timedelta(days=3), now=clock.now)
+
+        with pytest.raises(NotPermitted):
+            requests.approve(job, by=friend, comment="", now=clock.now)
+
+    def test_request_what_a_site_admin_who_invited_them_approves(
+        self, request_job: RequestJob, team: Team, admin: User, clock: Clock
+    ) -> None:
+        job = self.asked(request_job, invited(team, admin, clock))
+
+        assert requests.approve(job, by=admin, comment="", now=clock.now)
+
+    def test_ask_for_no_machines_that_their_inviter_approves(
+        self, team: Team, lead: User, other_lead: User, clock: Clock
+    ) -> None:
+        new = invited(team, lead, clock)
+        Membership.objects.filter(user=new).update(role=Role.APPROVER)
+        for by, decides in ((new, lead), (lead, new)):
+            change = resource_requests.ask_for_change(
+                "create", team=team, project=team.project, region="us-central1", resource_id=f"of-{by.pk}", by=by,
+                now=clock.now, lifetime=timedelta(days=1), body={"resourcePools": [{"machineSpec": samples.A100}]},
+            )  # fmt: skip
+            assert change is not None
+            with pytest.raises(NotPermitted, match="invited"):
+                resource_requests.approve_change(change, by=decides, now=clock.now)
+            assert resource_requests.approve_change(change, by=other_lead, now=clock.now)
 
     def test_approve_what_others_requested(self, request_job: RequestJob, puppet: User, clock: Clock) -> None:
         assert requests.approve(request_job(hours=40), by=puppet, comment="", now=clock.now)

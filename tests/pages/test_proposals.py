@@ -29,16 +29,6 @@ def lead(team: Team) -> User:
     return person("lead", team, Role.LEAD)
 
 
-@pytest.fixture
-def other_lead(team: Team) -> User:
-    return person("lena", team, Role.LEAD)
-
-
-@pytest.fixture
-def second_admin(db: None) -> User:
-    return User.objects.create_superuser("root", password=PASSWORD)
-
-
 class TestPolicy:
     def test_a_looser_one_is_shown_with_its_difference_and_past_jobs_and_accepted(
         self, signed_in: SignIn, make_job: MakeJob, team: Team, lead: User, other_lead: User
