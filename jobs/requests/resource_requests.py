@@ -219,7 +219,13 @@ def check_again(change: ResourceChange, now: datetime) -> bool:
         )  # fmt: skip
         if _is_covered(change, columns, load_policy(team).drift_percent):
             return True
-        waits: dict[str, Any] = {"allowed_at": None, "due_at": None, "approved_by": [], "claim": None, "claimed_until": None}
+        waits: dict[str, Any] = {
+            "allowed_at": None,
+            "due_at": None,
+            "approved_by": [],
+            "claim": None,
+            "claimed_until": None,
+        }
         for name, value in (columns | waits).items():
             setattr(change, name, value)
         change.save(update_fields=[*columns, *waits])
