@@ -25,7 +25,8 @@ from jobs import tasks, timeline
 from jobs.clock import database_now
 from jobs.errors import NotAllowed, NotPermitted
 from jobs.models import ResourceChange, Team
-from jobs.requests.resource_requests import approve_change, ask_for_change, cost_of, reject_change
+from jobs.requests.resource_figures import cost_of
+from jobs.requests.resource_requests import approve_change, ask_for_change, reject_change
 from jobs.submission import resize_body
 from jobs.translations import translated
 

@@ -6,7 +6,7 @@ both. Whoever asks for machines does not approve them.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -15,16 +15,16 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from jobs import allowed_resources, budgets, cost, gate, spec
-from jobs.assessment import storable_gpus, storable_usd
+from jobs import allowed_resources, budgets, gate
+from jobs.assessment import storable_usd
 from jobs.budget import BudgetLeft
 from jobs.budgets import OUTAGE, groups_of_resource, left_for, load_ceilings
 from jobs.errors import NotAllowed, NotPermitted
 from jobs.gate import Charge
 from jobs.models import PersistentResource, ResourceChange, Role, Team
 from jobs.permissions import role_of
-from jobs.policy_rules import Approvers, Facts, deciding_rule, sum_accelerators, with_sums
-from jobs.prices import current_book
+from jobs.policy_rules import Approvers, Facts, deciding_rule, with_sums
+from jobs.requests import resource_figures as figures
 from jobs.requests.allowed_resources import allowed_of
 from jobs.requests.approval_coverage import is_group_covered
 from jobs.requests.approver_groups import Roster
@@ -41,16 +41,6 @@ SEEN_WITHIN = timedelta(hours=1)
 ONE_APPROVER = Approvers()
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceCost:
-    """What a change may cost. None where a price is not known."""
-
-    usd_per_hour: Decimal | None
-    """Of all machines, with autoscaled pools at their largest."""
-    most_usd: Decimal | None
-    """Until the end of the lifetime, and for OUTAGE longer."""
-
-
 class Place(NamedTuple):
     """The team that pays for a persistent resource, and where it is."""
 
@@ -58,17 +48,6 @@ class Place(NamedTuple):
     project: str
     region: str
     resource_id: str
-
-
-def cost_of(body: Mapping[str, Any], region: str, lifetime: timedelta) -> ResourceCost:
-    """Return what a persistent resource with this REST body may cost in its lifetime."""
-    hourly = _hourly(body, region)
-    return ResourceCost(hourly, None if hourly is None else hourly * hours_of(lifetime + OUTAGE))
-
-
-def hours_of(time: timedelta) -> Decimal:
-    """Return a time in hours."""
-    return Decimal(time // timedelta(seconds=1)) / 3600
 
 
 def may_change(by: User, team: Team) -> bool:
@@ -110,19 +89,19 @@ def ask_for_change(
                 if lifetime is None or not timedelta(hours=1) <= lifetime <= MAX_LIFETIME:
                     raise NotAllowed([_lifetime_finding()])
                 columns = _assess(wanted or dict(before or {}), lifetime, place, by, now, adds_lifetime=True)
-                columns["lifetime_hours"], waits = int(hours_of(lifetime)), True
+                columns["lifetime_hours"], waits = int(figures.hours_of(lifetime)), True
             elif action == Action.RESIZE:
-                new = _hourly(wanted, region)
+                new = figures.hourly_of(wanted, region)
                 # What was seen last may be older than a change that Vertex AI has accepted since.
-                sizes = [_hourly(each, region) for each in (before or {}, *_last_bodies(place))]
+                sizes = [figures.hourly_of(each, region) for each in (before or {}, *_last_bodies(place))]
                 waits = new is None or any(old is None or new > old for old in sizes)
                 if waits:
                     left = _lifetime_left(project, region, resource_id, now)
                     columns = _assess(wanted, left, place, by, now, adds_lifetime=False)
                 else:  # no additional cost: neither policy, nor a ceiling, nor a spent budget refuses it
-                    columns = {"usd_per_hour": storable_usd(new), "gpus": _gpus(wanted)[0]}
+                    columns = {"usd_per_hour": storable_usd(new), "gpus": figures.gpus_of(wanted)[0]}
             elif action == Action.REBOOT:
-                hourly, (gpus, _types) = _hourly(before or {}, region), _gpus(before or {})
+                hourly, (gpus, _types) = figures.hourly_of(before or {}, region), figures.gpus_of(before or {})
                 _check_gate(place, by.pk, hourly, gpus, now)
             return ResourceChange.objects.create(
                 team=team, project=project, region=region, resource_id=resource_id, action=action, body=wanted,
@@ -208,7 +187,9 @@ def check_again(change: ResourceChange, now: datetime) -> bool:
     with transaction.atomic():
         budgets.lock_teams([team.pk])
         if change.action == Action.REBOOT:
-            _check_gate(place, change.asked_by_id, _hourly(body, change.region), _gpus(body)[0], now)
+            _check_gate(
+                place, change.asked_by_id, figures.hourly_of(body, change.region), figures.gpus_of(body)[0], now
+            )
             return True
         adds_lifetime = change.lifetime_hours is not None
         lifetime = timedelta(hours=change.lifetime_hours or 0)
@@ -287,7 +268,7 @@ def _check_gate(
     where = (place.project, place.region, place.resource_id)
     ends = ResourceChange.lifetime_ends(*where)
     left = timedelta() if ends is None else max(ends - now, timedelta())
-    most = None if hourly is None else hourly * hours_of(left + added + OUTAGE)
+    most = None if hourly is None else hourly * figures.hours_of(left + added + OUTAGE)
     ceilings = load_ceilings(place.team, person_id, now, apart_from_resource=where, is_locked=True)
     found = gate.check(Charge(most, hourly, gpus, budgeted_usd=adds_usd), budgets_left, ceilings)
     if any(finding.severity is Severity.ERROR for finding in found):
@@ -314,17 +295,17 @@ def _assess(
     team, region = place.team, place.region
     if refused := allowed_resources.check_resource(body, allowed_of(team)):
         raise NotAllowed(refused)
-    amount = cost_of(body, region, lifetime)
+    amount = figures.cost_of(body, region, lifetime)
     most = amount.most_usd
     left = left_for(team.pk, groups_of_resource(by.pk), now)
     if is_allowed:
         own = budgets.committed_usd_of(place[1:], team.pk)
         left = tuple(replace(each, committed_usd=each.committed_usd - own) for each in left)
     least_left = None if most is None else min((each.left_usd - most for each in left), default=None)
-    gpus, types = _gpus(body)
+    gpus, types = figures.gpus_of(body)
     facts = Facts(
         most, most, most, most, gpus, types, "persistent", "persistent_resource", region,
-        float(hours_of(lifetime)), {}, by.get_username(), least_left, bool(left),
+        float(figures.hours_of(lifetime)), {}, by.get_username(), least_left, bool(left),
     )  # fmt: skip
     policy = load_policy(team)
     recent = None if is_allowed else load_recent(policy, team, by, now)
@@ -387,26 +368,3 @@ def _lifetime_left(project: str, region: str, resource_id: str, now: datetime) -
     """Return the rest of a resource's lifetime; MAX_LIFETIME for one that was made without."""
     ends = ResourceChange.lifetime_ends(project, region, resource_id)
     return MAX_LIFETIME if ends is None else max(ends - now, timedelta())
-
-
-def _hourly(body: Mapping[str, Any], region: str) -> Decimal | None:
-    """Return the price per hour of all machines at their largest number, None if one is not known."""
-    known, _findings = spec.read("persistent_resource", dict(body))
-    if known is None:
-        return None
-    total, book = Decimal(0), current_book()
-    for pool in known.resource_pools:
-        shape = cost.shape_of(pool.machine_spec, pool.disk_spec)
-        rate = cost.hourly(book, shape, region=region, price_key="standard").usd_per_hour
-        if rate is None:
-            return None
-        total += rate * pool.most_replicas
-    return total
-
-
-def _gpus(body: Mapping[str, Any]) -> tuple[int, frozenset[str]]:
-    """Return the number of accelerators of all machines at their largest number, and their types."""
-    known, _findings = spec.read("persistent_resource", dict(body))
-    pools = known.resource_pools if known is not None else ()
-    types, gpus = sum_accelerators((pool.machine_spec, pool.most_replicas) for pool in pools)
-    return storable_gpus(gpus), frozenset(types)

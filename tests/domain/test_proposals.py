@@ -1,6 +1,5 @@
 """Tests of changes that give power over money: they apply only when a second person has accepted them."""
 
-from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -8,19 +7,16 @@ import pytest
 from auditlog.models import LogEntry
 from django.contrib.auth.models import User
 
-from jobs import budgets, proposals, requests
+from jobs import budgets, proposals
 from jobs.budget import Passing
 from jobs.budgets import BudgetValues
 from jobs.errors import NotPermitted
-from jobs.models import Budget, Ceiling, Invitation, Job, Membership, PolicyVersion, Proposal, Role, Team
+from jobs.models import Budget, Ceiling, Invitation, Membership, PolicyVersion, Proposal, Role, Team
 from jobs.people import invitations, members
 from jobs.policy_rules import RULES, Rule
-from jobs.requests import resource_requests
-from jobs.requests.deputies import name_deputy
 from jobs.requests.policy_versions import SavedMeanwhile, Terms, current_version
-from tests.conftest import PASSWORD, person
+from tests.conftest import PASSWORD
 from tests.domain.conftest import RequestJob
-from tests.support import samples
 from tests.support.clock import Clock
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
@@ -286,112 +282,6 @@ class TestRoles:
         assert Membership.objects.get(user=new).role == Role.ENGINEER
         accept(Proposal.objects.get(), admin, clock)
         assert Membership.objects.get(user=new).role == Role.APPROVER
-
-
-class TestInvitedAccounts:
-    @pytest.fixture
-    def puppet(self, team: Team, lead: User, clock: Clock) -> User:
-        """An approver of earlier times, whose account the lead has invited."""
-        new = invited(team, lead, clock)
-        Proposal.objects.all().delete()
-        Membership.objects.filter(user=new).update(role=Role.APPROVER)
-        return new
-
-    def asked(self, request_job: RequestJob, lead: User) -> Job:
-        job = request_job(hours=40, by=lead)
-        assert job.state == "awaiting_approval"
-        return job
-
-    def test_do_not_approve_what_their_inviter_requested(
-        self, request_job: RequestJob, team: Team, lead: User, approver: User, puppet: User, clock: Clock
-    ) -> None:
-        job = self.asked(request_job, lead)
-
-        with pytest.raises(NotPermitted, match="invited your account"):
-            requests.approve(job, by=puppet, comment="", now=clock.now)
-
-        job.refresh_from_db()
-        assert job.state == "awaiting_approval"
-        assert requests.approve(job, by=approver, comment="", now=clock.now)
-
-    def test_request_nothing_that_their_inviter_approves(
-        self, request_job: RequestJob, team: Team, lead: User, other_lead: User, admin: User, clock: Clock
-    ) -> None:
-        new = invited(team, lead, clock)  # an engineer until somebody accepts the role
-        job, other = self.asked(request_job, new), self.asked(request_job, new)
-
-        with pytest.raises(NotPermitted, match="You invited the requester's account"):
-            requests.approve(job, by=lead, comment="", now=clock.now)
-
-        assert requests.approve(other, by=other_lead, comment="", now=clock.now)
-        proposals.confirm_account(team, new, by=admin, now=clock.now)
-        assert requests.approve(job, by=lead, comment="", now=clock.now)
-
-    def test_request_nothing_that_a_deputy_approves_for_their_inviter(
-        self, request_job: RequestJob, team: Team, lead: User, clock: Clock
-    ) -> None:
-        job, friend, day = (
-            self.asked(request_job, invited(team, lead, clock)),
-            person("friend", team, "engineer"),
-            clock.now.date(),
-        )
-        name_deputy(lead, "friend", first_day=day, last_day=day + timedelta(days=3), now=clock.now)
-
-        with pytest.raises(NotPermitted):
-            requests.approve(job, by=friend, comment="", now=clock.now)
-
-    def test_request_what_a_site_admin_who_invited_them_approves(
-        self, request_job: RequestJob, team: Team, admin: User, clock: Clock
-    ) -> None:
-        job = self.asked(request_job, invited(team, admin, clock))
-
-        assert requests.approve(job, by=admin, comment="", now=clock.now)
-
-    def test_ask_for_no_machines_that_their_inviter_approves(
-        self, team: Team, lead: User, other_lead: User, clock: Clock
-    ) -> None:
-        new = invited(team, lead, clock)
-        Membership.objects.filter(user=new).update(role=Role.APPROVER)
-        for by, decides in ((new, lead), (lead, new)):
-            change = resource_requests.ask_for_change(
-                "create", team=team, project=team.project, region="us-central1", resource_id=f"of-{by.pk}", by=by,
-                now=clock.now, lifetime=timedelta(days=1), body={"resourcePools": [{"machineSpec": samples.A100}]},
-            )  # fmt: skip
-            assert change is not None
-            with pytest.raises(NotPermitted, match="invited"):
-                resource_requests.approve_change(change, by=decides, now=clock.now)
-            assert resource_requests.approve_change(change, by=other_lead, now=clock.now)
-
-    def test_approve_what_others_requested(self, request_job: RequestJob, puppet: User, clock: Clock) -> None:
-        assert requests.approve(request_job(hours=40), by=puppet, comment="", now=clock.now)
-
-    def test_do_so_when_a_second_person_has_confirmed_the_account(
-        self, request_job: RequestJob, team: Team, lead: User, other_lead: User, puppet: User, clock: Clock
-    ) -> None:
-        for by in (lead, puppet):
-            with pytest.raises(NotPermitted):
-                proposals.confirm_account(team, puppet, by=by, now=clock.now)
-        proposals.confirm_account(team, puppet, by=other_lead, now=clock.now)
-
-        assert requests.approve(self.asked(request_job, lead), by=puppet, comment="", now=clock.now)
-
-    def test_do_so_when_a_second_person_has_accepted_the_role(
-        self, request_job: RequestJob, team: Team, lead: User, admin: User, clock: Clock
-    ) -> None:
-        new = invited(team, lead, clock)
-        accept(Proposal.objects.get(), admin, clock)
-
-        assert requests.approve(self.asked(request_job, lead), by=new, comment="", now=clock.now)
-
-    def test_are_no_deputies_against_their_inviter(
-        self, request_job: RequestJob, team: Team, lead: User, approver: User, clock: Clock
-    ) -> None:
-        new = invited(team, lead, clock)
-        day = clock.now.date()
-        name_deputy(approver, new.get_username(), first_day=day, last_day=day + timedelta(days=3), now=clock.now)
-
-        with pytest.raises(NotPermitted):
-            requests.approve(self.asked(request_job, lead), by=new, comment="", now=clock.now)
 
 
 def invited(team: Team, by: User, clock: Clock) -> User:

@@ -14,7 +14,7 @@ from jobs.budgets import BudgetValues, create_budget
 from jobs.errors import NotAllowed
 from jobs.models import AllowedResource, Committed, PersistentResource, ResourceChange, Role, Team
 from jobs.policy_rules import RULES
-from jobs.requests import resource_requests
+from jobs.requests import resource_figures
 from jobs.requests.policy_versions import Terms, current_version, save_policy
 from jobs.requests.resource_requests import approve_change
 from jobs.submission import resize_body
@@ -46,13 +46,13 @@ def rules(team: Team, lead: User, cloud: Cloud, *given: dict[str, Any], **terms:
 
 def dearer(monkeypatch: pytest.MonkeyPatch, percent: int) -> None:
     """Raise every price."""
-    hourly = resource_requests._hourly
+    hourly = resource_figures.hourly_of
 
     def raised(*of: Any) -> Decimal | None:
         usd = hourly(*of)
         return None if usd is None else usd * (100 + percent) / 100
 
-    monkeypatch.setattr(resource_requests, "_hourly", raised)
+    monkeypatch.setattr(resource_figures, "hourly_of", raised)
 
 
 class TestRefused:
