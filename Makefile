@@ -7,7 +7,7 @@ INSTALL := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check i
 
 WITHOUT_TEXTS := bench cli docs emulator examples jobs/migrations staticfiles tests var
 
-.PHONY: up grpc otel simulate simulate-protocol mutants mutants-quick search test test-sqlite test-postgres test-journeys chaos truth check format lint bench lock machine messages screenshots clean
+.PHONY: up grpc otel simulate simulate-protocol mutants mutants-quick search test test-sqlite test-postgres test-journeys chaos truth check format lint bench lock machine messages screenshots sbom audit-dependencies pin-images clean
 
 up: .venv/run.stamp ## run the whole site on this machine at http://127.0.0.1:8000; PORT= sets another port
 	@exec $(BIN)/python manage.py up --follow $$PPID
@@ -71,6 +71,18 @@ lock: .venv/dev.stamp ## lock requirements/*.in in requirements/*.txt; UPGRADE=-
 	$(LOCK) $(UPGRADE) --constraint requirements/run.txt --output-file requirements/dev.txt requirements/dev.in
 	$(LOCK) --constraint requirements/dev.txt --output-file requirements/grpc.txt requirements/grpc.in
 	$(LOCK) --constraint requirements/dev.txt --output-file requirements/otel.txt requirements/otel.in
+	$(LOCK) $(UPGRADE) --output-file requirements/audit.txt requirements/audit.in
+
+sbom: .venv/dev.stamp ## write a bill of materials of the locked requirements (CycloneDX) to var/sbom.json
+	@mkdir -p var && $(BIN)/python deploy/sbom.py > var/sbom.json && echo var/sbom.json
+
+audit-dependencies: .venv/run.stamp ## look up known vulnerabilities of the locked requirements with pip-audit; needs the network
+	@$(PYTHON) -m venv .venv/audit
+	@$(PYTHON) -m pip --python .venv/audit/bin/python --disable-pip-version-check install --quiet --no-deps --require-hashes --requirement requirements/audit.txt
+	.venv/audit/bin/pip-audit --disable-pip --require-hashes $(foreach of,run grpc otel,--requirement requirements/$(of).txt)
+
+pin-images: .venv/run.stamp ## write the digests of the base images into Dockerfile and compose.yaml; needs Docker Hub
+	$(BIN)/python deploy/pin_images.py
 
 machine: ## install the programs that tests need besides Python
 	@sh tests/machine.sh

@@ -10,6 +10,8 @@ decides the recipients later, outside the job's transaction.
 from datetime import datetime
 from typing import Any
 
+from django.contrib.auth.models import User
+
 from jobs import timeline
 from jobs.models import Job, JobEvent, Message, Team
 from jobs.states import JobState
@@ -73,17 +75,19 @@ def announce(
     once_key: str,
     now: datetime,
     job: Job | None = None,
+    actor: User | None = None,
     detail: dict[str, Any] | None = None,
 ) -> bool:
     """Write a message without an event; return False if `once_key` was announced before.
 
-    `detail` is JSON: {"text": one sentence, "next": what to do}; a kind may define more. The field "words" keeps the
-    message ids and values of these two, so that they can be translated for each reader (`Message.words`).
+    `actor`, whose act it is about, gets none. `detail` is JSON: {"text": one sentence, "next": what to do}; a kind may
+    define more. The field "words" keeps the message ids and values of these two, so that they can be translated for
+    each reader (`Message.words`).
     """
     if Message.objects.filter(once_key=once_key).exists():
         return False
     message = _message(kind, team.pk, once_key, now, now)
-    message.job, message.detail = job, detail or {}
+    message.job, message.actor, message.detail = job, actor, detail or {}
     if words := {name: as_json(message.detail[name]) for name in ("text", "next") if name in message.detail}:
         message.detail = message.detail | {"words": words}
     Message.objects.bulk_create([message], ignore_conflicts=True)

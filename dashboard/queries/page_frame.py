@@ -84,9 +84,27 @@ TO_DECIDE = """
 """Approvals that need the person's own vote. The same as `approvals_for` if the person is nobody's deputy and no
 approval has several groups. Of the jobs of a sweep with the same amount, the first represents all."""
 
+CHANGES = """
+    SELECT 'proposals', COUNT(*) FROM jobs_proposal AS proposal
+    WHERE decision = '' AND proposed_by_id <> %(user)s
+        AND NOT (kind IN ('role', 'account') AND subject = %(key)s)
+        AND (%(is_superuser)s OR kind <> 'ceiling' AND EXISTS (
+            SELECT 1 FROM jobs_membership AS own
+            WHERE own.team_id = proposal.team_id AND own.user_id = %(user)s AND own.role = 'lead'
+        ))
+    UNION ALL
+    SELECT 'resources', COUNT(*) FROM jobs_resourcechange AS change
+    WHERE ended_at IS NULL AND allowed_at IS NULL AND due_at IS NULL AND asked_by_id <> %(user)s
+        AND (%(is_superuser)s OR EXISTS (
+            SELECT 1 FROM jobs_membership AS own
+            WHERE own.team_id = change.team_id AND own.user_id = %(user)s AND own.role IN ('lead', 'approver')
+        ))
+"""
+"""Changes for two people that the person may accept, and changes of persistent resources that they may approve."""
+
 
 def count_for_frame(user: User, today: date) -> dict[str, int]:
-    """Return {"unread": …, "to_decide": …} for a person, as far as their roles permit decisions.
+    """Return {"unread": …, "to_decide": …, "proposals": …, "resources": …} as far as a person's roles permit decisions.
 
     One query, and one more for a current deputy and if several groups must approve.
     """
@@ -94,13 +112,14 @@ def count_for_frame(user: User, today: date) -> dict[str, int]:
     name = f",{user.get_username()},"
     values: dict[str, bool | int | str | date] = {
         "user": user.pk,
+        "key": str(user.pk),
         "is_superuser": user.is_superuser,
         "name": name,
         "today": today,
         "max_counted": MAX_COUNTED,
     }
     with connection.cursor() as cursor:
-        parts = (UNREAD, DEPUTIES, OF_GROUPS, TO_DECIDE) if may_decide else (UNREAD, DEPUTIES)
+        parts = (UNREAD, DEPUTIES, OF_GROUPS, TO_DECIDE, CHANGES) if may_decide else (UNREAD, DEPUTIES)
         cursor.execute("UNION ALL".join(parts), values)
         counts = dict(cursor.fetchall())
     if counts["deputies"] or counts.get("of_groups"):
@@ -141,6 +160,21 @@ class Frame:
     def to_decide(self) -> int:
         """Number of open approvals that need this person."""
         return self._counts.get("to_decide", 0)
+
+    @property
+    def proposals(self) -> int:
+        """Number of changes for two people that this person may accept."""
+        return self._counts.get("proposals", 0)
+
+    @property
+    def resources(self) -> int:
+        """Number of changes of persistent resources that this person may approve."""
+        return self._counts.get("resources", 0)
+
+    @property
+    def needing(self) -> int:
+        """Number of everything that waits for this person."""
+        return self.to_decide + self.proposals + self.resources
 
     @property
     def unread(self) -> int:

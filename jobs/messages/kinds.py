@@ -45,6 +45,7 @@ ABOUT: dict[str, About] = {
     Kind.SCHEDULE: About((OWNER, LEADS), BOTH, is_of_job=False),
     Kind.BUDGET: About((LEADS,), BOTH, is_of_job=False),
     Kind.RESOURCE_ENDS: About((DECIDERS,), BOTH, is_of_job=False),
+    Kind.CHANGE_WAITS: About((DECIDERS,), BOTH, is_of_job=False),
     Kind.PRICE_STALE: About((LEADS,), BROWSER, is_of_job=False),
     Kind.MONTHLY_REPORT: About((LEADS,), BOTH, is_of_job=False),
 }

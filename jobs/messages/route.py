@@ -13,7 +13,7 @@ from django.db import transaction
 from jobs.isolation import take_portions
 from jobs.messages import kinds
 from jobs.messages.retries import GIVE_UP_AFTER
-from jobs.models import Channel, Delivery, Digest, Membership, Message, MessagePreference, Via
+from jobs.models import Channel, Delivery, Digest, Membership, Message, MessagePreference, Role, Via
 
 AT_ONCE = 500
 """Messages routed by one sweep; the next one finds the rest."""
@@ -25,9 +25,13 @@ DIGEST_HOUR = 7
 
 @dataclass(frozen=True, slots=True)
 class _People:
-    """The active members of the teams with their preferences, and the channels that are not paused."""
+    """The active members of the teams with their preferences, and the channels that are not paused.
+
+    `admins` are loaded only if a message concerns them.
+    """
 
     members: dict[int, list[Membership]]
+    admins: list[User]
     preferences: dict[int, MessagePreference]
     channels: dict[int, list[Channel]]
 
@@ -47,28 +51,36 @@ def _route(keys: Sequence[int], now: datetime) -> int:
         messages = list(rows.select_related("job").defer("job__spec", "job__estimate").order_by("id"))
         if not messages:
             return 0
-        people = _people({message.team_id for message in messages})
+        has_changes = any(message.kind == Message.Kind.CHANGE_WAITS for message in messages)
+        people = _people({message.team_id for message in messages}, with_admins=has_changes)
         deliveries = [delivery for message in messages for delivery in _deliveries(message, people, now)]
         Delivery.objects.bulk_create(deliveries, ignore_conflicts=True)
         Message.objects.filter(pk__in=[message.pk for message in messages]).update(routed_at=now)
     return len(messages)
 
 
-def _people(teams: set[int]) -> _People:
+def _people(teams: set[int], *, with_admins: bool) -> _People:
     members, channels = defaultdict(list), defaultdict(list)
     rows = Membership.objects.filter(team__in=teams, user__is_active=True).select_related("user").order_by("pk")
     for row in rows:
         members[row.team_id].append(row)
     for channel in Channel.objects.filter(team__in=teams, paused_at=None).order_by("pk"):
         channels[channel.team_id].append(channel)
-    users = {row.user_id for rows in members.values() for row in rows}
+    found = User.objects.filter(is_superuser=True, is_active=True).order_by("pk")
+    admins = list(found) if with_admins else []
+    users = {row.user_id for rows in members.values() for row in rows} | {admin.pk for admin in admins}
     preferences = {each.user_id: each for each in MessagePreference.objects.filter(user__in=users)}
-    return _People(members, preferences, channels)
+    return _People(members, admins, preferences, channels)
 
 
 def _deliveries(message: Message, people: _People, now: datetime) -> Iterator[Delivery]:
     is_old = now - message.occurred_at > MAX_AGE
-    for member in people.members[message.team_id]:
+    members = people.members[message.team_id]
+    if message.kind == Message.Kind.CHANGE_WAITS:  # site admins decide about it in every team, as leads do
+        known = {member.user_id for member in members}
+        others = (admin for admin in people.admins if admin.pk not in known)
+        members = [*members, *(Membership(team_id=message.team_id, user=user, role=Role.LEAD) for user in others)]
+    for member in members:
         preference = people.preferences.get(member.user_id)
         if not _wants(message, member, preference):
             continue
@@ -84,6 +96,9 @@ def _deliveries(message: Message, people: _People, now: datetime) -> Iterator[De
 def _wants(message: Message, member: Membership, preference: MessagePreference | None) -> bool:
     """Return whether a member wants a message; nobody gets a message about their own actions."""
     if message.kind not in kinds.ABOUT or (message.actor_id == member.user_id and message.actor_id is not None):
+        return False
+    only = message.detail.get("only")
+    if only and not member.user.is_superuser and (only == "admins" or member.role != Role.LEAD):
         return False
     owner = message.job.owner_id if message.job is not None else message.detail.get("person")
     is_owner = owner == member.user_id

@@ -41,6 +41,7 @@ class Message(models.Model):
         FALLBACK = "fallback", _("Further attempts")
         SCHEDULE = "schedule", _("Schedule")
         RESOURCE_ENDS = "resource_ends", _("A persistent resource ends")
+        CHANGE_WAITS = "change_waits", _("A change waits for a second person")
         PRICE_STALE = "price_stale", _("Prices are old")
         MONTHLY_REPORT = "monthly_report", _("Monthly report of spend")
         TEST = "test", _("Test")

@@ -13,12 +13,21 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
+from jobs import outbox
 from jobs.errors import NotPermitted
-from jobs.models import Invitation, Membership, Proposal, Role, Team
+from jobs.models import Invitation, Membership, Message, Proposal, Role, Team
 from jobs.permissions import check_is_lead, is_lead
 from jobs.proposals.apply import NotApplied, apply
+from jobs.texts import translatable
 
 Decision, Kind = Proposal.Decision, Proposal.Kind
+PROPOSED = {
+    Kind.POLICY: translatable("the policy"),
+    Kind.BUDGET: translatable("a budget"),
+    Kind.CEILING: translatable("a ceiling"),
+    Kind.ROLE: translatable("a role"),
+    Kind.ACCOUNT: translatable("an account"),
+}
 
 
 class AlreadyProposed(ValueError):
@@ -56,9 +65,24 @@ def propose(
             )  # fmt: skip
             if acts_alone(by):
                 _finish(row, Decision.ACCEPTED, by, "", now)
+            elif team is not None:
+                _announce(row, team, now)
     except IntegrityError:
         raise AlreadyProposed(_("Another change of this waits for a second person. Withdraw it first.")) from None
     return row
+
+
+def _announce(row: Proposal, team: Team, now: datetime) -> None:
+    """Write a message to those who may accept a change. One of the whole site is only shown to its admins."""
+    words = {"person": row.proposed_by.get_username(), "kind": PROPOSED[Kind(row.kind)], "team": team.name}
+    detail = {
+        "text": translatable("%(person)s proposes to change %(kind)s of %(team)s.", **words),
+        "next": translatable("It applies when a second person accepts it. Read what changes first."),
+        "path": f"/proposals/{row.pk}/",
+        "only": "admins" if row.kind == Kind.CEILING else "leads",
+    }
+    kind, key = Message.Kind.CHANGE_WAITS, f"proposal:{row.pk}"
+    outbox.announce(kind, team=team, once_key=key, now=now, actor=row.proposed_by, detail=detail)
 
 
 def may_decide(by: User, row: Proposal) -> bool:

@@ -15,13 +15,13 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from jobs import allowed_resources, budgets, gate
+from jobs import allowed_resources, budgets, gate, outbox
 from jobs.assessment import storable_usd
 from jobs.budget import BudgetLeft
 from jobs.budgets import OUTAGE, groups_of_resource, left_for, load_ceilings
 from jobs.errors import NotAllowed, NotPermitted
 from jobs.gate import Charge
-from jobs.models import PersistentResource, ResourceChange, Role, Team
+from jobs.models import Message, PersistentResource, ResourceChange, Role, Team
 from jobs.permissions import role_of
 from jobs.policy_rules import Approvers, Facts, deciding_rule, with_sums
 from jobs.requests import resource_figures as figures
@@ -103,12 +103,27 @@ def ask_for_change(
             elif action == Action.REBOOT:
                 hourly, (gpus, _types) = figures.hourly_of(before or {}, region), figures.gpus_of(before or {})
                 _check_gate(place, by.pk, hourly, gpus, now)
-            return ResourceChange.objects.create(
+            row = ResourceChange.objects.create(
                 team=team, project=project, region=region, resource_id=resource_id, action=action, body=wanted,
                 asked_by=by, asked_at=now, due_at=None if waits else now, allowed_at=None if waits else now, **columns,
             )  # fmt: skip
+            if waits:
+                _announce(row, by, now)
+            return row
     except IntegrityError:
         return None
+
+
+def _announce(row: ResourceChange, actor: User | None, now: datetime) -> None:
+    """Write a message to those who may approve a change that waits."""
+    words = {"person": row.asked_by.get_username(), "action": row.get_action_display(), "name": row.resource_id}
+    detail = {
+        "text": translatable("%(person)s asks to %(action)s the persistent resource %(name)s.", **words),
+        "next": translatable("It is sent when somebody else approves it. Read what it may cost first."),
+        "path": "/persistent-resources/",
+    }
+    key = f"resource:{row.pk}:{now.isoformat()}"
+    outbox.announce(Message.Kind.CHANGE_WAITS, team=row.team, once_key=key, now=now, actor=actor, detail=detail)
 
 
 def approve_change(change: ResourceChange, *, by: User, now: datetime) -> bool:
@@ -211,6 +226,7 @@ def check_again(change: ResourceChange, now: datetime) -> bool:
             setattr(change, name, value)
         change.save(update_fields=[*columns, *waits])
         budgets.commit_resource(change, now)
+        _announce(change, None, now)
     return False
 
 

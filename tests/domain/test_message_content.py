@@ -129,7 +129,7 @@ def test_a_preemption_says_so(request_job: RequestJob, clock: Clock) -> None:
 
 @pytest.mark.parametrize("kind", Message.Kind.values)
 def test_every_kind_has_words(kind: str, request_job: RequestJob, team: Team, clock: Clock) -> None:
-    about_team = kind in ("budget", "resource_ends", "price_stale", "monthly_report", "test")
+    about_team = kind in ("budget", "resource_ends", "change_waits", "price_stale", "monthly_report", "test")
     message = Message(
         kind=kind,
         team=team,

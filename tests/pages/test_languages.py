@@ -180,7 +180,15 @@ def written(keys: dict[str, Any], team: Team, admin: User, clock: Clock) -> None
     job = Job.objects.order_by("requested_at").first()
     for kind in Message.Kind.values:
         month, text = clock.now.date().replace(day=1).isoformat(), {} if kind == "test" else {"text": "80 % is spent."}
-        is_of_team = kind in ("budget", "schedule", "resource_ends", "price_stale", "monthly_report", "test")
+        is_of_team = kind in (
+            "budget",
+            "schedule",
+            "resource_ends",
+            "change_waits",
+            "price_stale",
+            "monthly_report",
+            "test",
+        )
         detail = {"month": month} if kind == "monthly_report" else text
         message = Message.objects.create(
             kind=kind, team=team, job=None if is_of_team else job, once_key=f"crawl:{kind}", detail=detail,

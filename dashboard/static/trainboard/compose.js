@@ -34,8 +34,22 @@ document.addEventListener("submit", (event) => {
   keep();
   submitting = !event.defaultPrevented;
 });
+
+// Above the limit of checks a minute, the form says so and checks again by itself when the site takes it.
+let again;
+function wait(xhr) {
+  const note = document.getElementById("check-waits");
+  if (!note) return;
+  note.hidden = xhr.status !== 429;
+  clearTimeout(again);
+  if (note.hidden) return;
+  note.textContent = note.dataset.text;
+  const seconds = Number(xhr.getResponseHeader("Retry-After")) || 2;
+  again = setTimeout(() => composeForm().dispatchEvent(new Event("change")), seconds * 1000);
+}
 document.addEventListener("htmx:beforeOnLoad", (event) => {
   const { xhr } = event.detail;
+  if (event.target === composeForm()) wait(xhr);
   if (xhr.status !== 403 && !xhr.getResponseHeader("HX-Refresh")) return;
   event.preventDefault();
   if (submitting) return;
