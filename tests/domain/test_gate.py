@@ -39,6 +39,19 @@ SENDING = {
     "submission/resource_changes.py:_send": "changes that are allowed, checked again",
 }
 """Every function that sends to Vertex AI what creates cost. Conformance runs by hand with a budget of its own."""
+WRITING = {
+    "vertex/client.py:create": "costs",
+    "vertex/resource_calls.py:change_resource": "costs",
+    "vertex/client.py:cancel": "ends cost",
+    "vertex/client.py:delete": "removes a record",
+    "vertex/client.py:delete_object": "removes a file",
+    "vertex/client.py:_lines": "reads the log",
+    "vertex/platform.py:granted": "reads",
+    "vertex/platform.py:granted_on_account": "reads",
+    "vertex/platform.py:server_time": "reads",
+}
+"""Every function of the client that sends something other than GET. What costs is called by SENDING alone."""
+COSTLY = {name.rpartition(":")[2] for name, what in WRITING.items() if what == "costs"}
 ASKING = {
     "assessment/assess.py:assess": "a request, a further attempt, and an allowed job before it is sent",
     "budgets/reserve.py:check_and_reserve": "approvals",
@@ -74,9 +87,22 @@ def allows(node: ast.AST) -> bool:
 
 
 def sends(node: ast.AST) -> bool:
+    """Return whether a function calls what costs on anything but a manager of rows, a port, or a function's module."""
     for call in calls(node):
-        is_create = isinstance(call.func, ast.Attribute) and call.func.attr in ("create", "change_resource")
-        if is_create and "client(" in ast.unparse(call.func):
+        if isinstance(call.func, ast.Attribute) and call.func.attr in COSTLY:
+            receiver = ast.unparse(call.func.value)
+            if not receiver.endswith((".objects", "ports.remote", "steps")):
+                return True
+    return False
+
+
+def writes(node: ast.AST) -> bool:
+    """Return whether a function of the client names a method of HTTP that changes something."""
+    if any(isinstance(each, ast.Name) and each.id == "RESOURCE_CALLS" for each in ast.walk(node)):
+        return True
+    for call in calls(node):
+        given = call.args[0] if call.args else None
+        if isinstance(given, ast.Constant) and given.value in ("POST", "PUT", "PATCH", "DELETE"):
             return True
     return False
 
@@ -90,6 +116,7 @@ def test_the_callers_of_everything_that_creates_cost_are_known() -> None:
 
     assert {name for name, node in found if allows(node)} == set(ALLOWING)
     assert {name for name, node in found if sends(node)} == set(SENDING)
+    assert {name for name, node in found if name.startswith("vertex/") and writes(node)} == set(WRITING)
     assert {name for name, node in found if asks_the_gate(node)} == set(ASKING)
 
 
