@@ -3,16 +3,23 @@
 To add one, write a function that handles every row that needs it (`isolation.take_each`) and name it in STAGES. Each
 stage has a row of `Upkeep` with its due time, when it last finished and its last error. The doctor, `/readyz` and
 `/metrics` read these rows. A stage that raises or hangs delays neither the hand-out nor another stage.
+
+One query asks for all due stages whether they have work, so that an idle sweep is cheap. It decides little: in the
+first sweep of each minute every due stage runs, and so does one that failed.
 """
 
 import logging
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import reduce
+from operator import or_
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import BooleanField, Case, Exists, ExpressionWrapper, Q, QuerySet, Value, When
 
 from jobs import budgets, explain, messages, observation
 from jobs.clock import Clock
@@ -21,13 +28,19 @@ from jobs.isolation import describe, is_outage
 from jobs.models import Upkeep
 from jobs.requests import imported_drafts
 from jobs.upkeep import (
+    capped_jobs,
     count_ended,
+    due_approvals,
+    due_schedules,
     end_lifetimes,
     extend_open_approvals,
     fold_months,
+    open_fallbacks,
+    priced_jobs,
     repair,
     repair_starts,
     seal_audit_log,
+    uncounted,
     warn_of_ends,
     watch_approvals,
     watch_caps,
@@ -50,10 +63,14 @@ MIN_DOWNTIME = timedelta(minutes=10)
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One stage. `name` has at most 26 characters; `every` is the number of sweeps from one run to the next."""
+    """One stage. `name` has at most 26 characters; `every` is the number of sweeps from one run to the next.
+
+    `find_work` returns selections that are all empty if the stage has nothing to do. Without it the stage always runs.
+    """
 
     name: str
     run: Callable[[Clock], object]
+    find_work: Callable[[datetime], Sequence[QuerySet[Any]]] | None = None
     every: int = 1
 
     @property
@@ -83,14 +100,14 @@ def at_now(step: Callable[[datetime], object]) -> Callable[[Clock], object]:
 
 
 STAGES = (
-    Stage("further attempts", watch_fallbacks),
-    Stage("schedules", at_now(watch_schedules)),
-    Stage("messages", at_now(messages.route_messages)),
-    Stage("ended jobs", at_now(count_ended)),
-    Stage("caps", at_now(watch_caps), every=2),
-    Stage("spending", at_now(watch_spending), every=2),
-    Stage("budgets", at_now(budgets.watch_budgets), every=2),
-    Stage("approvals", at_now(watch_approvals), every=2),
+    Stage("further attempts", watch_fallbacks, find_work=lambda _now: [open_fallbacks()]),
+    Stage("schedules", at_now(watch_schedules), find_work=lambda now: [due_schedules(now)]),
+    Stage("messages", at_now(messages.route_messages), find_work=lambda _now: [messages.unrouted()]),
+    Stage("ended jobs", at_now(count_ended), find_work=lambda _now: uncounted()),
+    Stage("caps", at_now(watch_caps), find_work=lambda _now: [capped_jobs()], every=2),
+    Stage("spending", at_now(watch_spending), find_work=lambda now: [priced_jobs(now)], every=2),
+    Stage("budgets", at_now(budgets.watch_budgets), find_work=budgets.list_due, every=2),
+    Stage("approvals", at_now(watch_approvals), find_work=due_approvals, every=2),
     Stage("repair", at_now(repair), every=3),
     Stage("repair of starts", at_now(repair_starts), every=12),
     Stage("explanations", at_now(explain.explain_ended), every=6),
@@ -117,8 +134,11 @@ def sweep(clock: Clock, hand_outs: Mapping[str, Callable[[datetime], object]]) -
     with short_lock_waits():
         _allow_for_downtime(rows, now)
         failed = sum(not _hand_out(name, step, rows, now) for name, step in hand_outs.items())
-        for stage in STAGES:
-            _run_if_due(stage, rows[stage.name], clock, now)
+        due = [stage for stage in STAGES if _is_due(stage, rows[stage.name], now)]
+        idle = _finish_idle(due, rows, now)
+        for stage in due:
+            if stage.name not in idle:
+                _run(stage, rows[stage.name], clock, now)
         if not failed:
             Upkeep.objects.filter(pk=rows[WHOLE].pk).update(answered_at=now)
 
@@ -195,13 +215,56 @@ def _allow_for_downtime(rows: Mapping[str, Upkeep], now: datetime) -> None:
         logger.exception("open approvals were not extended by the time in which no sweep ran")
 
 
-def _run_if_due(stage: Stage, row: Upkeep, clock: Clock, now: datetime) -> None:
-    """Run a stage if it is due and no other sweep runs it. An exception is recorded on its row."""
+def _is_due(stage: Stage, row: Upkeep, now: datetime) -> bool:
+    """Return whether a stage is due and no other sweep runs it."""
     # A due time or claim beyond what is ever written is left over from before the database's clock was set back.
     is_due = row.due_at is None or not now < row.due_at <= now + stage.interval
-    is_free = row.claimed_until is None or not now < row.claimed_until <= now + LEASE
-    if not (is_due and is_free):
-        return
+    return is_due and (row.claimed_until is None or not now < row.claimed_until <= now + LEASE)
+
+
+def _finish_idle(due: Iterable[Stage], rows: Mapping[str, Upkeep], now: datetime) -> set[str]:
+    """Record the due stages that have nothing to do as finished, and return their names. Two queries.
+
+    If the question fails, no stage counts as idle: each then runs in its own guard.
+    """
+    asked = [(stage, stage.find_work) for stage in due if stage.find_work and _may_be_idle(rows[stage.name], now)]
+    if not asked:
+        return set()
+    try:
+        found = [reduce(or_, (Q(Exists(rows.order_by())) for rows in find_work(now))) for _, find_work in asked]
+        columns = [ExpressionWrapper(has_work, output_field=BooleanField()) for has_work in found]
+        answers = Upkeep.objects.values_list(*columns).get(pk=rows[WHOLE].pk)
+    except Exception as error:
+        if is_outage(error):
+            raise
+        logger.exception("the sweep could not ask which stages have nothing to do")
+        return set()
+    idle = [stage for (stage, _), has_work in zip(asked, answers, strict=True) if not has_work]
+    due_at = Case(*(When(pk=rows[stage.name].pk, then=Value(_next_due(stage, now))) for stage in idle))
+    if idle:
+        Upkeep.objects.filter(pk__in=[rows[stage.name].pk for stage in idle], claim=None).update(
+            due_at=due_at, answered_at=now
+        )
+    return {stage.name for stage in idle}
+
+
+def _may_be_idle(row: Upkeep, now: datetime) -> bool:
+    """Return whether the stage ran without failing in this minute, and no other sweep has left its claim there."""
+    return (
+        row.answered_at is not None
+        and row.answered_at.replace(second=0, microsecond=0) == now.replace(second=0, microsecond=0)
+        and not row.failures
+        and row.claim is None
+    )
+
+
+def _next_due(stage: Stage, now: datetime) -> datetime:
+    """Return half a sweep early, so that a stage for every sweep is not skipped because one came a moment early."""
+    return now + stage.interval - settings.SWEEP_INTERVAL / 2
+
+
+def _run(stage: Stage, row: Upkeep, clock: Clock, now: datetime) -> None:
+    """Run a stage, unless another sweep has begun it meanwhile. An exception is recorded on its row."""
     token = uuid.uuid4()
     as_read = Upkeep.objects.filter(pk=row.pk, due_at=row.due_at, claim=row.claim)
     if not as_read.update(claim=token, claimed_until=now + LEASE):
@@ -216,9 +279,8 @@ def _run_if_due(stage: Stage, row: Upkeep, clock: Clock, now: datetime) -> None:
         result = _failed(row, error, now)
     else:
         result = _worked(clock.now())
-    # Half a sweep early, so that a stage for every sweep is not skipped because a sweep came a moment early.
-    due_at = now + stage.interval - settings.SWEEP_INTERVAL / 2
-    Upkeep.objects.filter(pk=row.pk, claim=token).update(due_at=due_at, claim=None, claimed_until=None, **result)
+    finished = Upkeep.objects.filter(pk=row.pk, claim=token)
+    finished.update(due_at=_next_due(stage, now), claim=None, claimed_until=None, **result)
 
 
 def _failed(row: Upkeep, error: Exception, now: datetime) -> dict[str, object]:

@@ -4,6 +4,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from jobs import outbox
 from jobs.budget import BudgetLeft
@@ -21,7 +22,7 @@ def record_notices(now: datetime) -> int:
     If several shares are passed at once, each gets a notice. A budget of zero gets none. A budget that was changed gets
     new notices.
     """
-    budgets = {row.pk: row for row in with_sums(Budget.objects.filter(closed_at=None, amount_usd__gt=0), now)}
+    budgets = {row.pk: row for row in with_sums(open_budgets(), now)}
     due = [
         _notice(row, left, percent, now)
         for row in budgets.values()
@@ -41,6 +42,11 @@ def record_notices(now: datetime) -> int:
             detail = {"text": notice.text, "path": "/spend/", "next": _("See what spends it on the page Spend.")}
             outbox.announce(Message.Kind.BUDGET, team=notice.team, once_key=key, now=now, detail=detail)
     return len(new)
+
+
+def open_budgets() -> QuerySet[Budget]:
+    """Select the budgets of which notices are written."""
+    return Budget.objects.filter(closed_at=None, amount_usd__gt=0)
 
 
 def _notice(row: Budget, left: BudgetLeft, percent: int, now: datetime) -> BudgetNotice:

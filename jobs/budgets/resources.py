@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 
 from jobs import timeline
 from jobs.budgets.groups import Group, groups_of_job, month_of
@@ -37,12 +37,17 @@ Key = tuple[int, bool]
 
 def watch_resources(now: datetime) -> int:
     """Update the cost of up to PORTION resources; return how many."""
-    is_old = Q(billed_until=None) | Q(billed_until__lte=now - INTERVAL) | Q(billed_until__gt=now + INTERVAL)
-    is_open = Q(gone_at=None) | Q(billed_until=None) | Q(billed_until__lt=F("gone_at") + SETTLED_WITHIN)
-    due = PersistentResource.objects.filter(is_old & is_open).order_by(F("billed_until").asc(nulls_first=True), "pk")
+    due = due_resources(now).order_by(F("billed_until").asc(nulls_first=True), "pk")
     return take_each(
         due[:PORTION], lambda resource: record_resource(resource, now), what="costs of a persistent resource"
     )
+
+
+def due_resources(now: datetime) -> QuerySet[PersistentResource]:
+    """Select the resources whose cost was not recorded for a while, or not since they were deleted."""
+    is_old = Q(billed_until=None) | Q(billed_until__lte=now - INTERVAL) | Q(billed_until__gt=now + INTERVAL)
+    is_open = Q(gone_at=None) | Q(billed_until=None) | Q(billed_until__lt=F("gone_at") + SETTLED_WITHIN)
+    return PersistentResource.objects.filter(is_old & is_open)
 
 
 def record_resource(resource: PersistentResource, now: datetime) -> bool:

@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from jobs.budgets.notices import record_notices
+from jobs.budgets.notices import open_budgets, record_notices
 from jobs.budgets.record import lock_teams, record_spend
-from jobs.budgets.resources import watch_resources
+from jobs.budgets.resources import due_resources, watch_resources
 from jobs.isolation import take_each, take_portions
 from jobs.models import Job, JobSpend
 from jobs.states import JobState
@@ -32,19 +33,30 @@ def watch_budgets(now: datetime) -> int:
     return take_each((_record_due, watch_resources, record_notices), lambda part: part(now), what="budgets")
 
 
+def list_due(now: datetime) -> list[QuerySet[Any]]:
+    """Return selections of all that `watch_budgets` may have to record."""
+    return [_due_spends(now), _unknown_jobs(), due_resources(now), open_budgets()]
+
+
+def _due_spends(now: datetime) -> QuerySet[JobSpend]:
+    old = Q(recorded_at__lte=now - INTERVAL) | Q(recorded_at__gt=now + INTERVAL)  # the clock may have been set back
+    running = Q(job__started_at__isnull=False) & old
+    asked_again = Q(job__state=JobState.AWAITING_APPROVAL, committed_cents__gt=0)
+    return JobSpend.objects.filter(running | asked_again, is_open=True)
+
+
+def _unknown_jobs() -> QuerySet[Job]:
+    return Job.objects.unfinished().filter(spend=None).exclude(state=JobState.AWAITING_APPROVAL)
+
+
 def _record_due(now: datetime) -> int:
     """Record up to PORTION jobs that need it; return how many.
 
     These are running jobs that were not recorded for a while; jobs that wait for another approval, whose commitment
     ends; and jobs that no step has recorded, such as adopted ones or those of an earlier version of Trainboard.
     """
-    old = Q(recorded_at__lte=now - INTERVAL) | Q(recorded_at__gt=now + INTERVAL)  # the clock may have been set back
-    running = Q(job__started_at__isnull=False) & old
-    asked_again = Q(job__state=JobState.AWAITING_APPROVAL, committed_cents__gt=0)
-    due = JobSpend.objects.filter(running | asked_again, is_open=True).order_by("recorded_at", "job")
-    keys = list(due.values_list("pk", "job__team_id")[:PORTION])
-    unknown = Job.objects.unfinished().filter(spend=None).exclude(state=JobState.AWAITING_APPROVAL)
-    keys += unknown.order_by("pk").values_list("pk", "team_id")[: PORTION - len(keys)]
+    keys = list(_due_spends(now).order_by("recorded_at", "job").values_list("pk", "job__team_id")[:PORTION])
+    keys += _unknown_jobs().order_by("pk").values_list("pk", "team_id")[: PORTION - len(keys)]
     by_team: dict[int, list[UUID]] = {}
     for key, team in keys:
         by_team.setdefault(team, []).append(key)

@@ -11,6 +11,7 @@ from jobs.messages.deliver import deliver, due_destinations
 from jobs.messages.kinds import DEFAULT_OF_CHANNEL, LABELS, PERSONAL, choices_of
 from jobs.messages.reports import report_when_due
 from jobs.messages.route import route as route_messages
+from jobs.messages.route import unrouted
 from jobs.messages.waits import watch_waits
 
 __all__ = [
@@ -25,5 +26,6 @@ __all__ = [
     "path_of",
     "report_when_due",
     "route_messages",
+    "unrouted",
     "watch_waits",
 ]

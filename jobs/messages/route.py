@@ -9,6 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import QuerySet
 
 from jobs.isolation import take_portions
 from jobs.messages import kinds
@@ -41,8 +42,13 @@ def route(now: datetime) -> int:
 
     A message whose deliveries cannot be written does not delay the others.
     """
-    keys = list(Message.objects.filter(routed_at=None).order_by("id").values_list("pk", flat=True)[:AT_ONCE])
+    keys = list(unrouted().order_by("id").values_list("pk", flat=True)[:AT_ONCE])
     return take_portions(keys, lambda portion: _route(portion, now), what="messages")
+
+
+def unrouted() -> QuerySet[Message]:
+    """Select the messages whose deliveries are not written yet."""
+    return Message.objects.filter(routed_at=None)
 
 
 def _route(keys: Sequence[int], now: datetime) -> int:

@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 
 from jobs import transitions
 from jobs.cost import format_usd
@@ -28,12 +29,16 @@ def watch_caps(now: datetime) -> int:
 
     Ended jobs are left out, because their cap does not matter any more.
     """
-    capped = Job.objects.remote().filter(
-        cap_usd__isnull=False, cap_reported__lt=REACHED_PERCENT, started_at__isnull=False
-    )
-    rows = capped.select_related("last_seen").defer("spec", "estimate", "error", "log_sources")
+    rows = capped_jobs().select_related("last_seen").defer("spec", "estimate", "error", "log_sources")
     jobs = list(rows.order_by("started_at", "pk")[:AT_ONCE])
     return take_each(jobs, lambda job: _watch(job, now), what="jobs with a cap")
+
+
+def capped_jobs() -> QuerySet[Job]:
+    """Select the jobs that have started, have not ended, and have not reached their cap."""
+    return Job.objects.remote().filter(
+        cap_usd__isnull=False, cap_reported__lt=REACHED_PERCENT, started_at__isnull=False
+    )
 
 
 def _watch(job: Job, now: datetime) -> int:

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from itertools import islice
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 
 from jobs.clock import Clock
 from jobs.isolation import take_each
@@ -33,10 +33,15 @@ def watch_fallbacks(clock: Clock) -> int:
     return take_each([*_ended(), *waiting], step, what="further attempts")
 
 
+def open_fallbacks() -> QuerySet[Fallback]:
+    """Select the plans that may need a step."""
+    return Fallback.objects.filter(ended_at=None)
+
+
 def _ended() -> list[UUID]:
     """Return the open fallbacks all of whose attempts have ended."""
     live = FallbackAttempt.objects.filter(fallback=OuterRef("pk"), job__ended_at=None)
-    rows = Fallback.objects.filter(ended_at=None).exclude(Exists(live))
+    rows = open_fallbacks().exclude(Exists(live))
     return list(rows.order_by("began_at", "id").values_list("pk", flat=True)[:AT_ONCE])
 
 

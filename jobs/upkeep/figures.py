@@ -47,13 +47,18 @@ def count_ended(now: datetime | None = None) -> int:
     a transaction and a share of its own, because it is locked: a team that is locked elsewhere, or whose jobs cannot be
     counted, delays no other.
     """
-    ended = Q(ended_at__isnull=False) | Q(figures__isnull=False)
-    for rows in (Job.objects.filter(ended, is_counted=False), Job.objects.filter(figures__version__lt=VERSION)):
+    for rows in uncounted():
         teams = list(rows.order_by("team_id").values_list("team_id", flat=True).distinct())
         if teams:
             share = max(PORTION // len(teams), 1)
             return take_each(teams, lambda team: _count_of_team(rows, team, share, now), what="ended jobs of a team")  # noqa: B023
     return 0
+
+
+def uncounted() -> tuple[QuerySet[Job], QuerySet[Job]]:
+    """Select the jobs that are to be counted, and those that an earlier version has counted."""
+    ended = Q(ended_at__isnull=False) | Q(figures__isnull=False)
+    return Job.objects.filter(ended, is_counted=False), Job.objects.filter(figures__version__lt=VERSION)
 
 
 def _count_of_team(rows: "QuerySet[Job]", team: int, share: int, now: datetime | None) -> int:

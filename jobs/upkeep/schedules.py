@@ -2,6 +2,8 @@
 
 from datetime import datetime
 
+from django.db.models import QuerySet
+
 from jobs.isolation import take_each
 from jobs.models import Schedule
 from jobs.requests.schedule_runs import run_due
@@ -15,6 +17,10 @@ def watch_schedules(now: datetime) -> int:
 
     An exception in one does not delay the others; see `isolation.take_each`.
     """
-    due = Schedule.objects.filter(is_enabled=True, next_at__lte=now).order_by("next_at", "pk")
-    keys = list(due.values_list("pk", flat=True)[:AT_ONCE])
+    keys = list(due_schedules(now).order_by("next_at", "pk").values_list("pk", flat=True)[:AT_ONCE])
     return take_each(keys, lambda pk: run_due(pk, now=now), what="schedules")
+
+
+def due_schedules(now: datetime) -> QuerySet[Schedule]:
+    """Select the schedules that are due."""
+    return Schedule.objects.filter(is_enabled=True, next_at__lte=now)

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 
 from jobs import timeline, transitions
 from jobs.cost import CENT, format_usd
@@ -40,20 +40,24 @@ def watch_spending(now: datetime) -> int:
     return take_each(rows.iterator(), step, what="jobs with an approved cost")
 
 
-def _candidates(now: datetime) -> list[UUID]:
-    """Return running or just ended jobs that would exceed the approved cost if they had run since their first start.
-
-    All tuning jobs are included, because the run time of each trial is rounded up.
-    """
+def priced_jobs(now: datetime) -> QuerySet[Job]:
+    """Select the running or just ended jobs that have an approved cost and were not found to exceed it."""
     priced = Job.objects.filter(
         over_approved_at=None, approved_usd__isnull=False, hourly_usd__gt=0, started_at__isnull=False
     )
     priced = priced.exclude(cap_cancels=True, cap_usd__lte=F("approved_usd"))  # `jobs.upkeep.caps` cancels those
-    active = priced.exclude(state__in=LOCAL).filter(Q(ended_at=None) | Q(ended_at__gte=now - ENDED_WITHIN))
+    return priced.exclude(state__in=LOCAL).filter(Q(ended_at=None) | Q(ended_at__gte=now - ENDED_WITHIN))
+
+
+def _candidates(now: datetime) -> list[UUID]:
+    """Return those that would exceed the approved cost if they had run since their first start.
+
+    All tuning jobs are included, because the run time of each trial is rounded up.
+    """
     columns = ("pk", "started_at", "ended_at", "hourly_usd", "approved_usd", "trial_seconds")
     return [
         pk
-        for pk, started_at, ended_at, hourly_usd, approved_usd, trial_seconds in active.values_list(*columns)
+        for pk, started_at, ended_at, hourly_usd, approved_usd, trial_seconds in priced_jobs(now).values_list(*columns)
         if trial_seconds is not None or for_time(hourly_usd, (ended_at or now) - started_at) > approved_usd
     ]
 

@@ -14,6 +14,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import DataError, IntegrityError, OperationalError, connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from jobs import messages, stages, steps, tasks
 from jobs.doctor import Status, site
@@ -166,6 +167,97 @@ def test_each_stage_has_its_own_interval(
         sweep()
 
     assert runs == {1: 6, 3: 2}
+
+
+class TestIdle:
+    @pytest.fixture
+    def ran(self, sweep: Callable[[], Handed], team: Any, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+        """The names of the stages that ran. Two sweeps have run all of them in this minute."""
+        ran: list[str] = []
+
+        def counted(stage: Stage) -> Stage:
+            def run(clock: Any) -> None:
+                ran.append(stage.name)
+                stage.run(clock)
+
+            return replace(stage, run=run, every=1)
+
+        monkeypatch.setattr(stages, "STAGES", tuple(counted(stage) for stage in STAGES if stage.find_work))
+        for _ in range(2):
+            sweep()
+        ran.clear()
+        return ran
+
+    @pytest.mark.django_db
+    def test_stages_without_work_do_not_run_and_count_as_finished(
+        self, ran: list[str], sweep: Callable[[], Handed], clock: Clock
+    ) -> None:
+        with CaptureQueriesContext(connection) as queries:
+            sweep()
+
+        assert not ran
+        rows = Upkeep.objects.filter(name__in=[PREFIX + stage.name for stage in stages.STAGES])
+        assert {(row.answered_at, row.due_at) for row in rows} == {(clock.now, clock.now + timedelta(seconds=2.5))}
+        assert len(queries) <= 18
+
+    @pytest.mark.django_db
+    def test_a_stage_with_work_runs(
+        self, ran: list[str], sweep: Callable[[], Handed], request_job: RequestJob, cloud: Cloud
+    ) -> None:
+        job = request_job()
+        Job.objects.filter(pk=job.pk).update(state="succeeded", ended_at=cloud.now, is_counted=False)
+        sweep()
+
+        assert "ended jobs" in ran
+        assert "schedules" not in ran
+        assert Job.objects.get(pk=job.pk).is_counted
+
+    @pytest.mark.django_db
+    def test_each_stage_runs_once_a_minute_whatever_it_has_to_do(
+        self, ran: list[str], sweep: Callable[[], Handed]
+    ) -> None:
+        for _ in range(24):
+            sweep()
+
+        assert sorted(ran) == sorted(2 * [stage.name for stage in stages.STAGES])
+
+    @pytest.mark.django_db
+    def test_a_stage_that_failed_runs_again(self, ran: list[str], sweep: Callable[[], Handed]) -> None:
+        Upkeep.objects.filter(name="sweep:caps").update(failures=1, last_error="odd")
+        sweep()
+
+        assert ran == ["caps"]
+        assert not Upkeep.objects.get(name="sweep:caps").failures
+
+    @pytest.mark.django_db
+    def test_if_the_question_fails_every_stage_runs(
+        self, ran: list[str], sweep: Callable[[], Handed], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fail(_now: Any) -> Any:
+            raise DataError("odd")
+
+        parts = tuple(replace(stage, find_work=fail) if stage.name == "caps" else stage for stage in stages.STAGES)
+        monkeypatch.setattr(stages, "STAGES", parts)
+        sweep()
+
+        assert ran == [stage.name for stage in parts]
+
+    @pytest.mark.django_db
+    def test_a_stage_that_another_sweep_has_begun_is_not_finished_for_it(
+        self, ran: list[str], sweep: Callable[[], Handed], clock: Clock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def begun_meanwhile(_now: Any) -> Any:
+            Upkeep.objects.filter(name="sweep:caps").update(
+                claim="6f1c1d52-3f51-4d29-8d1f-0a4c8a9f3f10", claimed_until=clock.now + stages.LEASE
+            )
+            return [Job.objects.none()]
+
+        parts = tuple(replace(each, find_work=begun_meanwhile) for each in stages.STAGES if each.name == "caps")
+        monkeypatch.setattr(stages, "STAGES", parts)
+        sweep()
+
+        assert not ran
+        assert Upkeep.objects.get(name="sweep:caps").answered_at != clock.now
 
 
 @pytest.mark.django_db
