@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -111,9 +112,15 @@ def record_custom_job_state(
 
 
 def supersede(job: Job, *, by: Job, now: datetime) -> None:
-    """End the row of an adopted job that `by`, the request that made it, now follows."""
-    message = f"The request “{by.display_name}” created this job and follows it from now on. This entry ends here."
-    fields: dict[str, Any] = {"reason": "superseded", "detail": {"job": str(by.pk)}}
+    """End the row of an adopted job that `by`, the request that made it, now follows.
+
+    Its price becomes zero, because the whole cost counts with the request.
+    """
+    message = (
+        f"The request “{by.display_name}” created this job and follows it from now on, with its whole cost."
+        " This entry ends here."
+    )
+    fields: dict[str, Any] = {"reason": "superseded", "detail": {"job": str(by.pk)}, "hourly_usd": Decimal(0)}
     if not transition(job, JobState.LOST, now=now, message=message, remote_name="", **fields):
         key = f"superseded:{by.pk}"
         record_event(job, JobEvent.Kind.REPAIRED, now=now, message=message, once_key=key, remote_name="", **fields)

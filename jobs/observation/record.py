@@ -55,13 +55,19 @@ OF_KIND: dict[str, dict[JobState, str]] = {Job.Kind.TUNING_JOB: OF_TUNING, Job.K
 def record(job: Job, remote: vertex.RemoteJob, *, now: datetime, **columns: Any) -> None:
     """Update the job to what Vertex AI returned. `columns` are written with the first change.
 
-    The caller holds the claim. If the answer contains nothing new, only the time it was seen is written.
+    The caller holds the claim. If the answer contains nothing new, only the time it was seen is written. Nothing is
+    written if another worker has recorded a newer answer since the job was read.
     """
     # An answer older than one already recorded would take the job back to an earlier state.
     known, reported = past_moment(job.remote_updated_at, now), past_moment(remote.update_time, now)
     if known is not None and reported is not None and reported < known:
         return
+    updated_at = reported or job.remote_updated_at
     with transaction.atomic():
+        if updated_at != job.remote_updated_at:
+            as_read = Job.objects.filter(pk=job.pk, remote_updated_at=job.remote_updated_at)
+            if not as_read.update(remote_updated_at=updated_at):
+                return
         _record_gap(job, remote, now)
         has_news = record_trials(job, remote, now=now)  # before the state, whose event summarizes the trials
         before, after = job.state, states.from_vertex(remote.state)
@@ -74,7 +80,7 @@ def record(job: Job, remote: vertex.RemoteJob, *, now: datetime, **columns: Any)
         if has_news or job.state != before:
             count_trials(job, now=now)
         columns = source_columns(job, remote) | {"web_access_uris": web_access(remote)}
-        columns |= {"remote_updated_at": past_moment(remote.update_time, now) or job.remote_updated_at}
+        job.remote_updated_at = updated_at  # only now: a start is settled with the time before
         columns = storable.fit_columns(Job, columns)
         if any(getattr(job, name) != value for name, value in columns.items()):
             storable.update_row(job, columns)
@@ -173,7 +179,6 @@ def _machines_of(job: Job) -> dict[str, bool]:
 
 
 def _record_state(job: Job, remote: vertex.RemoteJob, after: str, now: datetime, columns: dict[str, Any]) -> None:
-    columns = columns | {"remote_updated_at": past_moment(remote.update_time, now) or job.remote_updated_at}
     occurred_at = _moment(job, remote, after, now) or now
     message = _message(job, after, remote) if after != job.state else ""
     machines = _machines_of(job) if after in timeline.BILLABLE else {}

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from jobs import observation, requests, steps, tasks
-from jobs.models import ExternalJob, Job, LogLine, Scope, Team
+from jobs import budgets, observation, requests, steps, tasks, timeline
+from jobs.models import Dimension, Discovery, ExternalJob, Job, JobFigures, LogLine, MonthSpend, Scope, Team
 from jobs.observation import log_feeds
 from jobs.spec.unknown import unknown_findings
+from jobs.upkeep import count_ended
 from jobs.upkeep.audit import audit
 from jobs.vertex import timestamp
 from tests.domain.conftest import Cloud, RequestJob, look, watch
@@ -268,6 +269,37 @@ class TestFuture:
         assert job.started_at == started if kind == "custom_job" else job.started_at > started
         assert job.ended_at == cloud.moment(remote["endTime"])
         assert list(audit(cloud.now)) == []
+
+    def test_one_that_its_request_follows_after_all_is_paid_once(
+        self, team: Team, owner: User, cloud: Cloud, request_job: RequestJob
+    ) -> None:
+        cloud.script("long")
+        job = request_job()
+        cloud.fail("customJobs.create", "lost")
+        steps.advance(job.pk, clock=cloud.clock)
+        cloud.forward(minutes=30)
+        ours = cloud.jobs()[0]
+        asked = {"asked_by": owner, "asked_at": cloud.now, "answered_at": cloud.now, "reaches_back_to": cloud.now}
+        place = Discovery.objects.create(project=team.project, region=job.region, **asked)
+        body = {name: value for name, value in ours.items() if name != "labels"}
+        told = {"remote_name": ours["name"], "display_name": "x", "state": ours["state"], "body": body}
+        external = ExternalJob.objects.create(discovery=place, kind="custom_job", **told)
+        theirs = observation.adopt(external, team=team, by=owner, now=cloud.now)
+        budgets.watch_budgets(cloud.now)
+        cloud.forward(minutes=30)
+        cost = timeline.cost_so_far(Job.objects.get(pk=theirs.pk), cloud.now)
+
+        steps.advance(job.pk, clock=cloud.clock)
+        count_ended(cloud.now)
+        budgets.watch_budgets(cloud.now)
+
+        job.refresh_from_db()
+        assert job.remote_name == ours["name"]
+        assert cost == timeline.cost_so_far(job, cloud.now)
+        month = MonthSpend.objects.get(team=team, dimension=Dimension.ALL)
+        assert cost
+        assert month.cents == round(cost * 100)
+        assert JobFigures.objects.get(job=theirs).cents == 0
 
     def test_one_call_answers_for_ours_and_theirs(
         self, team: Team, owner: User, request_job: RequestJob, cloud: Cloud

@@ -9,7 +9,8 @@ from jobs.models import Job, JobEvent
 from jobs.observation import observe
 from jobs.observation.record import record
 from jobs.upkeep.audit import audit
-from jobs.vertex import RemoteJob
+from jobs.vertex import RemoteJob, timestamp
+from jobs.vertex.wire import remote_job
 from tests.domain.conftest import Cloud, RequestJob, Submit, look
 from tests.support.clock import Clock
 
@@ -62,3 +63,21 @@ def test_an_answer_that_is_recorded_late_changes_nothing(
     assert next(stalls, None) is None
     assert (job.state, job.events.filter(to_state="queued").count()) == ("succeeded", 0)
     assert list(audit(cloud.now)) == []
+
+
+def test_an_older_answer_that_is_recorded_late_takes_nothing_back(submit: Submit, cloud: Cloud) -> None:
+    """Two observers have read the same row, and the one with the older answer writes last. The state is the same."""
+    job = submit("slow-queue")
+    answer = cloud.job(job.remote_name)
+    older, newer = (
+        remote_job("custom_job", answer | {"updateTime": timestamp(cloud.forward(seconds=5)), **more})
+        for more in ({"state": "JOB_STATE_PENDING"}, {})
+    )
+    late, first = Job.objects.get(pk=job.pk), Job.objects.get(pk=job.pk)
+
+    record(first, newer, now=cloud.now)
+    record(late, older, now=cloud.now)
+
+    job.refresh_from_db()
+    assert (job.state, job.remote_updated_at) == (first.state, newer.update_time)
+    assert not job.events.filter(to_state="pending", recorded_at=cloud.now).exists()
