@@ -1,7 +1,6 @@
 """Take out each guard in a copy of the repository, and print who notices. The exit code is 1 if nobody does."""
 
 import argparse
-import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -12,10 +11,10 @@ from pathlib import Path
 from queue import Queue
 
 from tests.mutants.guards import Guard, find
+from tests.mutants.in_process import ask_tests, copy_of
 from tests.mutants.judges import QUICK, Judge, first_to_notice, judges_of, name, reason
 
 ROOT = Path(__file__).resolve().parents[2]
-LEFT_BEHIND = shutil.ignore_patterns(".git", ".venv", "var", "dist", ".mypy_cache", ".ruff_cache", ".hypothesis")
 MIGRATION = "jobs/migrations/9999_without_a_guard.py"
 JudgesOf = Callable[[Guard], tuple[Judge, ...]]
 WITHOUT_CONSTRAINT = """from django.db import migrations
@@ -60,7 +59,7 @@ def judge_all(guards: list[Guard], processes: int, judges_of: JudgesOf) -> Itera
     with tempfile.TemporaryDirectory(prefix="tb-mutants-") as folder:
         copies: Queue[Path] = Queue()
         for number in range(processes):
-            copies.put(Path(shutil.copytree(ROOT, Path(folder) / str(number), ignore=LEFT_BEHIND, symlinks=True)))
+            copies.put(copy_of(ROOT, Path(folder) / str(number)))
 
         @contextmanager
         def a_copy() -> Iterator[Path]:
@@ -96,6 +95,7 @@ def main() -> int:
     parser.add_argument(
         "--only", action="append", default=[], help="a part of a path, key or constraint; may be repeated"
     )
+    parser.add_argument("--tests-first", action="store_true", help="ask tests about all guards in one run before")
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args()
     judges: JudgesOf = (lambda guard: (QUICK[name(guard)],)) if options.quick else judges_of
@@ -107,8 +107,16 @@ def main() -> int:
         print("\n".join(f"{name(guard):<70} {guard.kind:<12} {_line(guard)}" for guard in guards))
     for guard, why in left_out.items():
         print(f"left out  {name(guard)}: {why}")
-    survivors = []
-    for guard, by, seconds in () if options.list else judge_all(guards, options.processes, judges):
+    survivors, noticed = [], set[Guard]()
+    if options.tests_first and not options.list:
+        with tempfile.TemporaryDirectory(prefix="tb-mutants-") as folder:
+            asked = dict.fromkeys(each for guard in guards for each in judges(guard) if not each.on_postgres)
+            for guard, test in ask_tests(guards, asked, copy_of(ROOT, Path(folder) / "copy"), options.processes):
+                print(f"{guard.path}:{guard.line} {guard.key}  {_line(guard)}\n    {test}", flush=True)
+                noticed.add(guard)
+        print(f"{len(noticed)} of {len(guards)} are noticed by tests; the others are taken out one at a time.")
+    rest = [guard for guard in guards if guard not in noticed]
+    for guard, by, seconds in () if options.list else judge_all(rest, options.processes, judges):
         print(
             f"{by or 'NOBODY':<34} {seconds:5.0f} s  {guard.path}:{guard.line} {guard.key}  {_line(guard)}", flush=True
         )

@@ -2,7 +2,7 @@
 
 import ast
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,15 +72,26 @@ def find(root: Path) -> list[Guard]:
     return found + [guard for path in sorted(root.glob(MODELS)) for guard in _constraints_of(root, path)]
 
 
+def offsets(text: str) -> Callable[[ast.expr], tuple[int, int]]:
+    """Return a function from an expression to its start and end in a module's text, in bytes."""
+    lines = [0]
+    for line in text.encode().splitlines(keepends=True):
+        lines.append(lines[-1] + len(line))
+
+    def place(node: ast.expr) -> tuple[int, int]:
+        assert node.end_lineno is not None and node.end_col_offset is not None  # noqa: PT018
+        return lines[node.lineno - 1] + node.col_offset, lines[node.end_lineno - 1] + node.end_col_offset
+
+    return place
+
+
 class _Finder(ast.NodeVisitor):
     """Collects the guards of one module."""
 
     def __init__(self, path: str, text: str) -> None:
         self.path, self.text, self.function = path, text, ""
         self.found: list[Guard] = []
-        self._lines = [0]
-        for line in text.encode().splitlines(keepends=True):
-            self._lines.append(self._lines[-1] + len(line))
+        self._offsets = offsets(text)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         """Remember the function around the guards inside it."""
@@ -133,9 +144,7 @@ class _Finder(ast.NodeVisitor):
         self._add(part, "condition", code, f"({code}, {neutral})[1]" if binds else neutral)
 
     def _add(self, node: ast.expr, kind: str, code: str, without: str) -> None:
-        assert node.end_lineno is not None and node.end_col_offset is not None  # noqa: PT018
-        start = self._lines[node.lineno - 1] + node.col_offset
-        end = self._lines[node.end_lineno - 1] + node.end_col_offset
+        start, end = self._offsets(node)
         self.found.append(Guard(self.path, node.lineno, kind, self.function, code, start, end, without))
 
     def _code(self, node: ast.AST) -> str:

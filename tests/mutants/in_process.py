@@ -1,0 +1,47 @@
+"""Ask the tests about all guards in one run: a guard is switched off while a test runs again, without a new process."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from tests.mutants.guards import Guard
+from tests.mutants.judges import Judge
+from tests.mutants.switched import switch
+
+Noticed = tuple[Guard, str]
+
+
+def ask_tests(guards: Sequence[Guard], judges: Iterable[Judge], copy: Path, processes: int) -> Iterator[Noticed]:
+    """Yield the guards that a test of these judges notices, each with the test. Write the switches into the copy.
+
+    Each test runs once as it is, and again for each guard that it reaches and nobody noticed yet, at most six times for
+    a guard. What no test notices may still be noticed by all tests or by a simulation.
+    """
+    numbered = {number: guard for number, guard in enumerate(guards) if guard.kind != "unique constraint"}
+    paths = [word for judge in judges for word in judge.arguments if word.startswith("tests/")]
+    if not numbered or not paths:
+        return
+    switch(copy, numbered)
+    with tempfile.TemporaryDirectory(prefix="tb-guards-") as name:
+        folder = Path(name)
+        (folder / "asked").write_text("\n".join(map(str, numbered)))
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("TRAINBOARD_")}
+        environment |= {"DATABASE_URL": "", "TRAINBOARD_TEST_GUARDS": str(folder)}
+        options = ("-q", "-p", "tests.mutants.plugin", "-p", "no:cacheprovider", "-n", str(processes))
+        command = [sys.executable, "-m", "pytest", *options, *dict.fromkeys(paths)]
+        done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SystemExit(f"These tests fail although nothing was taken out:\n{done.stdout[-2_000:]}")
+        for number, guard in numbered.items():
+            if (folder / str(number)).exists():
+                yield guard, (folder / str(number)).read_text()
+
+
+def copy_of(root: Path, folder: Path) -> Path:
+    """Copy the repository into a folder, without what a run of tests does not need."""
+    left = (".git", ".venv", "var", "dist", ".mypy_cache", ".ruff_cache", ".hypothesis")
+    return Path(shutil.copytree(root, folder, ignore=shutil.ignore_patterns(*left), symlinks=True))
