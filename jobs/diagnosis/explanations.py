@@ -36,9 +36,10 @@ WHOSE = _("Vertex AI's words")
 
 
 def quote_cause(cause: str, line: Line, whose: str = WHOSE) -> Diagnosis:
-    """Return the description of a cause, with the line quoted."""
+    """Return the description of a cause, with the line quoted if `whose` it is is given."""
     known = CAUSES[cause]
-    words = joined(known.explanation, _("%(whose)s: %(words)s.", whose=whose, words=quotation(line.text[:MAX_QUOTED])))
+    quoted = _("%(whose)s: %(words)s.", whose=whose, words=quotation(line.text[:MAX_QUOTED])) if whose else ""
+    words = joined(known.explanation, quoted)
     fields = named_fields(line.text)
     if not fields or not any(suggestion["action"] == "edit_field" for suggestion in known.suggestions):
         return replace(known, explanation=words)

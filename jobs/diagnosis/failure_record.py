@@ -51,7 +51,8 @@ _CONSEQUENCES = re.compile(
     r"(?:error|stack|traceback|log).{0,20}above|calledprocesserror|processraisedexception|processexitedexception"
     r"|returned non-zero exit status|engine core init|actordied|workercrashed|nccl (?:error|communicator was aborted)"
     r"|fatal python error: aborted|\Aaborted\b|horovodinternalerror|trainingfailederror|another task died"
-    r"|exit_barrier|keyboardinterrupt|systemexit|collective operation timeout"
+    r"|exit_barrier|keyboardinterrupt|systemexit|collective operation timeout|collective ops is aborted"
+    r"|monitoredbarrier|rendezvous\w{0,20}error|store based barrier|statuscode\.unavailable"
 )
 _SHUTDOWN = ("Exception ignored in", "Error in atexit", "Error in sys.excepthook")
 _RULER = re.compile(r"\W*\Z")
@@ -197,6 +198,8 @@ def _exception_of(text: str) -> tuple[str, str] | None:
     """Return name and message of a line that reports an exception outside a traceback, else None."""
     found = _EXCEPTION.match(text)
     if found is None or not _NAMED.search(found["name"]) or found["name"].endswith("Warning"):
+        return None
+    if found["name"][0].islower() and "." not in found["name"]:  # a part of a message, as NCCL's ncclSystemError
         return None
     return (found["name"], found["message"] or "") if found["name"] not in {"Error", "Exception"} else None
 

@@ -1,7 +1,9 @@
 """Strip what loggers and launchers write before each line of a program's output: process, rank, time and level.
 
 Source of the formats: torch.distributed.elastic (`[rank2]:`, `[default0]:`); Ray and vLLM (`(Engine pid=9)`); Open MPI
-(`[1,2]<stderr>:`); glog; PyTorch/XLA's pods (`10.0.0.4 [2]`), read 2026-11-26.
+(`[1,2]<stderr>:`); glog; PyTorch/XLA's pods (`10.0.0.4 [2]`), read 2026-11-26. `Termination log message:` comes before
+what a container wrote to Kubernetes' /dev/termination-log, which Vertex AI quotes in a job's error (vertex-ai-samples
+issue 1898, read 2026-11-27).
 """
 
 import json
@@ -21,7 +23,7 @@ _PREFIX = re.compile(
     r"|\[?(?:\d{4}-)?\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,\d]{0,10}Z?\]?(?:\s-\s|\s\|?\s?|: )?"
     r"|\d{1,3}(?:\.\d{1,3}){3} \[\d{1,6}\]\s?"
     r"|\[?[\w./-]{1,80}\.(?:py|cc|cpp|h):\d{1,6}(?::\w{1,80})?(?:\]| --)\s?|[\w.]{1,60} - (?=[A-Z]{4,8} - )"
-    r"|\[[\w.]{1,60}\](?=\[[A-Z]{4,8}\])"
+    r"|\[[\w.]{1,60}\](?=\[[A-Z]{4,8}\])|\s?Termination log message:\s?"
 )
 _LEVEL = re.compile(
     r"\[?(?P<level>DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL)\]?(?::[A-Za-z_][\w.]{0,80}:|\s?[:|-]\s?|\s+(?=\S))"

@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-LOSSES = frozenset("loss losses mlogloss logloss kl elbo nll xent bce".split())
+LOSSES = frozenset("loss losses mlogloss logloss kl elbo nll xent bce crossentropy".split())
 RESULTS = frozenset(
     "acc accuracy accuracies auc auroc f1 fscore ppl perplexity rmse mae mse mape"
     " precision recall iou miou map map50 ap bleu rouge wer cer reward rewards rew psnr ssim fid bpc bpb"

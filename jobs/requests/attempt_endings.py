@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from jobs import fallback
-from jobs.explain import diagnose_row, has_run
+from jobs.explain import diagnose_row, explain_in_list, has_run
 from jobs.fallback import REASON_WORDS, Reason
 from jobs.models import Fallback, Job, UnmatchedJob
 from jobs.states import SUCCESSFUL, JobState
@@ -55,5 +55,5 @@ def _failure(job: Job, now: datetime) -> AttemptEnding | None:
         is_new = job.ended_at is not None and now - job.ended_at < ERROR_WITHIN
         return None if is_new and job.state == JobState.FAILED else AttemptEnding(_("nobody knows why it ended"))
     reason = fallback.reason_of(known.cause, has_run=has_run(job))
-    ended = _("it ended with “%(title)s”", title=known.title)
+    ended = _("it ended with “%(title)s”", title=(explain_in_list(job) or known).title)
     return AttemptEnding(REASON_WORDS[reason] if reason is not None else ended, reason)

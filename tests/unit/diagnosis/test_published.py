@@ -83,3 +83,27 @@ def test_processes_that_failed_after_the_first_are_listed_in_their_order() -> No
     assert (record.replica, record.key, record.others) == (
         "workerpool1-1", 5, ("workerpool0-0 rank 0", "workerpool1-0 rank 1"),
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "lost",
+    [
+        "RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.0.0.4]:2145",
+        "tensorflow.python.framework.errors_impl.UnavailableError: Collective ops is aborted by: Socket closed",
+        "jaxlib.xla_extension.XlaRuntimeError: UNAVAILABLE: tasks are unhealthy (stopped sending heartbeats):",
+        "RuntimeError: Rank 3 successfully reached monitoredBarrier, but received errors while waiting for rank 1.",
+        "torch.distributed.elastic.rendezvous.api.RendezvousConnectionError: The connection to the store has failed.",
+        "RuntimeError: Timed out initializing process group in store based barrier on rank: 2, for key: k:1",
+        "grpc._channel._InactiveRpcError: <_InactiveRpcError that terminated with:\n\tstatus = StatusCode.UNAVAILABLE",
+        "horovod.common.exceptions.HorovodInternalError: Horovod has been shut down.",
+        "xgboost.core.XGBoostError: [10:00:00] allgather.cc:88: Failed to receive: Connection reset by peer",
+        "BrokenPipeError: [Errno 32] Broken pipe",
+    ],
+)
+def test_a_process_that_only_lost_another_one_is_not_the_first_that_failed(lost: str) -> None:
+    trace = 'Traceback (most recent call last):\n  File "/app/train.py", line 9, in <module>\n    step()\n'
+    lines = [Output("workerpool0-0", f"{trace}{lost}"), Output("workerpool1-2", f"{trace}KeyError: 'b'", 7)]
+    record, _known = diagnose_output(lines)
+
+    assert record is not None
+    assert (record.exception, record.replica, record.key) == ("KeyError", "workerpool1-2", 7)
