@@ -18,14 +18,12 @@ from jobs.fallback import MAX_FURTHER, MAX_WAIT_HOURS, Plan, Reason, Step, probl
 from jobs.importer import Reading
 from jobs.models import Team
 from jobs.requests.allowed_resources import allowed_of
-from jobs.spec import Finding, Severity, Submission, has_errors
+from jobs.requests.placing import MAX_NAMED, Place, place
+from jobs.spec import Finding, Submission, has_errors
 from jobs.strategies import STRATEGIES
-from jobs.strategies.rules.placeholders import is_open_place
 
 MAX_SECONDS = 366 * 24 * 3600
 MAX_FILES = 50
-MAX_NAMED = 10
-"""Maximum projects listed in a message."""
 NAME = "api-job"
 """Display name if neither the text nor the request has one."""
 
@@ -169,7 +167,7 @@ def parse_request(request: Request, body: JobText) -> ParsedRequest:
         raise field_error("body", "files", f"Too many files. The limit is {MAX_FILES}.")
     text = body.text if body.text is not None else json.dumps(body.spec)
     with bounded_work(IMPORTS, request.user):
-        reading = importer.read_text(text, name=body.name or NAME, region=body.region, files=body.files, job=body.job)
+        reading = importer.read_text(text, name=body.name or NAME, files=body.files, job=body.job)
     if len(reading.jobs) > 1 and not body.job:
         names = ", ".join(f"{place} {job.name}" for place, job in enumerate(reading.jobs, 1))
         raise field_error("body", "job", f"The text contains several jobs. Choose one: {names[:500]}.")
@@ -178,7 +176,11 @@ def parse_request(request: Request, body: JobText) -> ParsedRequest:
         if body.spec is not None:  # line numbers would refer to the text generated above
             findings = tuple(replace(finding, line=None) for finding in findings)
         raise refused(findings, "unreadable")
-    submission, notes = _set_place(reading.submission, team, body.project)
+    allowed = allowed_of(team)
+    if body.project and body.project not in allowed.projects:
+        listed = ", ".join(sorted(allowed.projects)[:MAX_NAMED])
+        raise field_error("body", "project", f"{team.name} may not use this project. Its jobs run in {listed}.")
+    submission, notes = place(reading.submission, team, Place(body.project, body.region), allowed)
     submission = replace(submission, confirmed=frozenset(body.confirm))
     if body.strategy:
         submission = STRATEGIES[body.strategy].apply(submission)
@@ -196,29 +198,3 @@ def check_readable(parsed: ParsedRequest, body: JobText) -> list[Finding]:
 def expected_of(body: JobRequest) -> timedelta:
     """Return the expected run time."""
     return timedelta(seconds=body.expected_seconds)
-
-
-def _set_place(submission: Submission, team: Team, wanted: str) -> tuple[Submission, tuple[Finding, ...]]:
-    """Return the submission in a project and a region of the team. `wanted` is the project in the request.
-
-    If the text names a project that differs from `wanted` or does not belong to the team, add an error and use `wanted`
-    or the default project. Raise Problem if `wanted` does not belong to the team.
-    """
-    notes, projects = [], sorted(allowed_of(team).projects)
-    listed = ", ".join(projects[:MAX_NAMED])
-    if wanted and wanted not in projects:
-        raise field_error("body", "project", f"{team.name} may not use this project. Its jobs run in {listed}.")
-    named = "" if wanted and is_open_place(submission.project) else submission.project
-    project = named or wanted or team.project
-    if project not in ([wanted] if wanted else projects):
-        message = f"The text names another project. Jobs of {team.name} run in {listed}."
-        if wanted:
-            message = f"The text names another project than the request ({wanted})."
-        remedy = f"Change it to {wanted or listed}, or request the job for a team of that project."
-        notes.append(Finding("other_project", Severity.ERROR, "", message, remedy))
-        project = wanted or team.project
-    if not submission.region:
-        message = f"The text names no region. The default region of {team.name}, {team.default_region}, is used."
-        notes.append(Finding("region_assumed", Severity.NOTE, "", message))
-    placed = replace(submission, project=project, region=submission.region or team.default_region)
-    return placed, tuple(notes)

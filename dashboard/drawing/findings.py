@@ -30,9 +30,7 @@ WORDS: "dict[str, StrPromise]" = {
 """Names of the severities that a site can give to a rule."""
 
 
-TRANSLATED = frozenset(
-    {"unreadable", "not_permitted", "more", "other_project", "region_assumed", "text_read", "text_unread"}
-)
+TRANSLATED = frozenset({"unreadable", "not_permitted", "more", "text_read", "text_unread"})
 """Codes of findings that a form creates in the language of the page. Findings of rules are translated when shown."""
 
 

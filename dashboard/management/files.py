@@ -11,7 +11,7 @@ from django.core.management.base import CommandError
 
 from dashboard.forms.uploads import Files, Given, read_all
 from jobs import importer
-from jobs.strategies.rules.placeholders import is_open_place
+from jobs.requests.placing import Place, fill_place
 
 REFUSED, UNREADABLE = 1, 2
 """Exit codes for a refused file and for an unreadable one."""
@@ -20,7 +20,7 @@ Options = Mapping[str, Any]
 Read = tuple[str, importer.Reading]
 
 
-def read_files(names: Sequence[str], options: Options, *, project: str = "", region: str = "") -> list[Read]:
+def read_files(names: Sequence[str], options: Options) -> list[Read]:
     """Read jobs from files that may name each other. Return (name, reading) of those that no other one names.
 
     Raise CommandError with exit code 2 for a file that cannot be opened.
@@ -30,8 +30,6 @@ def read_files(names: Sequence[str], options: Options, *, project: str = "", reg
         return importer.read_text(
             each.content,
             name="job" if each.name == STDIN else Path(each.name).stem,
-            project=options["project"] or project,
-            region=options["region"] or region,
             files=files,
             job=options["job"],
         )
@@ -42,16 +40,22 @@ def read_files(names: Sequence[str], options: Options, *, project: str = "", reg
         names = reading.missing_files if each.name != STDIN else ()
         held = {name: _beside(Path(each.name).parent, name) for name in names}
         found = {name: text for name, text in held.items() if text is not None}
-        return _placed(read(each, {**others, **found}) if found else reading, options)
+        reading = read(each, {**others, **found}) if found else reading
+        place = Place(options["project"], options["region"])
+        return (
+            reading
+            if reading.submission is None
+            else replace(reading, submission=fill_place(reading.submission, place))
+        )
 
     return [
         (each.name, reading) for each, reading in read_all([Given(name, _content(name)) for name in names], read_beside)
     ]
 
 
-def read_one(names: Sequence[str], options: Options, *, project: str = "", region: str = "") -> Read:
+def read_one(names: Sequence[str], options: Options) -> Read:
     """Read the one job that the files describe. Raise CommandError if they describe several."""
-    found = read_files(names, options, project=project, region=region)
+    found = read_files(names, options)
     if len(found) > 1:
         shown = ", ".join(name for name, _ in found)
         message = f"Several of these files are jobs: {shown}. Give one job and the files that it refers to."
@@ -72,19 +76,6 @@ def _content(name: str) -> bytes:
     except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or str(problem)
         raise CommandError(f"Cannot read {name}: {reason}.", returncode=UNREADABLE) from None
-
-
-def _placed(reading: importer.Reading, options: Options) -> importer.Reading:
-    """Replace placeholders for project and region in the file by the values of the options."""
-    submission = reading.submission
-    if submission is None:
-        return reading
-    changes = {
-        name: options[name]
-        for name in ("project", "region")
-        if options[name] and is_open_place(getattr(submission, name))
-    }
-    return replace(reading, submission=replace(submission, **changes))
 
 
 def _beside(folder: Path, name: str) -> str | None:

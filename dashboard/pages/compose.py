@@ -31,6 +31,7 @@ from jobs.clock import database_now
 from jobs.errors import NotAllowed, NotPermitted
 from jobs.models import Draft, Job, Team
 from jobs.requests import form_drafts
+from jobs.requests.allowed_resources import recent_allowed
 from jobs.spec import Finding, Severity
 from jobs.spec.sweep import vary
 from jobs.states import JobState
@@ -88,8 +89,9 @@ def _read_text(request: Request, teams: list[Team], *, is_final: bool) -> HttpRe
         filled = fill_from_text(
             request.POST,
             before.submission,
+            team=before.team,
+            allowed=recent_allowed(before.team, timezone.now()),
             project=before.context["project"],
-            has_projects=before.form.job.has_projects,
             expected=before.form.expected,
         )
     form = Compose(teams=team_choices(teams), data=filled.data or request.POST, is_final=is_final, was_posted=True)

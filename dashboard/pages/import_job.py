@@ -21,14 +21,13 @@ from dashboard.forms.import_form import TOO_LARGE, ImportForm
 from dashboard.forms.uploads import Files, FirstBytes, Given, as_lines, joined, read_all
 from dashboard.pages.parts.team_choice import requesting_teams, team_choices
 from jobs import importer, requests, strategies
-from jobs.allowed_resources import PROJECT_NOT_ALLOWED, check_project
 from jobs.assessment import Assessment, assess
 from jobs.clock import database_now
 from jobs.exporter import FORMATS
 from jobs.importer import Reading
 from jobs.models import Team
 from jobs.requests import imported_drafts
-from jobs.requests.allowed_resources import allowed_of
+from jobs.requests.placing import Place, place
 from jobs.spec import Finding, Severity, Submission
 
 UNFILLED = _("Fill in these placeholders in the text before you edit the form: %(names)s.")
@@ -131,12 +130,12 @@ def _chosen(given: list[Given], pick: str) -> tuple[Given, Reading, tuple[tuple[
 def _read(several: list[Given], team: Team, form: ImportForm) -> Imported:
     """Read the text, assess it, and place every finding at its line."""
     (_name, given), reading, picks, picked = _chosen(several, form.cleaned_data.get("pick", ""))
-    submission, notes = _placed(reading.submission, team)
-    assessment = None
-    findings = [*notes, *reading.findings]
-    if submission is not None:
-        is_refused = any(each.code == PROJECT_NOT_ALLOWED for each in notes)
-        context = requests.load_context(team, submission, resources=() if is_refused else None)
+    assessment, submission = None, None
+    findings = list(reading.findings)
+    if reading.submission is not None:
+        placed, notes = place(reading.submission, team, Place())
+        submission = replace(placed, confirmed=frozenset())
+        context = requests.load_context(team, submission)
         assessment = assess(submission, context, expected=form.cleaned_data.get("run_time"))
         findings = [*notes, *_place_rules(reading, assessment.findings)]
     findings = list(dict.fromkeys(findings))
@@ -161,32 +160,6 @@ def _place_rules(reading: Reading, rules: Sequence[Finding]) -> list[Finding]:
         replace(finding, line=None) if finding.code in whole and not finding.field else finding
         for finding in reading.with_rules(rules, confirmed=())
     ]
-
-
-def _placed(submission: Submission | None, team: Team) -> tuple[Submission | None, list[Finding]]:
-    """Return the submission with a project and region of the team, and notes on what differs from the text.
-
-    A project that the team may not use is replaced by the team's default. If the team may use several projects, the
-    form offers the choice, so the text's project stays and gets an error.
-    """
-    if submission is None:
-        return None, []
-    notes, allowed = [], allowed_of(team)
-    project = submission.project or team.project
-    if (refused := check_project(project, allowed)) is not None and len(allowed.projects) > 1:
-        notes.append(refused)
-    elif refused is not None:
-        project = team.project
-        words = _("The text names another project; jobs of %(team)s run in %(project)s.")
-        message = words % {"team": team.name, "project": team.project}
-        notes.append(Finding("other_project", Severity.NOTE, "", message))
-    region = submission.region if submission.region.isprintable() else ""
-    if not region:
-        words = _("The text names no region; the default region of %(team)s, %(region)s, is used.")
-        message = words % {"team": team.name, "region": team.default_region}
-        notes.append(Finding("region_assumed", Severity.NOTE, "", message))
-    placed = replace(submission, project=project, region=region or team.default_region, confirmed=frozenset())
-    return placed, notes
 
 
 def _kept(request: Request, submission: Submission, team: Team, form: ImportForm) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.forms.compose.text import fill_from_text, is_edited, text_digest
-from jobs.models import Job
+from jobs.allowed_resources import Allowed
+from jobs.models import Job, Team
 from tests.pages.conftest import SignIn, fields_of, text_in
 
 pytestmark = pytest.mark.django_db
@@ -140,7 +141,12 @@ class TestText:
 @given(st.text(max_size=200))
 def test_any_text_is_read_or_refused(text: str) -> None:
     filled = fill_from_text(
-        {"request_text": text, "written": "rest"}, None, project="p", has_projects=False, expected=None
+        {"request_text": text, "written": "rest"},
+        None,
+        team=Team(name="t", project="p", default_region="us-central1"),
+        allowed=Allowed(frozenset({"p"})),
+        project="p",
+        expected=None,
     )
 
     assert filled.data is not None or filled.findings

@@ -11,7 +11,11 @@ from dashboard.forms.compose.fallback_form import FallbackForm
 from dashboard.forms.compose.form import form_data
 from dashboard.forms.compose.initial import initial_values
 from jobs import importer, spec
+from jobs.allowed_resources import Allowed
+from jobs.models import Team
+from jobs.requests.placing import Place, place
 from jobs.spec import Finding, Severity, Submission
+from jobs.strategies.rules.placeholders import is_open_place
 
 EDITABLE = ("rest", "gcloud-yaml")
 """Formats, as keys of FORMATS, that are parsed while somebody types."""
@@ -49,31 +53,34 @@ def fill_from_text(
     data: Mapping[str, Any],
     current: Submission | None,
     *,
+    team: Team,
+    allowed: Allowed,
     project: str,
-    has_projects: bool,
     expected: timedelta | None,
 ) -> Filled:
     """Return the form filled from the text that was posted with it.
 
     Values that the text cannot contain are kept from the form: gcloud's YAML has neither name nor labels, and no text
     has a team and an expected run time. `current` is the current content of the form and `project` the project of the
-    job. If the text names another project and the form can choose it, it is chosen.
+    job. If the text names another project that the team may use, it is chosen.
     """
     text, region = str(data.get("request_text", "")), str(data.get("region", ""))
-    read, findings = _read(data, current, project)
+    read, findings = _read(data, current, team, allowed, project)
     if read is None:
         return Filled(None, findings)
     submission = _with_rest(read, current) if data.get("written") == "gcloud-yaml" else read
     filled = form_data(initial_values(submission, expected=expected) | {"region": submission.region or region})
     kept = {name: data[name] for name in KEPT if name in data and name != "region"}
-    if has_projects and read.project != project:
+    if read.project != project:
         kept["project"] = read.project
     return Filled(filled | kept | {"request_text": text, "text_digest": text_digest(text)}, findings)
 
 
-def check_text(data: Mapping[str, Any], current: Submission | None, *, project: str) -> list[Finding]:
+def check_text(
+    data: Mapping[str, Any], current: Submission | None, *, team: Team, allowed: Allowed, project: str
+) -> list[Finding]:
     """Return the findings in the text that was posted with the form. An error means that the form cannot follow it."""
-    return _read(data, current, project)[1]
+    return _read(data, current, team, allowed, project)[1]
 
 
 def without_text(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -81,19 +88,27 @@ def without_text(data: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in data.items() if name not in ("request_text", "text_digest")}
 
 
-def _read(data: Mapping[str, Any], current: Submission | None, project: str) -> tuple[Submission | None, list[Finding]]:
+def _read(
+    data: Mapping[str, Any], current: Submission | None, team: Team, allowed: Allowed, project: str
+) -> tuple[Submission | None, list[Finding]]:
     """Return the job of the text and findings.
 
     The job is None if an error prevents the form from following the text.
     """
     text, region = str(data.get("request_text", "")), str(data.get("region", ""))
     name = current.display_name if current is not None else str(data.get("name", ""))
-    reading = importer.read_text(text, name=name, project=project, region=region)
+    reading = importer.read_text(text, name=name)
     # The form itself asks for what is to be confirmed.
     findings = [each for each in reading.findings if each.code != "placeholder" and not each.confirm]
-    if reading.submission is None or reading.left_out or any(each.severity is Severity.ERROR for each in findings):
+    placed = None
+    if reading.submission is not None:  # a project in the text is the newer choice
+        is_named = reading.submission.project and not is_open_place(reading.submission.project)
+        wanted = Place("" if is_named else project, region or team.default_region)
+        placed = place(reading.submission, team, wanted, allowed)
+        findings += placed.findings
+    if placed is None or reading.left_out or any(each.severity is Severity.ERROR for each in findings):
         return None, findings or [_unreadable(reading.left_out)]
-    return reading.submission, findings
+    return placed.submission, findings
 
 
 def _with_rest(submission: Submission, current: Submission | None) -> Submission:

@@ -24,7 +24,7 @@ from jobs.assessment import Context, assess
 from jobs.clock import database_now
 from jobs.errors import NotAllowed, NotPermitted
 from jobs.models import Team
-from jobs.requests.allowed_resources import allowed_of
+from jobs.requests.placing import Place, place
 from jobs.spec import Finding, Severity, Submission, has_errors
 from jobs.strategies import Known
 
@@ -120,18 +120,18 @@ class Command(BaseCommand):
         team = _team(user, options["team"])
         if not 0 < options["hours"] <= 24 * 365:
             raise CommandError("--hours must be more than 0 and at most 8760, a year.")
-        name, reading = read_one(options["files"], options, project=team.project, region=team.default_region)
+        name, reading = read_one(options["files"], options)
         findings = reading.with_rules([], options["confirm"])
-        if reading.submission is None or has_errors(findings):
+        placed = None
+        if reading.submission is not None:
+            placed = place(reading.submission, team, Place(options["project"], options["region"]))
+            findings = [*placed.findings, *findings]
+        if placed is None or has_errors(findings):
             self._findings(name, findings)
-            return UNREADABLE if reading.submission is None else REFUSED
-        projects = allowed_of(team).projects
-        if (named := reading.submission.project) not in projects:
-            theirs = ", ".join(sorted(projects))
-            raise CommandError(f"The file names the project {named}. Jobs of {team.name} run in {theirs}.")
+            return UNREADABLE if placed is None else REFUSED
         try:
             job = requests.request_job(
-                submission=replace(reading.submission, confirmed=frozenset(options["confirm"])),
+                submission=replace(placed.submission, confirmed=frozenset(options["confirm"])),
                 team=team,
                 by=user,
                 expected=timedelta(hours=options["hours"]),

@@ -88,7 +88,7 @@ def assess_form(form: Compose, teams: list[Team], *, by: User, now: datetime) ->
         if submission is not None
         else "",
         "sets": [each for each in assessment.findings if each.code.startswith(SETS)] if assessment is not None else [],
-        "request": _request_text(form, submission, project),
+        "request": _request_text(form, submission, team, project, now),
     }
     return AssessedForm(form, team, submission, assessment, shown)
 
@@ -221,12 +221,13 @@ class RequestText(NamedTuple):
         return self.is_edited and any(each.severity is Severity.ERROR for each in self.findings)
 
 
-def _request_text(form: Compose, submission: Submission | None, project: str) -> RequestText:
+def _request_text(form: Compose, submission: Submission | None, team: Team, project: str, now: datetime) -> RequestText:
     """Return the request in the chosen format. Text that the user is editing is returned unchanged."""
     written = form.job.cleaned_data.get("written", "")
     if is_edited(form.data):
         posted, digest = str(form.data["request_text"]), str(form.data["text_digest"])
-        findings = form.text_findings or check_text(form.data, submission, project=project)
+        allowed = recent_allowed(team, now)
+        findings = form.text_findings or check_text(form.data, submission, team=team, allowed=allowed, project=project)
         return RequestText(posted, digest, is_editable=True, is_edited=True, findings=findings)
     if form.is_from_text:
         text = str(form.data["request_text"])
