@@ -16,7 +16,9 @@ CREATE = re.compile(
     r"\b(?:custom-jobs|hp-tuning-jobs)[ \t\\`^\n]+create\b"
     r"|\b(?:ai-platform|ml-engine)[ \t\\`^\n]+jobs[ \t\\`^\n]+submit[ \t\\`^\n]+training\b"
 )
-CURL = re.compile(r"^[ \t]*(?:(?:[$!%][ \t]*)?curl[ \t\\]|Invoke-(?:WebRequest|RestMethod)\b)", re.MULTILINE)
+CURL = re.compile(
+    r"^[ \t]*(?:(?:[$!%][ \t]*|\w+=\"?\$\([ \t]*)?curl[ \t\\]|Invoke-(?:WebRequest|RestMethod)\b)", re.MULTILINE
+)
 JSON = re.compile(r"(?:\s|//[^\n]*\n|#[^\n]*\n|/\*.*?\*/)*[{\[]", re.DOTALL)
 YAML_KEY = re.compile(r"[ \t]*(?:-[ \t]+)?['\"]?[A-Za-z_][\w-]*['\"]?[ \t]*:(?:[ \t]|$)")
 PYTHON = re.compile(r"^[ \t]*(?:from[ \t]+\S+[ \t]+import\b|import[ \t]+\w|def[ \t]+\w+\(|class[ \t]+\w)", re.MULTILINE)

@@ -15,7 +15,7 @@ from jobs.importer.containers.embedded import embedded_parts
 from jobs.importer.containers.markdown import IN_BLOCK, INDENTED, Part, fenced_blocks, objects_in_prose
 from jobs.importer.containers.notebook import read_notebook
 from jobs.importer.containers.variables import of_files, with_variables
-from jobs.importer.detect import decode, detect_format, explain, names_a_job, without_magic
+from jobs.importer.detect import decode, detect_format, explain, is_document, names_a_job, without_magic
 from jobs.importer.files import Files
 from jobs.importer.nodes import MAX_JOB_VALUES, READ, SOURCE, SUPPORTED, Draft, Notes, exceeded_limit, plain
 from jobs.importer.normalize.fields import Normalizer, add_defaults
@@ -170,7 +170,14 @@ def _read_part(part: Part, notes: Notes, files: Files) -> list[Draft]:
     if part.node is not None:
         draft = identify(part.node, notes)
         return [draft] if draft is not None else []
-    return read_format(part.format, part.text, notes, replace(files, otherwise=part.config))
+    drafts = read_format(part.format, part.text, notes, replace(files, otherwise=part.config))
+    inner = embedded_parts(part.format, part.text, "", is_broken=False) if is_document(part.format) else ()
+    for each in () if drafts else inner:  # such as a workflow in a block of a page
+        own = Notes()
+        if found := _read_part(each, own, files):
+            notes.findings = own.findings
+            return [draft._replace(form=draft.form + each.where) for draft in found]
+    return drafts
 
 
 def read_format(format_key: str, text: str, notes: Notes, files: Files) -> list[Draft]:

@@ -13,6 +13,7 @@ from jobs.importer.syntax.yaml_text import read_yaml
 
 RULE = re.compile(r"^[A-Za-z0-9_.%/-]+(?:[ \t]+[\w./%-]+)*[ \t]*::?(?!=)[^\n]*\n(?:\t|[ \t]*\n\t)", re.MULTILINE)
 MAKE = re.compile(r"^(?:export[ \t]+|override[ \t]+)*([A-Za-z_]\w*)[ \t]*(\+|:{0,2}|\?)=[ \t]*([^\n]*)", re.MULTILINE)
+EVALUATED = re.compile(r"^[ \t]*\$\(eval[ \t]+([^\n]*)\)[ \t]*$", re.MULTILINE)
 USED_BY_MAKE = re.compile(r"\$(?:\$|\((\w+)\)|\{(\w+)\})")
 SETS = re.compile(r"^[ \t-]*(?:substitutions|env|variables)[ \t]*:", re.MULTILINE)
 OF_BUILD = re.compile(r"\$(?:\{(_\w+)\}|(_[A-Z][A-Z0-9_]*))")
@@ -26,7 +27,7 @@ def with_variables(text: str) -> tuple[str, Variables]:
     """Return a text with the variables of make, Cloud Build and GitHub replaced, and all that it sets for shells."""
     if len(text) > MAX_TEXT:
         return text, {}
-    if RULE.search(text) and MAKE.search(text):
+    if RULE.search(text) and (MAKE.search(text) or EVALUATED.search(text)):
         return _made(text), {}
     if not SETS.search(text):
         return text, {}
@@ -45,7 +46,7 @@ def of_files(texts: Mapping[str, str]) -> Variables:
 def _made(text: str) -> str:
     """Return a makefile with its variables replaced; `$$` is a sign of the shell, a function of make stays open."""
     values: dict[str, str | None] = {}
-    for name, sign, value in MAKE.findall(text):
+    for name, sign, value in MAKE.findall(EVALUATED.sub(r"\1", text)):
         value = re.sub(r"(?<![ \t])[ \t]+#.*", "", value).rstrip("\\ \t")
         is_again = name in values and sign != "?"
         values[name] = None if is_again and values[name] != value else values.get(name, value)

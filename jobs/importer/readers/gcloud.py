@@ -41,6 +41,8 @@ UNSEEN = {
 """Fields in a config file that is not part of the text, or that could not be read."""
 FLAGS_ONLY = ("displayName", "labels", "encryptionSpec")
 """Fields that gcloud takes as flags, not in a config file."""
+SET = re.compile(r"\bgcloud config set (?:core/|ai/)?(project|region) (\S+)")
+"""A command that sets the default of a later command: gcloud's properties core/project and ai/region."""
 START = re.compile(r"(?:[@+-]*|\S*/)gcloud(?:\.cmd)?")
 
 
@@ -57,7 +59,12 @@ def read_gcloud(text: str, notes: Notes, files: Files) -> list[Draft]:
     """Return the jobs that the gcloud commands of a text create; `files` are those that they may refer to."""
     shell = Shell(text)
     shell.variables.update(files.variables)
-    calls = [call for command in shell.commands() if (call := _call(command)) is not None]
+    calls, defaults = [], {"project": "", "region": ""}
+    for command in shell.commands():
+        if (setting := SET.search(" ".join(word.text for word in command.words[:5]))) is not None:
+            defaults[setting[1]] = setting[2]
+        elif (call := _call(command)) is not None:
+            calls.append(call)
     if not calls:
         refuse_unclosed(shell, notes)
     calls = [call for call in calls if call.words] or calls  # without arguments it is prose, unless there is no other
@@ -72,7 +79,7 @@ def read_gcloud(text: str, notes: Notes, files: Files) -> list[Draft]:
         check_lists(given, own)
         config = load_config(given, call.command.document, shell, files, own)
         drafts.append(_job(call, given, config, own)._replace(notes=own))
-    return drafts
+    return [draft._replace(**{name: getattr(draft, name) or defaults[name] for name in defaults}) for draft in drafts]
 
 
 def read_gcloud_yaml(text: str, notes: Notes) -> list[Draft]:

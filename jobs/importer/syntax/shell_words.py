@@ -199,7 +199,7 @@ class Words:
                 text = text if shown[2] else self.fill(text)
                 self.first_lines[text] = line + shown[0].count("\n")
                 return text
-        if "gcloud" in command and "create" in command:
+        if ("gcloud" in command and "create" in command) or "curl " in command:
             self.inner.append((command, line))
         return unknown_output(command)
 
@@ -211,7 +211,10 @@ class Words:
         if match[2] is None or match[2].endswith("?"):
             return self.value(match[1], f"${{{match[1]}}}")
         default = match[3][1:-1] if re.fullmatch(r"([\"']).*\1", match[3], re.DOTALL) else match[3]
-        return self.value(match[1], self.fill(default) or unknown)
+        value = self.value(match[1], self.fill(default) or unknown)
+        if match[2].endswith("="):  # ${NAME:=default} sets the variable too
+            self.variables.setdefault(match[1], value)
+        return value
 
     def fill(self, text: str) -> str:
         """Insert variables into the text of a here-document or a default."""
