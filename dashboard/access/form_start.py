@@ -36,6 +36,8 @@ class Start:
     cloned_from: Job | None = None
     cap_usd: Decimal | None = None
     is_repeated: bool = False
+    left_out: tuple[str, ...] = ()
+    """Paths of the fields that an imported text leaves open."""
 
 
 def start_for(request: Request) -> Start | None:
@@ -109,6 +111,7 @@ def _from_draft(request: Request, key: str) -> Start:
         team=draft.team,
         expected=None if draft.expected_seconds is None else timedelta(seconds=draft.expected_seconds),
         words=_("As it was imported."),
+        left_out=imported_drafts.left_out_of(draft),
     )
 
 

@@ -1,10 +1,10 @@
 """The import page: text that describes a job becomes findings by line, a REST body, and a draft for the form."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpResponse
@@ -30,22 +30,48 @@ from jobs.requests import imported_drafts
 from jobs.requests.placing import Place, place
 from jobs.spec import Finding, Severity, Submission
 
-UNFILLED = _("Fill in these placeholders in the text before you edit the form: %(names)s.")
-MAX_NAMED = 5
+MAX_HOLES = 40
+"""Placeholders that the page offers to fill in; all of them are findings."""
+FILL = "fill:"
+"""Prefix of the names of the fields that fill in placeholders, before the path of each."""
+OPEN = frozenset({"placeholder", "open_project", "project_assumed", "region_assumed", "config_elsewhere"})
+"""Codes of findings about values that the text leaves open."""
 UNNAMED = _("without a name")
 NAME = "imported-job"
 """Display name of a pasted job that has none. A file gives its own name."""
 
 
+class Group(NamedTuple):
+    """Findings of one kind under a heading."""
+
+    title: str
+    findings: list[Finding]
+
+
+class Hole(NamedTuple):
+    """A placeholder that a person may fill in: its field, its text, and where it stands in the text."""
+
+    path: str
+    text: str
+    line: int | None
+
+    @property
+    def name(self) -> str:
+        """Name of the field of the page."""
+        return f"{FILL}{self.path}"
+
+
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """Result of reading a text: its lines, findings by line and about the whole, policy outcome and body."""
+    """Result of reading a text: its lines, findings by line and in groups, policy outcome and body."""
 
     reading: Reading
     format_label: str
     submission: Submission | None
     assessment: Assessment | None
-    whole: tuple[Finding, ...]
+    groups: list[Group]
+    holes: list[Hole]
+    filled: dict[str, str]
     lines: list[Line]
     counts: dict[str, int]
     strategy: str = ""
@@ -53,11 +79,6 @@ class Imported:
     picks: tuple[tuple[str, str], ...] = ()
     """Every job in the text as (value of `pick`, label)."""
     picked: str = ""
-
-    @property
-    def error_lines(self) -> list[int]:
-        """Numbers of the lines shown with an error."""
-        return [line.number for line in self.lines if line.mark == Severity.ERROR]
 
 
 @csrf_exempt  # the inner view is protected; this one limits the size of the body first
@@ -86,12 +107,10 @@ def _import(request: Request) -> HttpResponse:
     team = next((each for each in teams if str(each.pk) == form.cleaned_data.get("team")), teams[0])
     given = form.given()
     with bounded_work(IMPORTS, request.user):
-        found = _read(given, team, form)
+        found = _read(given, team, form, request.POST)
     context = {"form": _again(form, teams, joined(given)), "team": team, "found": found, "now": database_now()}
-    if found.submission is not None and (left_out := found.reading.left_out):
-        context |= {"not_kept": UNFILLED % {"names": ", ".join(left_out[:MAX_NAMED])}}
-    elif found.submission is not None:
-        context |= _kept(request, found.submission, team, form)
+    if found.submission is not None:
+        context |= _kept(request, found, team, form)
     return render(request, "import.html", context, status=200 if found.submission is not None else 422)
 
 
@@ -127,9 +146,12 @@ def _chosen(given: list[Given], pick: str) -> tuple[Given, Reading, tuple[tuple[
     return each, reading, tuple(picks.items()), picked
 
 
-def _read(several: list[Given], team: Team, form: ImportForm) -> Imported:
-    """Read the text, assess it, and place every finding at its line."""
+def _read(several: list[Given], team: Team, form: ImportForm, posted: Mapping[str, Any]) -> Imported:
+    """Read the text, fill in the posted placeholders, assess the job, and place every finding at its line."""
     (_name, given), reading, picks, picked = _chosen(several, form.cleaned_data.get("pick", ""))
+    filled = {name.removeprefix(FILL): str(value) for name, value in posted.items() if name.startswith(FILL) and value}
+    filled = {path: value for path, value in filled.items() if reading.placeholders.get(path) not in (None, value)}
+    reading = reading.filled(filled)
     assessment, submission = None, None
     findings = list(reading.findings)
     if reading.submission is not None:
@@ -144,13 +166,33 @@ def _read(several: list[Given], team: Team, form: ImportForm) -> Imported:
         format_label=_format_label(reading),
         submission=submission,
         assessment=assessment,
-        whole=tuple(finding for finding in findings if finding.line is None),
+        groups=_grouped(findings),
+        holes=[
+            Hole(path, words, reading.line_of(path)) for path, words in list(reading.placeholders.items())[:MAX_HOLES]
+        ],
+        filled=filled if reading.submission is not None else {},
         lines=listing(as_lines(given), findings) if reading.format else [],
         counts={str(severity): sum(each.severity is severity for each in findings) for severity in Severity},
         strategy=strategies.strategy_of(submission).label if submission else "",
         picks=picks,
         picked=picked,
     )
+
+
+def _grouped(findings: Sequence[Finding]) -> list[Group]:
+    """Return the findings that decide first: what is wrong, what is open, what needs an approval, and the rest.
+
+    Of the rest, what the text itself caused comes before what rules say about most jobs.
+    """
+    groups = [Group(str(title), []) for title in (_("Wrong"), _("Open"), _("Needs approval"), _("Worth knowing"))]
+    for finding in sorted(findings, key=lambda each: each.source != importer.SOURCE):
+        if finding.code in OPEN or finding.code.startswith("placeholders_are_filled"):
+            groups[1].findings.append(finding)
+        else:
+            groups[{Severity.ERROR: 0, Severity.APPROVAL: 2, Severity.NOTE: 3}[finding.severity]].findings.append(
+                finding
+            )
+    return [group for group in groups if group.findings]
 
 
 def _place_rules(reading: Reading, rules: Sequence[Finding]) -> list[Finding]:
@@ -162,11 +204,13 @@ def _place_rules(reading: Reading, rules: Sequence[Finding]) -> list[Finding]:
     ]
 
 
-def _kept(request: Request, submission: Submission, team: Team, form: ImportForm) -> dict[str, Any]:
+def _kept(request: Request, found: Imported, team: Team, form: ImportForm) -> dict[str, Any]:
     """Save a draft for the compose form. Return it with the body as text, or why it could not be saved."""
+    assert found.submission is not None
     try:
         draft = imported_drafts.save_draft(
-            submission=submission,
+            submission=found.submission,
+            left_out=found.reading.left_out,
             team=team,
             by=request.user,
             now=database_now(),

@@ -4,7 +4,8 @@
 """
 
 from jobs.importer.detect import MAX_BYTES
+from jobs.importer.nodes import SOURCE
 from jobs.importer.reading import read_text
 from jobs.importer.result import Reading
 
-__all__ = ["MAX_BYTES", "Reading", "read_text"]
+__all__ = ["MAX_BYTES", "SOURCE", "Reading", "read_text"]

@@ -1,13 +1,15 @@
 """The result of reading a text: a job, findings with their lines, and what is still required."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from jobs.bounds import parse_digits
-from jobs.importer.nodes import Draft, Node, Notes, line_at
-from jobs.spec import Finding, Severity, Submission, quoted
-from jobs.spec.paths import upward
+from jobs.importer.nodes import Draft, Node, Notes, line_at, node_of, plain, set_at
+from jobs.importer.syntax.yaml_text import resolve
+from jobs.spec import Finding, Severity, Submission, quoted, read, rest_body
+from jobs.spec.paths import steps, upward
 from jobs.texts import translatable as _
 
 UNREAD = frozenset({"wrong_type", "unknown_task"})
@@ -59,8 +61,28 @@ class Reading:
         """Return a finding with a line, added if it has none."""
         return finding if finding.line is not None else replace(finding, line=self.line_of(finding.field))
 
+    def filled(self, values: Mapping[str, str]) -> "Reading":
+        """Return the reading with values of a person in place of placeholders. `values` maps their paths to texts."""
+        wanted = {path: text for path, text in values.items() if path in self.placeholders and text.strip()}
+        if self.submission is None or not wanted:
+            return self
+        tree = node_of(deepcopy(self.body), 1)
+        for path, text in wanted.items():
+            set_at(tree, steps(path), Node(text if self.placeholders[path] else resolve(text.strip()), 1))
+        job, findings = read(self.kind, plain(tree))
+        if job is None:
+            return self
+        kept = [each for each in self.findings if each.field not in wanted or each.code != "placeholder"]
+        return replace(
+            self,
+            submission=replace(self.submission, job=job),
+            body=rest_body(job),
+            placeholders={path: text for path, text in self.placeholders.items() if path not in wanted},
+            findings=(*kept, *(self.located(each) for each in findings if each not in kept)),
+        )
+
     def with_rules(self, findings: Iterable[Finding], confirmed: Collection[str] | None = None) -> list[Finding]:
-        """Return the findings about the text, then those of rules, with lines.
+        """Return the findings about the text, then those of rules, with lines; errors before approvals and notes.
 
         Errors of rules that may result from a placeholder become notes. If `confirmed` is given, placeholders are
         errors, except for texts in it, which a person confirmed as literal. About what is not known to Trainboard, the
@@ -74,7 +96,8 @@ class Reading:
         outside = {*self.unseen, *(finding.field for finding in self.findings if finding.code in UNREAD)}
         relevant = [rule for rule in findings if rule.field not in silent and outside.isdisjoint(upward(rule.field))]
         own = [self._refused(finding, confirmed) for finding in stated]
-        return [*own, *map(self.located, self._softened(relevant))]
+        found = [*own, *map(self.located, self._softened(relevant))]
+        return sorted(found, key=lambda each: list(Severity).index(each.severity))  # what decides comes first
 
     def _refused(self, finding: Finding, confirmed: Collection[str] | None) -> Finding:
         is_confirmed = confirmed is None or (self.placeholders.get(finding.field) or None) in confirmed

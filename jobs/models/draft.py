@@ -10,6 +10,8 @@ from jobs.models.team import Team
 class Draft(models.Model):
     """An imported spec of one person, or the fields of a form with its key.
 
+    `fields` of an imported one has only the paths that its text leaves open (`imported_drafts.LEFT_OUT`).
+
     Only its owner sees it, and it expires (`jobs.requests.imported_drafts`).
     """
 

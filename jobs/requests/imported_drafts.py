@@ -1,5 +1,6 @@
 """Drafts of imported jobs, kept for a week until their owner opens them in the form. Only the owner can see them."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
@@ -13,6 +14,8 @@ from jobs.requests.allowed_resources import kept_project
 KEPT_FOR = timedelta(days=7)
 MAX_DRAFTS = 50
 """Drafts of one person. The oldest is deleted when there are more."""
+LEFT_OUT, MAX_LEFT_OUT = "left_out", 100
+"""Name and bound of the list of open fields in an imported draft."""
 MAX_REGION_LENGTH, MAX_PROJECT_LENGTH = 40, 63
 
 
@@ -21,9 +24,17 @@ class NotKept(Exception):
 
 
 def save_draft(
-    *, submission: spec.Submission, team: Team, by: User, now: datetime, expected: timedelta | None = None
+    *,
+    submission: spec.Submission,
+    team: Team,
+    by: User,
+    now: datetime,
+    expected: timedelta | None = None,
+    left_out: Sequence[str] = (),
 ) -> Draft:
     """Save what `by` imported and return the draft. A region or project that is not a possible name is not saved.
+
+    `left_out` are the paths of fields whose placeholders cannot be kept in the spec; the form asks for them.
 
     Raise NotKept for NUL characters and unpaired surrogates in values that are passed on unread.
     """
@@ -39,6 +50,7 @@ def save_draft(
             region=_name(submission.region, MAX_REGION_LENGTH),
             project=kept_project(team, _name(submission.project, MAX_PROJECT_LENGTH)),
             expected_seconds=None if expected is None else int(expected.total_seconds()),
+            fields={LEFT_OUT: list(left_out)[:MAX_LEFT_OUT]} if left_out else None,
             created_at=now,
         )
         imported = Draft.objects.filter(owner=by, form_key="").order_by("-created_at", "-pk")
@@ -54,6 +66,11 @@ def expire(now: datetime) -> int:
     """Delete the drafts older than KEPT_FOR and return how many. Only reads if there are none."""
     old = Draft.objects.filter(created_at__lt=now - KEPT_FOR)
     return old.delete()[0] if old.exists() else 0
+
+
+def left_out_of(draft: Draft) -> tuple[str, ...]:
+    """Return the paths of the fields that the imported text leaves open and the spec cannot keep."""
+    return tuple((draft.fields or {}).get(LEFT_OUT, ()))
 
 
 def submission_of(draft: Draft) -> spec.Submission:

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext as _
 
 from dashboard.forms.compose import paths
 from dashboard.forms.compose.advanced_form import AdvancedForm
@@ -24,6 +25,7 @@ from dashboard.forms.compose.shown import Shown, Summary, shown, summarize
 from dashboard.forms.compose.sweep_form import SweepForm
 from dashboard.forms.compose.tuning_form import ParameterForm, TuningForm
 from dashboard.forms.compose.worker_pool_form import WorkerPoolForm, reserve
+from dashboard.forms.fields.located import EMPTY
 from dashboard.forms.findings import FindingsForm
 from jobs import spec
 from jobs.bounds import parse_digits
@@ -122,6 +124,12 @@ class Compose:
             for each in formsets
             for error in each.non_form_errors()
         ]
+        for path in str(self.job["left_out"].value() or "").split():
+            form, name = self.field_of("left_open", path)
+            if form is not None and form[name].value() in EMPTY:
+                words = str(_("The imported text leaves this open. Fill it in."))
+                form.add_finding(name, Finding("left_open", Severity.ERROR, path, words))
+                self.is_readable = False
         region = str(self.job["region"].value() or "")
         for pool in self.pools:
             pool.fit(region)

@@ -45,6 +45,8 @@ class JobForm(CarryingForm):
 
     request_key = forms.CharField(max_length=64, widget=forms.HiddenInput, initial=new_key)
     cloned_from = forms.UUIDField(required=False, widget=forms.HiddenInput)
+    left_out = forms.CharField(required=False, max_length=8000, widget=forms.HiddenInput)
+    """Paths of the fields that an imported text leaves open, with spaces between them."""
     kind = forms.ChoiceField(
         label=_("Kind"), required=False, choices=KINDS, initial="custom_job", widget=forms.RadioSelect
     )

@@ -20,8 +20,8 @@ from jobs.strategies.rules.placeholders import is_open_place
 EDITABLE = ("rest", "gcloud-yaml")
 """Formats, as keys of FORMATS, that are parsed while somebody types."""
 KEPT = (
-    "csrfmiddlewaretoken", "request_key", "cloned_from", "team", "project", "region", "run_time", "cap", "written",
-    "draft_version", "seeds", "seed_argument", "argument_lists", *FallbackForm.base_fields,
+    "csrfmiddlewaretoken", "request_key", "cloned_from", "left_out", "team", "project", "region", "run_time", "cap",
+    "written", "draft_version", "seeds", "seed_argument", "argument_lists", *FallbackForm.base_fields,
 )  # fmt: skip
 """Fields that the text does not contain, and region and project, which it may omit."""
 SPECS = ("jobSpec", "trialJobSpec", "studySpec", "trainingTaskInputs")

@@ -1,5 +1,6 @@
 """Initial values of the compose form: empty, the example, or what the address names, with a suggested fix applied."""
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -20,6 +21,8 @@ from jobs.requests.allowed_resources import kept_project
 from jobs.requests.fixes import apply_fix
 from jobs.spec import Finding, Submission, with_own_folder
 from jobs.strategies import conflicts
+
+OPEN_REPLICAS = re.compile(r"workerPoolSpecs\[([0-3])\]\.replicaCount\Z")
 
 
 class Beginning(NamedTuple):
@@ -60,8 +63,13 @@ def beginning(request: Request, teams: list[Team]) -> Beginning:
     cap = {"cap": start.cap_usd} if start.cap_usd is not None else {}
     origin = cap | {"cloned_from": start.cloned_from.pk} if start.cloned_from is not None else cap
     opposed = conflicts(submission)
-    choice = {"strategy": None} if opposed else {}
-    initial |= {"team": str(team.pk)} | project | origin | choice
+    for path in start.left_out:
+        if (pool := OPEN_REPLICAS.search(path)) and int(pool[1]) < len(initial["pools"]):
+            initial["pools"][int(pool[1])]["replicas"] = None  # not the default of 1
+    # Without a choice, a job whose strategy is open would be Standard unnoticed.
+    is_open = any(path.endswith("scheduling.strategy") for path in start.left_out)
+    choice = {"strategy": None} if opposed or is_open else {}
+    initial |= {"team": str(team.pk), "left_out": " ".join(start.left_out)} | project | origin | choice
     cause = Advice(quoted(known.title), remedy=quoted_parts(known.remedy)) if known is not None else None
     fields = tuple(suggestion.get("fields", ())) if suggestion is not None else ()
     return Beginning(initial, words, opposed, cause=cause, fields=fields)
