@@ -22,7 +22,7 @@ from dashboard.forms.compose.form import Compose
 from dashboard.forms.compose.job_form import new_key
 from dashboard.forms.compose.rows import change_rows
 from dashboard.forms.compose.text import fill_from_text, is_edited, without_text
-from dashboard.pages.parts.assessed_form import AssessedForm, assess_form
+from dashboard.pages.parts.assessed_form import AssessedForm, assess_form, placing_of
 from dashboard.pages.parts.beginning import beginning
 from dashboard.pages.parts.kept_form import EDITED_ELSEWHERE, save_typed, sign_in_first
 from dashboard.pages.parts.team_choice import requesting_teams, team_choices
@@ -31,7 +31,6 @@ from jobs.clock import database_now
 from jobs.errors import NotAllowed, NotPermitted
 from jobs.models import Draft, Job, Team
 from jobs.requests import form_drafts
-from jobs.requests.allowed_resources import recent_allowed
 from jobs.spec import Finding, Severity
 from jobs.spec.sweep import vary
 from jobs.states import JobState
@@ -89,8 +88,7 @@ def _read_text(request: Request, teams: list[Team], *, is_final: bool) -> HttpRe
         filled = fill_from_text(
             request.POST,
             before.submission,
-            team=before.team,
-            allowed=recent_allowed(before.team, timezone.now()),
+            place=placing_of(before.form, before.team, before.context["project"], timezone.now()),
             project=before.context["project"],
             expected=before.form.expected,
         )

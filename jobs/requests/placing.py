@@ -17,10 +17,11 @@ OTHER_PROJECT = "other_project"
 
 
 class Place(NamedTuple):
-    """A project and a region; "" for one that is not given."""
+    """A project and a region; "" for one that is not given. If it `yields`, a text may name another project."""
 
     project: str = ""
     region: str = ""
+    yields: bool = False
 
 
 class Placed(NamedTuple):
@@ -39,7 +40,7 @@ def fill_place(submission: Submission, wanted: Place) -> Submission:
     """Return a job with the wanted project and region where its text names none, or only a placeholder."""
     project, region = (
         given if given and (not named or is_open_place(named)) else named
-        for given, named in zip(wanted, (submission.project, submission.region), strict=True)
+        for given, named in zip(wanted[:2], (submission.project, submission.region), strict=True)
     )
     return replace(submission, project=project, region=region)
 
@@ -52,7 +53,7 @@ def place(submission: Submission, team: Team, wanted: Place, allowed: Allowed | 
     in the wanted or the default project, so that the rest of it can be checked. `allowed` saves a query.
     """
     allowed = allowed or allowed_of(team)
-    findings = []
+    findings, is_firm = [], bool(wanted.project) and not wanted.yields
     project = wanted.project or team.project
     if (refused := check_project(project, allowed)) is not None:
         findings.append(refused)
@@ -61,11 +62,11 @@ def place(submission: Submission, team: Team, wanted: Place, allowed: Allowed | 
     if named and is_open_place(named):
         message = _("The project %(name)s is a placeholder; %(project)s is used.", name=quoted(named), project=project)
         findings.append(Finding("project_assumed", Severity.NOTE, "", message))
-    elif named and named != project and (wanted.project or named not in allowed.projects):
-        listed = ", ".join([project] if wanted.project else sorted(allowed.projects)[:MAX_NAMED])
+    elif named and named != project and (is_firm or named not in allowed.projects):
+        listed = ", ".join([project] if is_firm else sorted(allowed.projects)[:MAX_NAMED])
         message = _("The text names the project %(name)s.", name=quoted(named))
         words = _("Jobs of %(team)s run in %(projects)s.", team=team.name, projects=listed)
-        if wanted.project:
+        if is_firm:
             words = _("This is another project than the request (%(project)s).", project=project)
         remedy = _("Change it to %(projects)s, or request the job for a team of that project.", projects=listed)
         findings.append(Finding(OTHER_PROJECT, Severity.ERROR, "", joined(message, words), remedy))

@@ -245,5 +245,8 @@ class TestSubmit:
         assert Job.objects.get().project == "vision-two"
 
     def test_refuses_another_project_than_the_teams(self, good: str, owner: User) -> None:
-        with pytest.raises(CommandError, match="Jobs of vision run in vision-research"):
-            call_command("jobspec", "submit", good, "--as", "owner", "--project", "elsewhere")
+        ran = Ran("submit", good, "--as", "owner", "--project", "elsewhere")
+
+        assert ran.code == 1
+        assert "The team may not use the project elsewhere. Choose vision-research" in ran.err
+        assert not Job.objects.exists()

@@ -123,7 +123,7 @@ class TestReading:
 
         text = text_of(send(signed_in(owner), command))
 
-        assert "The text names another project; jobs of vision run in vision-research." in text
+        assert "The text names the project “elsewhere”. Jobs of vision run in vision-research." in text
         assert Draft.objects.get().region == "europe-west4"
 
     def test_says_which_region_is_assumed(self, owner: User, signed_in: SignIn) -> None:
@@ -312,6 +312,6 @@ def test_lines_with_errors_are_linked_and_no_price_is_called_old_where_none_is_k
     page = signed_in(owner).post("/jobs/import/", {"text": text, "run_time": "1 h"}).content.decode()
 
     number = next(at for at, line in enumerate(text.splitlines(), 1) if "no-such-" in line)
-    assert f'href="#line-{number}">{number}</a>' in page
+    assert f'href="#line-{number}">Line {number}</a>' in page
     assert "no price known" in page
     assert "days old" not in page

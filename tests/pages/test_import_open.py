@@ -68,12 +68,12 @@ def test_a_placeholder_is_filled_in_on_the_page(team: Team, owner: User, signed_
 
 
 def test_findings_that_decide_come_first(team: Team, owner: User, signed_in: SignIn) -> None:
-    page = send(signed_in(owner), TEXT.replace("n1-standard-8", "no-such-8"))
+    page = send(signed_in(owner), TEXT.replace("3600s", "soon"))
 
     titles = ("<h2>Wrong", "<h2>Open", "<h2>Worth knowing")
     places = [page.index(title) for title in titles]
     assert places == sorted(places)
-    assert "no-such-8" in page[places[0] : places[1]]
+    assert "timeout" in page[places[0] : places[1]]
     assert "GPU" in page[places[1] : places[2]]
 
 

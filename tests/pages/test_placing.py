@@ -1,6 +1,7 @@
 """Tests that page, form, API and command line put an imported job into the same project and region."""
 
 import io
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from django.test import Client
 
 from dashboard.forms.compose.text import fill_from_text
 from jobs.models import AllowedResource, Draft, Job, Team
-from jobs.requests.allowed_resources import allowed_of
+from jobs.requests.placing import Place, place
 from tests.pages.conftest import SignIn
 from tests.support.api import Caller, caller
 
@@ -48,14 +49,15 @@ def by_command_line(path: Path, text: str) -> tuple[set[str], str, str]:
         call_command("jobspec", "submit", str(path), "--as", "owner", stdout=out, stderr=err)
     except SystemExit:
         return {code for code in PLACING if f"[{code}]" in err.getvalue()}, "", ""
-    job = Job.objects.latest("created_at")
+    job = Job.objects.latest("requested_at")
     return {code for code in PLACING if f"[{code}]" in err.getvalue()}, job.project, job.region
 
 
 def by_form(team: Team, text: str) -> tuple[set[str], str, str]:
     data: dict[str, Any] = {"request_text": text, "text_digest": "older", "region": ""}
-    allowed = allowed_of(team)
-    filled = fill_from_text(data, None, team=team, allowed=allowed, project=team.project, expected=None)
+    wanted = Place(team.project, team.default_region, yields=True)
+    placing = partial(place, team=team, wanted=wanted)
+    filled = fill_from_text(data, None, place=placing, project=team.project, expected=None)
     codes = {each.code for each in filled.findings if each.code in PLACING}
     if filled.data is None:
         return codes, "", ""

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.forms.compose.text import fill_from_text, is_edited, text_digest
-from jobs.allowed_resources import Allowed
-from jobs.models import Job, Team
+from jobs.models import Job
+from jobs.requests.placing import Placed
 from tests.pages.conftest import SignIn, fields_of, text_in
 
 pytestmark = pytest.mark.django_db
@@ -143,8 +143,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     filled = fill_from_text(
         {"request_text": text, "written": "rest"},
         None,
-        team=Team(name="t", project="p", default_region="us-central1"),
-        allowed=Allowed(frozenset({"p"})),
+        place=lambda submission: Placed(submission, ()),
         project="p",
         expected=None,
     )

@@ -1,6 +1,6 @@
 """The request as text beside the form: detect edits, and fill the form from the text."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -11,11 +11,8 @@ from dashboard.forms.compose.fallback_form import FallbackForm
 from dashboard.forms.compose.form import form_data
 from dashboard.forms.compose.initial import initial_values
 from jobs import importer, spec
-from jobs.allowed_resources import Allowed
-from jobs.models import Team
-from jobs.requests.placing import Place, place
+from jobs.requests.placing import Placed
 from jobs.spec import Finding, Severity, Submission
-from jobs.strategies.rules.placeholders import is_open_place
 
 EDITABLE = ("rest", "gcloud-yaml")
 """Formats, as keys of FORMATS, that are parsed while somebody types."""
@@ -26,6 +23,10 @@ KEPT = (
 """Fields that the text does not contain, and region and project, which it may omit."""
 SPECS = ("jobSpec", "trialJobSpec", "studySpec", "trainingTaskInputs")
 """Fields that a text replaces as a whole."""
+
+
+Placing = Callable[[Submission], Placed]
+"""Puts a job into a project and a region of the form's team."""
 
 
 class Filled(NamedTuple):
@@ -53,8 +54,7 @@ def fill_from_text(
     data: Mapping[str, Any],
     current: Submission | None,
     *,
-    team: Team,
-    allowed: Allowed,
+    place: Placing,
     project: str,
     expected: timedelta | None,
 ) -> Filled:
@@ -65,7 +65,7 @@ def fill_from_text(
     job. If the text names another project that the team may use, it is chosen.
     """
     text, region = str(data.get("request_text", "")), str(data.get("region", ""))
-    read, findings = _read(data, current, team, allowed, project)
+    read, findings = _read(data, current, place)
     if read is None:
         return Filled(None, findings)
     submission = _with_rest(read, current) if data.get("written") == "gcloud-yaml" else read
@@ -76,11 +76,9 @@ def fill_from_text(
     return Filled(filled | kept | {"request_text": text, "text_digest": text_digest(text)}, findings)
 
 
-def check_text(
-    data: Mapping[str, Any], current: Submission | None, *, team: Team, allowed: Allowed, project: str
-) -> list[Finding]:
+def check_text(data: Mapping[str, Any], current: Submission | None, *, place: Placing) -> list[Finding]:
     """Return the findings in the text that was posted with the form. An error means that the form cannot follow it."""
-    return _read(data, current, team, allowed, project)[1]
+    return _read(data, current, place)[1]
 
 
 def without_text(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -89,22 +87,20 @@ def without_text(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read(
-    data: Mapping[str, Any], current: Submission | None, team: Team, allowed: Allowed, project: str
+    data: Mapping[str, Any], current: Submission | None, place: Placing
 ) -> tuple[Submission | None, list[Finding]]:
     """Return the job of the text and findings.
 
     The job is None if an error prevents the form from following the text.
     """
-    text, region = str(data.get("request_text", "")), str(data.get("region", ""))
+    text = str(data.get("request_text", ""))
     name = current.display_name if current is not None else str(data.get("name", ""))
     reading = importer.read_text(text, name=name)
     # The form itself asks for what is to be confirmed.
     findings = [each for each in reading.findings if each.code != "placeholder" and not each.confirm]
     placed = None
-    if reading.submission is not None:  # a project in the text is the newer choice
-        is_named = reading.submission.project and not is_open_place(reading.submission.project)
-        wanted = Place("" if is_named else project, region or team.default_region)
-        placed = place(reading.submission, team, wanted, allowed)
+    if reading.submission is not None:
+        placed = place(reading.submission)
         findings += placed.findings
     if placed is None or reading.left_out or any(each.severity is Severity.ERROR for each in findings):
         return None, findings or [_unreadable(reading.left_out)]

@@ -1,9 +1,9 @@
 """A compose form with its assessment, and the context of the page that shows both."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from django.contrib.auth.models import User
@@ -24,6 +24,7 @@ from jobs.known_images import known_images
 from jobs.models import Team
 from jobs.policy import SETS
 from jobs.requests.allowed_resources import recent_allowed
+from jobs.requests.placing import Place, Placed, place
 from jobs.spec import Finding, Severity, Submission
 from jobs.spec.images import ImageState, images_of
 from jobs.strategies import Known, KnownResource, Permission
@@ -221,13 +222,19 @@ class RequestText(NamedTuple):
         return self.is_edited and any(each.severity is Severity.ERROR for each in self.findings)
 
 
+def placing_of(form: Compose, team: Team, project: str, now: datetime) -> Callable[[Submission], Placed]:
+    """Return what puts a text beside the form into a place: its project counts, since it is the newer choice."""
+    wanted = Place(project, str(form.data.get("region") or team.default_region), yields=True)
+    return partial(place, team=team, wanted=wanted, allowed=recent_allowed(team, now))
+
+
 def _request_text(form: Compose, submission: Submission | None, team: Team, project: str, now: datetime) -> RequestText:
     """Return the request in the chosen format. Text that the user is editing is returned unchanged."""
     written = form.job.cleaned_data.get("written", "")
     if is_edited(form.data):
         posted, digest = str(form.data["request_text"]), str(form.data["text_digest"])
-        allowed = recent_allowed(team, now)
-        findings = form.text_findings or check_text(form.data, submission, team=team, allowed=allowed, project=project)
+        placing = placing_of(form, team, project, now)
+        findings = form.text_findings or check_text(form.data, submission, place=placing)
         return RequestText(posted, digest, is_editable=True, is_edited=True, findings=findings)
     if form.is_from_text:
         text = str(form.data["request_text"])

@@ -79,7 +79,10 @@ def read_gcloud(text: str, notes: Notes, files: Files) -> list[Draft]:
         check_lists(given, own)
         config = load_config(given, call.command.document, shell, files, own)
         drafts.append(_job(call, given, config, own)._replace(notes=own))
-    return [draft._replace(**{name: getattr(draft, name) or defaults[name] for name in defaults}) for draft in drafts]
+    return [
+        draft._replace(project=draft.project or defaults["project"], region=draft.region or defaults["region"])
+        for draft in drafts
+    ]
 
 
 def read_gcloud_yaml(text: str, notes: Notes) -> list[Draft]:
