@@ -68,12 +68,13 @@ def test_a_placeholder_is_filled_in_on_the_page(team: Team, owner: User, signed_
 
 
 def test_findings_that_decide_come_first(team: Team, owner: User, signed_in: SignIn) -> None:
-    page = send(signed_in(owner), TEXT.replace("3600s", "soon"))
+    text = TEXT.replace(", timeout: 3600s", "").replace("replicaCount: 1", "replicaCount: many")
+    page = send(signed_in(owner), text)
 
     titles = ("<h2>Wrong", "<h2>Open", "<h2>Worth knowing")
     places = [page.index(title) for title in titles]
     assert places == sorted(places)
-    assert "timeout" in page[places[0] : places[1]]
+    assert "“many”" in page[places[0] : places[1]]
     assert "GPU" in page[places[1] : places[2]]
 
 
