@@ -18,7 +18,7 @@ from jobs.fallback import MAX_FURTHER, MAX_WAIT_HOURS, Plan, Reason, Step, probl
 from jobs.importer import Reading
 from jobs.models import Team
 from jobs.requests.allowed_resources import allowed_of
-from jobs.requests.placing import MAX_NAMED, Place, place
+from jobs.requests.placing import MAX_NAMED, Place, Placed, place
 from jobs.spec import Finding, Submission, has_errors
 from jobs.strategies import STRATEGIES
 
@@ -176,11 +176,7 @@ def parse_request(request: Request, body: JobText) -> ParsedRequest:
         if body.spec is not None:  # line numbers would refer to the text generated above
             findings = tuple(replace(finding, line=None) for finding in findings)
         raise refused(findings, "unreadable")
-    allowed = allowed_of(team)
-    if body.project and body.project not in allowed.projects:
-        listed = ", ".join(sorted(allowed.projects)[:MAX_NAMED])
-        raise field_error("body", "project", f"{team.name} may not use this project. Its jobs run in {listed}.")
-    submission, notes = place(reading.submission, team, Place(body.project, body.region), allowed)
+    submission, notes = _place(reading.submission, team, body)
     submission = replace(submission, confirmed=frozenset(body.confirm))
     if body.strategy:
         submission = STRATEGIES[body.strategy].apply(submission)
@@ -198,3 +194,12 @@ def check_readable(parsed: ParsedRequest, body: JobText) -> list[Finding]:
 def expected_of(body: JobRequest) -> timedelta:
     """Return the expected run time."""
     return timedelta(seconds=body.expected_seconds)
+
+
+def _place(submission: Submission, team: Team, body: JobText) -> Placed:
+    """Return the job in a project and region of its team. Raise Problem if the team may not use the wanted project."""
+    allowed = allowed_of(team)
+    if body.project and body.project not in allowed.projects:
+        listed = ", ".join(sorted(allowed.projects)[:MAX_NAMED])
+        raise field_error("body", "project", f"{team.name} may not use this project. Its jobs run in {listed}.")
+    return place(submission, team, Place(body.project, body.region), allowed)

@@ -30,7 +30,7 @@ from jobs.requests import imported_drafts
 from jobs.requests.placing import Place, place
 from jobs.spec import Finding, Severity, Submission
 
-MAX_HOLES = 40
+MAX_OPEN_VALUES = 40
 """Placeholders that the page offers to fill in; all of them are findings."""
 FILL = "fill:"
 """Prefix of the names of the fields that fill in placeholders, before the path of each."""
@@ -48,7 +48,7 @@ class Group(NamedTuple):
     findings: list[Finding]
 
 
-class Hole(NamedTuple):
+class OpenValue(NamedTuple):
     """A placeholder that a person may fill in: its field, its text, and where it stands in the text."""
 
     path: str
@@ -70,7 +70,7 @@ class Imported:
     submission: Submission | None
     assessment: Assessment | None
     groups: list[Group]
-    holes: list[Hole]
+    open_values: list[OpenValue]
     filled: dict[str, str]
     lines: list[Line]
     counts: dict[str, int]
@@ -167,8 +167,9 @@ def _read(several: list[Given], team: Team, form: ImportForm, posted: Mapping[st
         submission=submission,
         assessment=assessment,
         groups=_grouped(findings),
-        holes=[
-            Hole(path, words, reading.line_of(path)) for path, words in list(reading.placeholders.items())[:MAX_HOLES]
+        open_values=[
+            OpenValue(path, words, reading.line_of(path))
+            for path, words in list(reading.placeholders.items())[:MAX_OPEN_VALUES]
         ],
         filled=filled if reading.submission is not None else {},
         lines=listing(as_lines(given), findings) if reading.format else [],
@@ -182,7 +183,7 @@ def _read(several: list[Given], team: Team, form: ImportForm, posted: Mapping[st
 def _grouped(findings: Sequence[Finding]) -> list[Group]:
     """Return the findings that decide first: what is wrong, what is open, what needs an approval, and the rest.
 
-    Of the rest, what the text itself caused comes before what rules say about most jobs.
+    Of the rest, what the text itself caused comes before what the rules find in most jobs.
     """
     groups = [Group(str(title), []) for title in (_("Wrong"), _("Open"), _("Needs approval"), _("Worth knowing"))]
     for finding in sorted(findings, key=lambda each: each.source != importer.SOURCE):

@@ -63,16 +63,22 @@ def beginning(request: Request, teams: list[Team]) -> Beginning:
     cap = {"cap": start.cap_usd} if start.cap_usd is not None else {}
     origin = cap | {"cloned_from": start.cloned_from.pk} if start.cloned_from is not None else cap
     opposed = conflicts(submission)
-    for path in start.left_out:
-        if (pool := OPEN_REPLICAS.search(path)) and int(pool[1]) < len(initial["pools"]):
-            initial["pools"][int(pool[1])]["replicas"] = None  # not the default of 1
-    # Without a choice, a job whose strategy is open would be Standard unnoticed.
-    is_open = any(path.endswith("scheduling.strategy") for path in start.left_out)
-    choice = {"strategy": None} if opposed or is_open else {}
+    choice = {"strategy": None} if opposed or _leave_open(initial, start.left_out) else {}
     initial |= {"team": str(team.pk), "left_out": " ".join(start.left_out)} | project | origin | choice
     cause = Advice(quoted(known.title), remedy=quoted_parts(known.remedy)) if known is not None else None
     fields = tuple(suggestion.get("fields", ())) if suggestion is not None else ()
     return Beginning(initial, words, opposed, cause=cause, fields=fields)
+
+
+def _leave_open(initial: dict[str, Any], paths: Sequence[str]) -> bool:
+    """Remove the default replicas where an imported text leaves them open; return whether the strategy is open too.
+
+    Without a choice of the strategy, the job would be Standard unnoticed.
+    """
+    for path in paths:
+        if (pool := OPEN_REPLICAS.search(path)) and int(pool[1]) < len(initial["pools"]):
+            initial["pools"][int(pool[1])]["replicas"] = None
+    return any(path.endswith("scheduling.strategy") for path in paths)
 
 
 def _in_own_folder(submission: Submission) -> tuple[Submission, str]:
