@@ -26,148 +26,9 @@ from hypothesis import strategies as st
 
 from jobs import importer
 from jobs.spec import Severity
+from tests.sdk.program_shapes import BLOCKS, ENDS, HEAD, KNOWN, ODD, SIMPLE, UNKNOWN
 
 pytestmark = pytest.mark.sdk
-HEAD = """\
-import copy
-import os
-import sys
-
-import helpers
-from google.cloud import aiplatform
-from google.cloud.aiplatform import hyperparameter_tuning as hpt
-
-aiplatform.init(project="demo-proj", location="us-east1", staging_bucket="gs://stage-1")
-size, count, out, flag = "small", 1, "gs://demo-out/a", None
-args = ["--seed", "1"]
-env = {"A": "1"}
-kw = {"timeout": 600}
-pool = {
-    "machine_spec": {"machine_type": "e2-standard-4"},
-    "replica_count": 1,
-    "container_spec": {"image_uri": "us-docker.pkg.dev/p1/a/b:1", "args": args},
-}
-pools = [pool]
-spare = args
-"""
-KNOWN = (
-    "size == 'big'",
-    "count > 1",
-    "'--seed' in args",
-    "len(args) > 3",
-    "flag is None",
-    "not env",
-    "kw.get('timeout') == 600",
-)
-KNOWN += (
-    "size in ('small', 'big') and count < 4",
-    "args[0] == '--seed' or count > 5",
-    "True",
-    "count % 2",
-)
-UNKNOWN = ("helpers.coin()", "os.path.exists(helpers.path())", "os.environ.get('NOT_SET_X')", "helpers.SIZE == size")
-UNKNOWN += ("helpers.coin() and count > 0", "not helpers.coin()", "count > helpers.number()")
-SIMPLE = (
-    "size = 'big'",
-    "count = 2",
-    "count += 1",
-    "out = 'gs://demo-out/' + size",
-    "args.append('--fast')",
-    "args += ['-n', str(count)]",
-    "args = args + [f'--size={size}']",
-    "args = list(args)",
-    "spare.append('--spare')",
-    "spare = args",
-    "spare = copy.deepcopy(args)",
-    "env['B'] = f'{count:03d}'",
-    "env.update({'C': size, 'A': '2'})",
-    "env = dict(env, D='4')",
-    "del env['A']",
-    "env.pop('B', None)",
-    "kw['timeout'] = 60 * count",
-    "kw.setdefault('enable_web_access', True)",
-    "kw = {**kw, 'restart_job_on_worker_restart': True}",
-    "pool['replica_count'] = count",
-    "pool['machine_spec']['machine_type'] = 'n1-standard-8'",
-    "flag = '-x' if count > 1 else None",
-    "pool['machine_spec'] = {'machine_type': 'n1-standard-4', 'accelerator_type': 'NVIDIA_TESLA_T4', 'accelerator_count': count}",  # noqa: E501
-    "pools = [copy.deepcopy(pool), {**pool, 'replica_count': 2}]",
-    "pools[0]['replica_count'] = 1",
-    "args.extend(x for x in ('a', 'b'))",
-    "args = [a.upper() for a in args if a != '-n']",
-    "args.insert(0, size[:3])",
-    "size, count = 'odd', 3",
-    "args[0] = '--first'",
-    "pool['container_spec']['args'] = args",
-    "out = os.path.join('gs://demo-out', size)",
-    "args.append('%s-%d' % (size, count))",
-    "args.append('{}:{n}'.format(size, n=count))",
-    "count = max(1, min(count, 3))",
-    "args = args[:3]",
-    "args.append(str(flag or 'none'))",
-    "count = int(os.environ.get('NOT_SET_X', '2'))",
-    "os.environ['SET_X'] = size",
-    "size = os.environ.get('SET_X', size)",
-    "pool = dict(pool)",
-    "pools = [pool]",
-    "env = {k.lower(): v for k, v in env.items()}",
-    "kw.update(timeout=count * 100)",
-)
-ODD = (
-    "helpers.change(args)",
-    "helpers.change(pool['machine_spec'])",
-    "size = helpers.SIZE",
-    "args.append(helpers.SIZE)",
-    "count = helpers.number()",
-    "env['E'] = str(helpers.number())",
-    "args += helpers.more()",
-    "kw.update(helpers.options())",
-    "flag = helpers.coin() and '--flag'",
-    "size = size if helpers.coin() else 'tiny'",
-    "args.append('a' if helpers.coin() else 'b')",
-    "args = sorted(args, key=len)",
-    "[args.append(x) for x in helpers.more()]",
-    "spare, count = helpers.pair()",
-    "helpers.change(kw)",
-    "out = f'gs://demo-out/{helpers.SIZE}'",
-    "args.append(f'{helpers.number():>4}')",
-    "env = helpers.mapping()",
-    "args.sort()",
-    "pools = [helpers.copied(pool)]",
-    "env[helpers.SIZE] = 'x'",
-    "globals()['size'] = 'huge'",
-    "args.remove('--seed') if '--seed' in args else None",
-    "pool['machine_spec']['accelerator_type'] = aiplatform.gapic.AcceleratorType.NVIDIA_TESLA_T4.name",
-)
-BLOCKS = (
-    "if {test}:\n{a}",
-    "if {test}:\n{a}\nelse:\n{b}",
-    "if {test}:\n{a}\nelif count == 2:\n{b}\nelse:\n{c}",
-    "for item in ['x', 'y']:\n    args.append(item)\n{a}",
-    "for item in helpers.more():\n{a}\n    args.append(item)",
-    "for item in ('p', 'q'):\n    if {test}:\n        break\n{a}",
-    "for item in ('p', 'q'):\n    if {test}:\n        continue\n{a}",
-    "try:\n{a}\nexcept OSError:\n{b}",
-    "try:\n    helpers.fail({test})\n{a}\nexcept ValueError:\n{b}",
-    "while helpers.twice():\n{a}",
-    "match size:\n    case 'big' | 'odd':\n{aa}\n    case 'small' if {test}:\n{bb}\n    case _:\n{cc}",
-    "def step():\n    global size, count, args, env, kw, pool, pools, out, flag, spare\n{a}\nstep()\n{b}",
-    "def make(args, n=count):\n    global size\n    if {test}:\n        return n\n    size = 'made'\n    args.append('made')\n    return 3\ncount = make(args)",  # noqa: E501
-    "def outer():\n    global count, size, args, env, kw, pool, pools, out, flag, spare\n    if {test}:\n        return\n{a}\nouter()",  # noqa: E501
-    "class Holder:\n    size = 'held'\n    def __init__(self, n):\n        self.n = n\n    def give(self):\n        return self.n + 1\nholder = Holder(count)\n"  # noqa: E501
-    "count = min(holder.give(), 4)\nsize = holder.size",
-    "with open(os.devnull) as file:\n{a}",
-    "run = lambda n: n * 2\ncount = run(count) % 5 + 1",
-)
-ENDS = (
-    "job = aiplatform.CustomJob(display_name=size, worker_pool_specs=pools, base_output_dir=out, labels={{'n': str(count)}})\n{late}job.run(**kw)",  # noqa: E501
-    "job = aiplatform.CustomJob('j-' + size, pools, out)\n{late}job.run('me@p.iam.gserviceaccount.com', None, kw['timeout'])",  # noqa: E501
-    "def run(job, **more):\n    job.run(**more)\njob = aiplatform.CustomJob('x', pools, base_output_dir=out)\n{late}run(job, **kw)",  # noqa: E501
-    "job = aiplatform.CustomContainerTrainingJob(display_name=size, container_uri='us-docker.pkg.dev/p1/a/b:1', command=['python'])\n{late}"  # noqa: E501
-    "job.run(args=args, environment_variables=env, replica_count=count, machine_type=pool['machine_spec']['machine_type'], base_output_dir=out, timeout=kw['timeout'])",  # noqa: E501
-    "job = aiplatform.HyperparameterTuningJob('t', aiplatform.CustomJob('x', pools, base_output_dir=out), {{'loss': 'minimize'}},\n"  # noqa: E501
-    "    {{'lr': hpt.DoubleParameterSpec(1e-4, 1e-1, 'log')}}, count + 3, count)\n{late}job.run(timeout=kw['timeout'])",
-)
 
 
 class Sent(BaseException):
@@ -224,6 +85,8 @@ def helpers_of(seed: int) -> ModuleType:
         copied=lambda held: dict(held, replica_count=3),
         path=lambda: chance.choice(("/", "/nonexistent")),
         twice=twice,
+        touch=lambda held: setattr(held, "size", "touched"),
+        extra=lambda: chance.choice(({}, {"replica_count": 7})),
         fail=fail,
         change=change,
     )
@@ -241,7 +104,13 @@ def programs(draw: st.DrawFn, *, known: bool = False) -> str:
         for _ in range(draw(st.integers(1, 3))):
             if depth and draw(st.booleans()):
                 shape = draw(
-                    st.sampled_from([each for each in BLOCKS if not known or not ("helpers" in each or "try" in each)])
+                    st.sampled_from(
+                        [
+                            each
+                            for each in BLOCKS
+                            if not known or not ("helpers" in each or "try:" in each or "super" in each)
+                        ]
+                    )
                 )
                 inner = {name: textwrap.indent(block(depth - 1), "    ") for name in "abc"}
                 deeper = {name * 2: textwrap.indent(text, "    ") for name, text in inner.items()}
@@ -310,7 +179,7 @@ def compared(program: str, seed: int, sent: list[Any]) -> tuple[importer.Reading
     ours = plain(json_format.ParseDict(reading.body, type(message)()))
     found = differences(normal(ours), normal(plain(message)), reading)
     where = f"projects/{reading.submission.project}/locations/{reading.submission.region}"
-    return reading, found + ([] if where == parent else [f"{where} is sent as {parent}"])
+    return reading, found + ([] if where == parent or "${" in where else [f"{where} is sent as {parent}"])
 
 
 def normal(body: dict[str, Any]) -> dict[str, Any]:
@@ -331,7 +200,7 @@ def _whole(value: Any) -> Any:
 
 
 quick = settings(
-    max_examples=50,
+    max_examples=max(50, settings.default.max_examples // 5 if settings.default.max_examples > 500 else 0),
     deadline=None,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],

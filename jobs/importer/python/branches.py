@@ -3,190 +3,33 @@
 What all possible branches leave the same stays known. Everything else that they touch becomes open.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from jobs.importer.nodes import Node
-from jobs.importer.python.values import MAX_DEPTH, Jobs, is_data, items_of, same, shortened, text_of, unknown
+from jobs.importer.python.values import (
+    MAX_DEPTH,
+    Held,
+    Jobs,
+    Scope,
+    is_data,
+    items_of,
+    same_scalar,
+    shortened,
+    text_of,
+    unknown,
+)
 from jobs.spec import quoted
 from jobs.texts import translatable as _
 
-EXIT, LEFT, MAYBE = "exit", "left", "maybe"
-"""How a block may end: the program ends or fails; the function or the turn of a loop ends; perhaps it does."""
-MAX_VALUES_SHOWN = 3
+MAX_STEPS, MAX_VALUES_SHOWN = 80_000, 3
+EXIT, RETURN, BREAK, CONTINUE, MAYBE = "exit", "return", "break", "continue", "maybe"
+"""How a block may end: the program ends or fails, the function, loop or turn ends; perhaps one of them."""
 Block = Callable[[], str]
-ORDER = {"entry": 0, "node": 1, "list": 2, "name": 3}
-"""The kinds of places in the order in which they are merged: what others may stand for comes first."""
 
 
-class Slot(NamedTuple):
-    """A place that a program writes: a name of a scope, an entry of a mapping, a whole list, or a node itself."""
-
-    kind: str
-    holder: Any
-    key: str = ""
-
-    def get(self) -> Any:
-        """Return what is there; None if there is nothing."""
-        if self.kind == "list":
-            return list(self.holder)
-        if self.kind == "node":
-            return Node(self.holder.value, self.holder.line, self.holder.raw, self.holder.open)
-        return self.holder.get(self.key)
-
-    def set(self, value: Any) -> None:
-        """Write what `get` returned."""
-        if self.kind == "list":
-            self.holder[:] = value
-        elif self.kind == "node":
-            self.holder.value, self.holder.raw, self.holder.open = value.value, value.raw, value.open
-        elif value is None:
-            self.holder.pop(self.key, None)
-        else:
-            self.holder[self.key] = value
-
-
-class Branches:
-    """Records writes while a block is read that may not run. `spend` counts the steps that copies and merges take."""
-
-    def __init__(self, spend: Callable[[int], None]) -> None:
-        self.spend = spend
-        self.journals: list[dict[tuple[int, str, str], tuple[Slot, Any]]] = []
-        self.blocks = [0]
-        self.serial = 0
-        self.made: dict[int, tuple[Any, int]] = {}
-        """Mappings and lists by the block in which they are made: it need not keep what they were."""
-        self.origins: dict[int, tuple[Any, list[Node]]] = {}
-        """Merged mappings and lists, with those that they may really be: a change of one may be one of the others."""
-
-    def record(self, kind: str, holder: Any, key: str = "") -> None:
-        """Record what is at a place before it is written, once in each block."""
-        for node in self.origins.pop(id(holder), (None, []))[1]:
-            self.open(node, "either", node.line)
-        slot_id = (id(holder), kind, key)
-        if self.made.get(id(holder), (None, -1))[1] == self.blocks[-1]:
-            return
-        if self.journals and slot_id not in self.journals[-1]:
-            slot = Slot(kind, holder, key)
-            self.spend(1 + (len(holder) if kind == "list" else 0))
-            self.journals[-1][slot_id] = slot, slot.get()
-
-    def put(self, holder: dict[str, Node], key: str, node: Node | None, kind: str = "entry") -> None:
-        """Write a name or an entry; None removes it."""
-        self.record(kind, holder, key)
-        Slot(kind, holder, key).set(node)
-
-    def open(self, node: Node, text: str, line: int) -> None:
-        """Make a value, and everything in it, open: something unknown may change it."""
-        waiting = [node, *self.origins.pop(id(node.value), (None, []))[1]]
-        while waiting:
-            self.spend(1)
-            current = waiting.pop()
-            inner = list(items_of(current))
-            if current.is_scalar or current.open:
-                continue
-            waiting.extend(inner)
-            self.record("node", current)
-            changed = unknown(text, line)
-            current.value, current.open = changed.value, changed.open
-
-    def make(self, node: Node) -> Node:
-        """Record that a mapping or a list is made in the current block; return it."""
-        self.made[id(node.value)] = node.value, self.blocks[-1]
-        return node
-
-    def derive(self, node: Node, origins: Sequence[Node]) -> Node:
-        """Return an open value that may be, or be in, one of other values: a change of it may change them."""
-        held = [each for each in origins if not each.is_scalar]
-        held += [inner for each in origins if each.open for inner in self.origins.get(id(each.value), (None, []))[1]]
-        if held:
-            self.origins[id(node.value)] = node.value, held
-        return node
-
-    def choose(self, blocks: Sequence[Block], condition: str, line: int) -> str:
-        """Read blocks of which the program runs one; return how they end."""
-        endings: list[str] = []
-        outcomes: list[dict[tuple[int, str, str], Any]] = []
-        touched: dict[tuple[int, str, str], tuple[Slot, Any]] = {}
-        for block in blocks:
-            self.journals.append({})
-            self.serial += 1
-            self.blocks.append(self.serial)
-            endings.append(block())
-            self.blocks.pop()
-            journal = self.journals.pop()
-            outcomes.append({key: slot.get() for key, (slot, _) in journal.items()})
-            for slot, before in journal.values():
-                slot.set(before)
-            touched = {**journal, **touched}
-        live = [outcome for ending, outcome in zip(endings, outcomes, strict=True) if ending != EXIT]
-        # Names are merged last, when what they stand for is as all blocks together leave it.
-        changed = {id(slot.holder.value if slot.kind == "node" else slot.holder) for slot, _ in touched.values()}
-        for key, (slot, before) in sorted(touched.items(), key=lambda each: ORDER[each[1][0].kind]):
-            self.spend(len(live))
-            after = [outcome.get(key, before) for outcome in live]
-            if after:
-                self.record(*slot)
-                slot.set(self._merged(slot, after, Reason(condition, line), changed))
-        kinds = {ending for ending in endings if ending != EXIT}
-        return EXIT if not kinds else kinds.pop() if len(kinds) == 1 else MAYBE
-
-    def _merged(self, slot: Slot, after: list[Any], reason: "Reason", changed: set[int]) -> Any:
-        if slot.kind == "list":
-            return self.merge_lists(after, reason)
-        if slot.kind == "name":
-            after = [node for node in after if node is not None]  # without a value the program would fail
-        elif any(node is not None and node.value is not after[0].value for node in after if after[0] is not None):
-            held = [node for node in after if node is not None and self._holds(node, changed)]
-            if held:  # its parts may be merged later than this
-                return self.derive(unknown(shortened(slot.key), held[0].line, reason.text(after)), held)
-        return self.merge(after, slot.key, reason) if any(node is not None for node in after) else None
-
-    def merge(self, nodes: Sequence[Node | None], key: str, reason: "Reason", depth: int = 0) -> Node:
-        """Return what is known of a value that is one of several; None stands for none at all."""
-        self.spend(len(nodes))
-        first = next(node for node in nodes if node is not None)
-        if all(_is_one(first, node) for node in nodes):
-            return first
-        given = [node for node in nodes if node is not None]
-        if len(given) == len(nodes) and depth < MAX_DEPTH and not any(node.open for node in given):
-            if all(isinstance(node.value, dict) for node in given):
-                keys = dict.fromkeys(key for node in given for key in node.value)
-                merged = {key: self.merge([n.value.get(key) for n in given], key, reason, depth + 1) for key in keys}
-                return self._joined(Node(merged, first.line), given)
-            if all(isinstance(node.value, list) for node in given):
-                items = self.merge_lists([node.value for node in given], reason, depth + 1)
-                return self._joined(Node(items, first.line), given)
-            if all(isinstance(node.value, Jobs) for node in given):
-                return Node(Jobs(dict.fromkeys(call for node in given for call in node.value)), first.line)
-        return self.derive(unknown(shortened(key or reason.condition), first.line, reason.text(nodes)), given)
-
-    def _holds(self, node: Node, changed: set[int]) -> bool:
-        """Return whether a value has a part that a block changes."""
-        waiting = [node]
-        while waiting:
-            self.spend(1)
-            current = waiting.pop()
-            if not current.is_scalar:
-                if id(current.value) in changed:
-                    return True
-                waiting.extend(items_of(current))
-        return False
-
-    def _joined(self, merged: Node, given: list[Node]) -> Node:
-        self.origins[id(merged.value)] = merged, given
-        return merged
-
-    def merge_lists(self, lists: Sequence[list[Node]], reason: "Reason", depth: int = 0) -> list[Node]:
-        """Return the items that are in every list, and an open one for each that is not."""
-        longest = max(lists, key=len)
-        merged: list[Node] = []
-        for place, item in enumerate(longest):
-            items = [each[place] if place < len(each) else None for each in lists]
-            shown = _shown(item)
-            key = f"{shown} if {reason.condition}" if len(lists) == 2 and None in items else reason.condition
-            merged.append(self.merge(items, key, reason, depth + 1))
-        return merged
+class TooManySteps(Exception):
+    """The program is too long to be followed."""
 
 
 class Reason(NamedTuple):
@@ -206,9 +49,175 @@ class Reason(NamedTuple):
         )
 
 
-def _is_one(first: Node, node: Node | None) -> bool:
-    """Return whether a value is the same one; equal mappings and lists are two."""
-    return node is not None and (node.value is first.value or (first.is_scalar and same(first, node)))
+class Slot(NamedTuple):
+    """A place that a program writes: a name of a scope, or the contents of a node."""
+
+    holder: Any
+    key: str | None = None
+
+    def get(self) -> Any:
+        """Return what is there, so that later writes leave it as it is."""
+        if self.key is not None:
+            return self.holder.names.get(self.key)
+        held = self.holder.value
+        return (held.copy() if isinstance(held, dict | list) else held, self.holder.open)
+
+    def set(self, state: Any) -> None:
+        """Write what `get` returned."""
+        if self.key is None:
+            held, self.holder.open = state
+            self.holder.value = held.copy() if isinstance(held, dict | list) else held
+        elif state is None:
+            self.holder.names.pop(self.key, None)
+        else:
+            self.holder.names[self.key] = state
+
+
+class Branches:
+    """Counts the steps of a program, and records its writes while a block is read that may not run."""
+
+    def __init__(self) -> None:
+        self.steps = MAX_STEPS
+        self.journals: list[dict[tuple[int, str | None], tuple[Slot, Any]]] = []
+        self.blocks = [0]
+        self.choices = 0
+
+    def spend(self, steps: int) -> None:
+        """Count steps. Raise TooManySteps when the program's are used up."""
+        self.steps -= steps
+        if self.steps < 0:
+            raise TooManySteps
+
+    def made(self, value: Any, line: int) -> Held:
+        """Return a new mapping or list; the block that makes it need not keep what it was."""
+        self.spend(1 + len(value) // 20)
+        return Held(value, line, born=self.blocks[-1])
+
+    def put(self, scope: Scope, name: str, node: Node | None) -> None:
+        """Write a name; None removes it."""
+        self._record(Slot(scope, name))
+        Slot(scope, name).set(node)
+
+    def change(self, node: Node, text: str, line: int) -> bool:
+        """Prepare a change of a value; return False if it is open: what it may be is open then, too."""
+        for kin in node.kin if isinstance(node, Held) else ():
+            self.open(kin, text, line)
+        if not node.open:
+            self._record(Slot(node))
+        return not node.open
+
+    def open(self, node: Node, text: str, line: int) -> None:
+        """Make a value, and everything in it, open: something unknown may change it."""
+        waiting, seen = [node], set()
+        while waiting:
+            self.spend(1)
+            current = waiting.pop()
+            if id(current) in seen:
+                continue
+            seen.add(id(current))
+            waiting += [*(current.kin if isinstance(current, Held) else ()), *items_of(current)]
+            if not current.is_scalar and not current.open:
+                self._record(Slot(current))
+                changed = unknown(text, line)
+                current.value, current.open = changed.value, changed.open
+
+    def derived(self, text: str, line: int, origins: Iterable[Node], *, is_outside: bool = False) -> Held:
+        """Return an open value that may be, or be in, one of other values: a change of it may change them."""
+        kin = [each for each in origins if isinstance(each, Held) or items_of(each)]
+        is_outside = is_outside or any(each.open and each.is_outside for each in kin if isinstance(each, Held))
+        return unknown(text, line, "", kin, is_outside=is_outside)
+
+    def choose(self, blocks: Sequence[Block], condition: str, line: int) -> str:
+        """Read blocks of which the program runs one; return how they end."""
+        endings: list[str] = []
+        outcomes: list[dict[tuple[int, str | None], Any]] = []
+        touched: dict[tuple[int, str | None], tuple[Slot, Any]] = {}
+        for block in blocks:
+            self.choices += 1
+            self.journals.append({})
+            self.blocks.append(self.choices)
+            endings.append(block())
+            self.blocks.pop()
+            journal = self.journals.pop()
+            outcomes.append({at: slot.get() for at, (slot, _) in journal.items()})
+            for slot, before in journal.values():
+                slot.set(before)
+            touched = journal | touched
+        live = [outcome for ending, outcome in zip(endings, outcomes, strict=True) if ending != EXIT]
+        # Names are merged last, when what they stand for is as all blocks together leave it.
+        for at, (slot, before) in sorted(touched.items(), key=lambda each: each[0][1] is not None):
+            self.spend(len(live))
+            if live:
+                self._record(slot)
+                slot.set(self._merged(slot, [outcome.get(at, before) for outcome in live], Reason(condition, line)))
+        kinds = {ending for ending in endings if ending != EXIT}
+        return EXIT if not kinds else kinds.pop() if len(kinds) == 1 else MAYBE
+
+    def merge(
+        self, nodes: Sequence[Node | None], key: str, reason: Reason, *, deep: bool = True, depth: int = 0
+    ) -> Node:
+        """Return what is known of a value that is one of several; None stands for none at all."""
+        self.spend(len(nodes))
+        first = next(node for node in nodes if node is not None)
+        if all(same_scalar(first, node) for node in nodes):
+            return first
+        given = [node for node in nodes if node is not None]
+        if deep and len(given) == len(nodes) and depth < MAX_DEPTH and not any(node.open for node in given):
+            joined: Any = None
+            if all(isinstance(node.value, dict) for node in given):
+                joined = self._merge_maps([node.value for node in given], reason, deep=deep, depth=depth + 1)
+            elif all(isinstance(node.value, list) for node in given):
+                joined = self._merge_lists([node.value for node in given], reason, deep=deep, depth=depth + 1)
+            elif all(isinstance(node.value, Jobs) for node in given):
+                return Node(Jobs(dict.fromkeys(call for node in given for call in node.value)), first.line)
+            if joined is not None:
+                result = self.made(joined, first.line)
+                self._join(result, given)
+                return result
+        result = self.derived(shortened(key or reason.condition), first.line, given)
+        result.open = reason.text(nodes)
+        self._join(result, given)
+        return result
+
+    def _record(self, slot: Slot) -> None:
+        at = id(slot.holder), slot.key
+        if not self.journals or at in self.journals[-1] or getattr(slot.holder, "born", 0) == self.blocks[-1]:
+            return
+        before = slot.get()
+        self.spend(1 + (len(before[0]) // 20 if slot.key is None and isinstance(before[0], dict | list) else 0))
+        self.journals[-1][at] = slot, before
+
+    def _merged(self, slot: Slot, states: list[Any], reason: Reason) -> Any:
+        if slot.key is None:
+            if any(is_open for _, is_open in states):
+                return next(state for state in states if state[1])
+            held = [value for value, _ in states]
+            merge = self._merge_maps if isinstance(held[0], dict) else self._merge_lists
+            return merge(held, reason, deep=False, depth=0), ""
+        if not slot.holder.strict:  # without a value the program would fail
+            states = [node for node in states if node is not None]
+        return self.merge(states, slot.key, reason) if any(node is not None for node in states) else None
+
+    def _merge_maps(self, maps: Sequence[dict[str, Node]], reason: Reason, *, deep: bool, depth: int) -> Any:
+        keys = dict.fromkeys(key for each in maps for key in each)
+        return {k: self.merge([each.get(k) for each in maps], k, reason, deep=deep, depth=depth) for k in keys}
+
+    def _merge_lists(self, lists: Sequence[list[Node]], reason: Reason, *, deep: bool, depth: int) -> Any:
+        """Return the items that are in every list, and an open one for each that is not."""
+        merged: list[Node] = []
+        longest: list[Node] = max(lists, key=len)
+        for place, item in enumerate(longest):
+            items = [each[place] if place < len(each) else None for each in lists]
+            shown = f"{_shown(item)} if {reason.condition}" if len(lists) == 2 and None in items else ""
+            merged.append(self.merge(items, shown, reason, deep=deep, depth=depth))
+        return merged
+
+    def _join(self, merged: Held, given: list[Node]) -> None:
+        """Record that values and the one that may be any of them change together."""
+        held = [node for node in given if isinstance(node, Held)]
+        merged.kin = [*merged.kin, *held]
+        for node in held:
+            node.kin = [*node.kin, merged]
 
 
 def _shown(node: Node) -> str:

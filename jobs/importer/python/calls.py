@@ -1,280 +1,271 @@
-"""Values of calls of Python's functions and methods, and of Google's libraries that only hold values. Nothing is run.
+"""Values of Python's own functions and methods, and of Google's libraries that only hold values. Nothing is run.
 
 Source: Python's manual, "Built-in Functions", "Format String Syntax" and "printf-style String Formatting";
 google-cloud-aiplatform 2.7.0, read 2026-11-26.
 """
 
 import ast
-import itertools
+import json
+import math
+import operator
+import posixpath
 import re
+import shlex
 import string
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from operator import add, eq, floordiv, ge, gt, le, lt, mod, mul, ne, sub, truediv
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import Any
 
 from jobs.importer.nodes import Node
-from jobs.importer.python.values import MAX_ITEMS, MAX_TEXT, is_known, node_of_python, python_of, text_of
+from jobs.importer.python.values import MAX_DEPTH, MAX_ITEMS, MAX_TEXT, Enum, Held, elements, is_data, text_of
 from jobs.spec import KINDS
 from jobs.spec.shape import message_names
 
 MESSAGES = message_names(KINDS.values()) | {"TuningTaskInputs", "Duration"}
 PASSING = frozenset(
-    """ParseDict Path Struct Value from_json dumps serialize_parameters serialize_metrics Strategy AcceleratorType
-    MessageToDict Optional cast""".split()
+    """ParseDict Struct Value from_json serialize_parameters serialize_metrics Strategy AcceleratorType MessageToDict
+    cast""".split()
 )
 """Calls that return their first argument."""
 CASTING = re.compile(r"to_.*(?:value|struct|proto)", re.IGNORECASE)
-TEXT_METHODS = frozenset(
-    """lower upper strip lstrip rstrip replace removeprefix removesuffix split rsplit splitlines title capitalize
-    startswith endswith zfill count find isdigit partition rpartition""".split()
-)
-"""Methods of a text whose result is known without running anything."""
-MUTATING = frozenset("append extend update insert pop setdefault clear remove reverse sort popitem".split())
+SECONDS = {"days": 86400, "hours": 3600, "minutes": 60, "seconds": 1, "weeks": 604800}
+MAX_NUMBER, MAX_WIDTH = 10**30, 300
+FAILURES = (TypeError, ValueError, LookupError, ArithmeticError, AttributeError)
+WIDE = re.compile(r"%(?:\(\w+\))?[-+ #0]*\d*\.?(?:\*|\d{4})")
+"""A field of a text that becomes very long."""
 PLAIN: dict[str, Callable[..., Any]] = {
     "len": len, "int": int, "float": float, "bool": bool, "abs": abs, "min": min, "max": max, "sum": sum,
-    "round": round, "sorted": sorted, "any": any, "all": all, "range": range, "set": dict.fromkeys, "divmod": divmod,
+    "round": round, "sorted": sorted, "any": any, "all": all, "range": range, "divmod": divmod, "repr": repr,
+    "json.dumps": json.dumps, "json.loads": json.loads, "shlex.split": shlex.split, "shlex.join": shlex.join,
+    "math.ceil": math.ceil, "math.floor": math.floor, "os.path.basename": posixpath.basename,
+    "os.path.dirname": posixpath.dirname,
 }  # fmt: skip
-"""Functions of Python that are carried out on known values."""
+"""Functions that are carried out on known values."""
+COMPOSING: dict[str, Callable[..., str]] = {
+    "str": str,
+    "os.path.join": posixpath.join,
+    "posixpath.join": posixpath.join,
+}
+COMPOSING |= dict.fromkeys(
+    ("pathlib.Path", "pathlib.PurePath", "pathlib.PurePosixPath", "Path"), lambda *parts: str(PurePosixPath(*parts))
+)
+"""Functions that put texts together, which may have placeholders in them. A path is a text here."""
+PATH_PARTS = frozenset("name parent stem suffix".split())
+TEXT_METHODS = frozenset(
+    """lower upper strip lstrip rstrip replace removeprefix removesuffix split rsplit splitlines title capitalize
+    startswith endswith zfill count find isdigit isnumeric isalnum partition rpartition ljust rjust center""".split()
+)
+"""Methods of a text whose result is known without running anything."""
+LIST_METHODS = frozenset({"index", "count"})
 HARMLESS = frozenset(
-    """print repr str type isinstance issubclass hasattr getattr id hash iter next open input pprint format display
-    callable vars dir len list dict tuple set enumerate zip map filter reversed super object frozenset bytes""".split()
+    """print str type isinstance issubclass hasattr getattr id hash iter next open input pprint format display
+    callable vars dir list dict tuple set enumerate zip map filter reversed object frozenset bytes""".split()
 )
 """Functions of Python, and of notebooks, that leave what they are given as it is."""
-PERCENT = re.compile(r"%(?:\((\w+)\))?([-+ #0]*\d*(?:\.\d+)?)([a-zA-Z%])")
-FORMAT = re.compile(r"(?:.?[<>^])?[+ -]?0?\d{0,3},?(?:\.\d{1,2})?[a-zA-Z%]?")
-SECONDS = {"days": 86400, "hours": 3600, "minutes": 60, "seconds": 1, "weeks": 604800}
-MAX_NUMBER, MAX_DIGITS, MAX_RANGE = 10**30, 300, 1_000
 OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Mult: mul, ast.Add: add, ast.Sub: sub, ast.FloorDiv: floordiv, ast.Div: truediv, ast.Mod: mod,
+    ast.Mult: operator.mul, ast.Add: operator.add, ast.Sub: operator.sub, ast.FloorDiv: operator.floordiv,
+    ast.Div: operator.truediv, ast.Mod: operator.mod, ast.BitOr: operator.or_, ast.Pow: operator.pow,
 }  # fmt: skip
 COMPARISONS: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Eq: eq, ast.NotEq: ne, ast.Lt: lt, ast.LtE: le, ast.Gt: gt, ast.GtE: ge,
-    ast.In: lambda one, other: one in other, ast.NotIn: lambda one, other: one not in other,
-    ast.Is: lambda one, other: one is other, ast.IsNot: lambda one, other: one is not other,
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
+    ast.GtE: operator.ge, ast.In: lambda one, other: one in other, ast.NotIn: lambda one, other: one not in other,
+    ast.Is: operator.is_, ast.IsNot: operator.is_not,
 }  # fmt: skip
 
 
-def message_of(name: str, given: Sequence[Node], named: Mapping[str, Node], line: int) -> Node | None:
-    """Return the value of a call that only holds its arguments, such as `MachineSpec(...)`; None for other calls."""
-    if name == "timedelta":
-        parts = {unit: node.value for unit, node in named.items() if not node.open}
-        known = set(parts) <= set(SECONDS) and len(parts) == len(named) and not given
-        if not known or not all(isinstance(part, int | float) for part in parts.values()):
-            return None
-        return Node(sum(SECONDS[unit] * part for unit, part in parts.items()), line)
-    if not given and (name in MESSAGES or name.endswith("Request")):
-        return Node(dict(named), line)
-    if given and (name in MESSAGES or name in PASSING or CASTING.match(name)):
-        return given[0]
-    return None
+class NotKnown(Exception):
+    """A value is open, or nothing that Python's functions can be given."""
 
 
-def built_in(name: str, given: Sequence[Node], named: Mapping[str, Node], line: int) -> Node | None:
-    """Return the value of a call of one of Python's own functions; None if it is not known."""
-    first = given[0] if given else None
-    if name == "dict":
-        held = _of_pairs(first) if first is not None else {}
-        return None if held is None else Node({**held, **named}, line)
-    if name == "str" and first is not None:
-        text = text_of(first)
-        return None if text is None else Node(text, line, "", first.open)
-    if name in ("list", "tuple") and (first is None or (not first.is_scalar and not first.open)):
-        return Node(elements(first) if first is not None else [], line)
-    if name == "enumerate" and first is not None and not first.is_scalar and len(given) == 1 and not named:
-        pairs = [Node([Node(place, line), item], line) for place, item in enumerate(elements(first))]
-        return Node(pairs, line)
-    if name == "zip" and given and all(isinstance(node.value, list) for node in given):
-        return Node([Node(list(row), line) for row in zip(*(node.value for node in given), strict=False)], line)
-    if name not in PLAIN or named or not given or not all(map(is_known, given)):
-        return None
-    values = [python_of(node) for node in given]
-    if name == "int" and (not isinstance(values[0], str | int | float) or len(str(values[0])) > MAX_DIGITS):
-        return None
-    if name == "range" and (len(values) > 3 or any(not -MAX_RANGE <= value <= MAX_RANGE for value in values)):
-        return None
-    return carried_out(PLAIN[name], values, line)
+def known(node: Node, spend: Callable[[int], None], depth: int = 0) -> Any:
+    """Return a value as Python has it. Raise NotKnown if a part of it is open."""
+    spend(1)
+    value = node.value
+    if node.open or depth > MAX_DEPTH or not is_data(node) or isinstance(value, Enum):
+        raise NotKnown
+    if isinstance(value, dict):
+        return {name: known(item, spend, depth + 1) for name, item in value.items()}
+    return [known(item, spend, depth + 1) for item in value] if isinstance(value, list) else value
 
 
-def carried_out(function: Callable[..., Any], values: Sequence[Any], line: int) -> Node | None:
-    """Return the result of a function of Python on known values; None if it fails."""
+def scalar(node: Node) -> Any:
+    """Return a known scalar as Python has it. Raise NotKnown for any other value."""
+    if node.open or not node.is_scalar or not is_data(node) or isinstance(node.value, Enum):
+        raise NotKnown
+    return node.value
+
+
+def carried_out(function: Callable[..., Any], values: Sequence[Any], named: Mapping[str, Any] | None = None) -> Any:
+    """Return the result of a function of Python on known values. Raise NotKnown if it fails or is too large."""
     try:
-        result = function(*values)
-    except (TypeError, ValueError, KeyError, IndexError, ArithmeticError, AttributeError, LookupError):
-        return None
-    result = list(result) if isinstance(result, range | dict) else result
-    if isinstance(result, float) and (result != result or abs(result) == float("inf")):
-        return None
-    if not isinstance(result, str | int | float | list | tuple):
-        return None
-    return node_of_python(result[:MAX_TEXT] if isinstance(result, str) else result, line)
+        result = function(*values, **(named or {}))
+    except FAILURES as error:
+        raise NotKnown from error
+    if isinstance(result, range | dict | list | str | tuple) and len(result) > (
+        MAX_TEXT if isinstance(result, str) else MAX_ITEMS
+    ):
+        raise NotKnown
+    if isinstance(result, float) and not math.isfinite(result):
+        raise NotKnown
+    if result is not None and not isinstance(result, Node | str | int | float | list | tuple | dict | range):
+        raise NotKnown
+    return list(result) if isinstance(result, range) else result
 
 
-def _of_pairs(node: Node) -> dict[str, Node] | None:
-    """Return what `dict(node)` holds, for a mapping or a list of pairs."""
+def composed(function: Callable[..., Any], nodes: Sequence[Node], line: int, named: Mapping[str, Node] = {}) -> Node:
+    """Return a text that a function makes of scalars; open ones are in it as placeholders.
+
+    Raise NotKnown if it cannot be made of them.
+    """
+    parts = [*nodes, *named.values()]
+    if any(text_of(node) is None for node in parts):
+        raise NotKnown
+    values = {name: node.value for name, node in named.items()}
+    result = carried_out(function, [node.value for node in nodes], values)
+    reason = next((node.open for node in parts if node.open), "")
+    if reason and not isinstance(result, str):
+        raise NotKnown
+    return Node(result, line, str(result) if isinstance(result, float) else "", reason)
+
+
+def formatted(pattern: str, nodes: Sequence[Node], named: Mapping[str, Node], line: int) -> Node:
+    """Return `pattern.format(*nodes, **named)`. Raise NotKnown if a field is not known."""
+    longest = max((len(text_of(node) or "") for node in (*nodes, *named.values())), default=0)
+    try:
+        fields = [(name, spec or "") for _, name, spec, _ in string.Formatter().parse(pattern) if name is not None]
+    except ValueError as error:
+        raise NotKnown from error
+    if len(fields) * longest > MAX_TEXT or any(re.search(r"\{|\d{4}", spec) or "." in name for name, spec in fields):
+        raise NotKnown
+    return composed(pattern.format, nodes, line, named)
+
+
+def percent(left: Node, right: Node, line: int) -> Node:
+    """Return `left % right` of a text. Raise NotKnown if a value is not known."""
+    named, nodes = right.entries, right.value if isinstance(right.value, list) else [right]
+    longest = max((len(text_of(node) or "") for node in (named.values() if named else nodes)), default=0)
+    if WIDE.search(left.value) or left.value.count("%") * longest > MAX_TEXT:
+        raise NotKnown
+    if named:
+        return composed(lambda **names: left.value % names, [], line, named)
+    return composed(lambda text, *values: text % values, [left, *nodes], line)
+
+
+def joined(mark: Node, parts: list[Node], line: int) -> Node:
+    """Return `mark.join(parts)`. Raise NotKnown if a part is no text."""
+    if sum(len(text_of(part) or "") + len(mark.value) for part in parts) > MAX_TEXT:
+        raise NotKnown
+    return composed(lambda sign, *texts: sign.join(texts), [mark, *parts], line)
+
+
+def text_method(name: str, held: str, values: Sequence[Any]) -> Any:
+    """Return the result of a method of a known text. Raise NotKnown if it fails or is too long."""
+    is_large = (
+        name == "replace" and len(values) > 1 and (held.count(str(values[0])) + 1) * len(str(values[1])) > MAX_TEXT
+    )
+    if is_large or any(isinstance(value, int) and value > MAX_WIDTH for value in values):
+        raise NotKnown
+    return carried_out(getattr(held, name), values)
+
+
+def operated(kind: ast.operator, left: Node, right: Node, line: int) -> Any:
+    """Return `left + right` and the like as a node, a list or a mapping. Raise NotKnown if it is not known."""
+    first, second = left.value, right.value
+    texts = [value for value in (first, second) if isinstance(value, str)]
+    if isinstance(kind, ast.Mod) and isinstance(first, str) and not left.open:
+        return percent(left, right, line)
+    if isinstance(kind, ast.Add) and (isinstance(first, list) or isinstance(second, list)):
+        return [*items_in(left), *items_in(right)]
+    if isinstance(kind, ast.BitOr) and isinstance(first, dict) and isinstance(second, dict):
+        return first | second
+    if isinstance(kind, ast.Mult) and isinstance(first, list) and len(first) * scalar(right) <= MAX_ITEMS:
+        return first * second
+    if len(texts) == 2 and isinstance(kind, ast.Add) and len(first) + len(second) <= MAX_TEXT:
+        return composed(operator.add, [left, right], line)
+    if len(texts) == 2 and isinstance(kind, ast.Div) and not left.open:
+        return composed(COMPOSING["Path"], [left, right], line)
+    pair = [scalar(left), scalar(right)]
+    numbers = [value for value in pair if isinstance(value, int | float)]
+    is_power = isinstance(kind, ast.Pow) and not all(0 <= value <= 64 for value in numbers)
+    is_long = isinstance(kind, ast.Mult) and texts and len(texts[0]) * max(numbers, default=0) > MAX_TEXT
+    if type(kind) not in OPERATORS or is_power or is_long or any(abs(value) >= MAX_NUMBER for value in numbers):
+        raise NotKnown
+    result = carried_out(OPERATORS[type(kind)], pair)
+    return Node(result, line, str(result) if isinstance(result, float) else "")
+
+
+def pairs_of(node: Node) -> dict[str, Node]:
+    """Return what `dict(node)` holds, for a mapping or a list of pairs. Raise NotKnown for any other value."""
     if isinstance(node.value, dict):
         return dict(node.value)
-    pairs = [item.value for item in node.value if isinstance(item.value, list)] if isinstance(node.value, list) else []
-    is_whole = isinstance(node.value, list) and len(pairs) == len(node.value)
-    if not is_whole or not all(len(pair) == 2 and isinstance(pair[0].value, str) for pair in pairs):
-        return None
-    return {pair[0].value: pair[1] for pair in pairs}
+    pairs = [item.value for item in elements(node)]
+    if not isinstance(node.value, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+        raise NotKnown
+    return {key_of(key): item for key, item in pairs}
 
 
-def elements(node: Node) -> list[Node]:
-    """Return what a loop over a mapping, a list or a text takes in turn."""
-    if isinstance(node.value, dict):
-        return [Node(name, item.line) for name, item in node.value.items()]
-    if isinstance(node.value, list):
-        return list(node.value)
-    return [Node(sign, node.line) for sign in node.value[:MAX_ITEMS]] if isinstance(node.value, str) else []
+def key_of(node: Node) -> str:
+    """Return a known scalar as the name of an entry. Raise NotKnown for any other value."""
+    return node.text() if isinstance(scalar(node), str) else str(node.value)
 
 
-def method_of(name: str, owner: Node, given: Sequence[Node], named: Mapping[str, Node], line: int) -> Node | None:
-    """Return the value of a method that changes nothing; None if it is not known."""
-    held = owner.value
-    if isinstance(held, dict):
-        if name == "get" and given:
-            return held.get(text_of(given[0]) or "") or (given[1] if len(given) > 1 else Node(None, line))
-        if name == "items" and not given:
-            return Node([Node([Node(key, item.line), item], line) for key, item in held.items()], line)
-        if name in ("keys", "values") and not given:
-            return Node(elements(owner) if name == "keys" else list(held.values()), line)
-    if name == "copy" and not given and isinstance(held, dict | list):
-        return Node(held.copy(), line)
-    if not isinstance(held, str):
-        return None
-    if name == "format":
-        return format_fields(owner, given, named, line)
-    if name == "join" and len(given) == 1 and isinstance(given[0].value, list):
-        return join(owner, given[0].value, line)
-    if name not in TEXT_METHODS or named or not is_known(owner) or not all(map(is_known, given)):
-        return None
-    values = [node.value for node in given]
-    if name == "replace" and len(values) > 1 and (held.count(values[0]) + 1) * len(values[1]) > MAX_TEXT:
-        return None
-    if name == "zfill" and (len(values) != 1 or not isinstance(values[0], int) or values[0] > MAX_DIGITS):
-        return None
-    return carried_out(getattr(held, name), values, line)
+def items_in(node: Node) -> list[Node]:
+    """Return what a list is extended with: a value that is not known stands for any number of items."""
+    if not node.open and not isinstance(node.value, list | dict | str):
+        raise NotKnown
+    return [node] if node.open else elements(node)
 
 
-def join(mark: Node, parts: Sequence[Node], line: int, *, is_path: bool = False) -> Node | None:
-    """Return texts joined by a mark, without doubling it in a path; None if a part is not a text."""
-    texts = [part.value for part in parts]
-    if mark.open or not all(
-        isinstance(text, str) and text_of(part) is not None for text, part in zip(texts, parts, strict=True)
-    ):
-        return None
-    if is_path:
-        texts = [*(text.removesuffix(mark.value) for text in texts[:-1]), *texts[-1:]]
-    pieces = (piece for place, text in enumerate(texts) for piece in ((mark.value, text) if place else (text,)))
-    return Node(bounded(pieces), line, "", first_reason(parts))
+NOTHING, LAST, EMPTY = Node(None, 0), Node(-1, 0), Node({}, 0)
+STRUCTURES: dict[str, Callable[..., Any]] = {
+    "list": lambda held=EMPTY: elements(held),
+    "tuple": lambda held=EMPTY: elements(held),
+    "set": lambda held=EMPTY: list({scalar(item): item for item in elements(held)}.values()),
+    "reversed": lambda held: elements(held)[::-1],
+    "enumerate": lambda held, start=0: list(enumerate(elements(held), start if start == 0 else scalar(start))),
+    "zip": lambda *held: list(zip(*map(elements, held), strict=False)),
+    "dict": lambda held=EMPTY, **named: pairs_of(held) | named,
+    "copy.copy": lambda held: held.value.copy(),
+}  # fmt: skip
+"""Functions whose result has the nodes that they are given."""
+METHODS: dict[tuple[type, str], Callable[..., Any]] = {
+    (dict, "items"): lambda held: [(Node(key, item.line), item) for key, item in held.items()],
+    (dict, "keys"): lambda held: [Node(key, item.line) for key, item in held.items()],
+    (dict, "values"): lambda held: list(held.values()),
+    (dict, "get"): lambda held, key, other=NOTHING: held.get(key_of(key), other),
+    (dict, "copy"): lambda held: held.copy(),
+}  # fmt: skip
+"""Methods of a mapping that leave it as it is."""
+CHANGES: dict[tuple[type, str], Callable[..., Node | None]] = {
+    (list, "append"): lambda held, item: held.append(item),
+    (list, "extend"): lambda held, items: held.extend(items_in(items)),
+    (list, "insert"): lambda held, place, item: held.insert(scalar(place), item),
+    (list, "pop"): lambda held, place=LAST: held.pop(scalar(place)),
+    (list, "remove"): lambda held, item: held.pop([scalar(each) for each in held].index(scalar(item))) and None,
+    (list, "sort"): lambda held: held.sort(key=scalar),
+    (list, "reverse"): lambda held: held.reverse(),
+    (list, "clear"): lambda held: held.clear(),
+    (dict, "update"): lambda held, items=EMPTY, **named: held.update(pairs_of(items) | named),
+    (dict, "setdefault"): lambda held, key, item=NOTHING: held.setdefault(key_of(key), item),
+    (dict, "pop"): lambda held, key, *other: held.pop(key_of(key), *other),
+    (dict, "clear"): lambda held: held.clear(),
+}  # fmt: skip
+"""Methods that change a mapping or a list, as functions of its nodes; they raise where the change is not known."""
+CHANGING_MODULES = frozenset({"random", "heapq", "bisect", "operator"})
+"""Python's own modules whose functions change what they are given."""
+MUTATING = frozenset({name for _, name in CHANGES} | {"popitem", "add", "discard", "appendleft"})
 
 
-def bounded(pieces: Iterable[str]) -> str:
-    """Return the pieces as one text of at most MAX_TEXT characters."""
-    taken: list[str] = []
-    size = 0
-    for piece in pieces:
-        taken.append(piece)
-        size += len(piece)
-        if size >= MAX_TEXT:
-            break
-    return "".join(taken)[:MAX_TEXT]
-
-
-def first_reason(nodes: Iterable[Node]) -> str:
-    """Return why a text that is made of these is open; "" if all of them are known."""
-    return next((node.open for node in nodes if node.open), "")
-
-
-def formatted(node: Node, pattern: str) -> Node | None:
-    """Return a value as a text, formatted; None if that is not known."""
-    if not pattern or (node.open and isinstance(node.value, str)):
-        text = text_of(node)
-        return None if text is None else Node(text, node.line, "", node.open)
-    if not FORMAT.fullmatch(pattern) or text_of(node) is None or node.value is None:
-        return None
-    return carried_out(format, [node.value, pattern], node.line)
-
-
-def format_fields(owner: Node, given: Sequence[Node], named: Mapping[str, Node], line: int) -> Node | None:
-    """Return `owner.format(*given, **named)`; None if a field is not known."""
-    values = {str(place): node for place, node in enumerate(given)} | dict(named)
-    pieces: list[Node] = []
-    unnamed = itertools.count()
-    if owner.open:
-        return None
-    try:
-        for literal, name, pattern, conversion in string.Formatter().parse(owner.value):
-            pieces.append(Node(literal, line))
-            if name is None:
-                continue
-            node = values.get(name or str(next(unnamed)))
-            piece = formatted(node, pattern or "") if node is not None and conversion in (None, "s") else None
-            if piece is None:
-                return None
-            pieces.append(piece)
-    except ValueError:
-        return None
-    return Node(bounded(piece.value for piece in pieces), line, "", first_reason(pieces))
-
-
-def format_percent(left: Node, right: Node, line: int) -> Node | None:
-    """Return `left % right`; None if a value is not known."""
-    values = list(right.value) if isinstance(right.value, list) else [right]
-    pieces: list[Node] = []
-    end = 0
-    for mark in PERCENT.finditer(left.value):
-        pieces.append(Node(left.value[end : mark.start()], line))
-        end = mark.end()
-        if mark[3] == "%":
-            pieces.append(Node("%", line))
-            continue
-        node = right.entries.get(mark[1]) if mark[1] else (values.pop(0) if values else None)
-        if node is None or text_of(node) is None:
+def message_of(name: str, given: Sequence[Node], named: Mapping[str, Node], line: int) -> Node | dict[str, Node] | None:
+    """Return the value of a call that only holds its arguments, such as `MachineSpec(...)`; None for other calls."""
+    if name == "timedelta" and not given and set(named) <= set(SECONDS):
+        try:
+            return Node(sum(SECONDS[unit] * scalar(node) for unit, node in named.items()), line)
+        except (NotKnown, TypeError):
             return None
-        piece: Node | None = Node(text_of(node), line, "", node.open)
-        if mark[2] or mark[3] != "s":
-            is_safe = not node.open and FORMAT.fullmatch(mark[2] + mark[3])
-            piece = carried_out(mod, [mark[0].replace(f"({mark[1]})", ""), node.value], line) if is_safe else None
-        if piece is None:
-            return None
-        pieces.append(piece)
-    pieces.append(Node(left.value[end:], line))
-    return Node(bounded(piece.value for piece in pieces), line, left.open and "", left.open or first_reason(pieces))
-
-
-def operate(operator: ast.operator, left: Node, right: Node, line: int) -> Node | None:
-    """Return the result of `left + right`, `left % right` and the like; None if it is not known."""
-    first, second = left.value, right.value
-    kinds = {type(first), type(second)}
-    if isinstance(operator, ast.Mod) and isinstance(first, str) and text_of(left) is not None:
-        return format_percent(left, right, line)
-    if isinstance(operator, ast.Add) and kinds == {str}:
-        return Node((first + second)[:MAX_TEXT], line, "", left.open or right.open)
-    if (
-        isinstance(operator, ast.Add)
-        and list in kinds
-        and all(isinstance(n.value, list) or n.open for n in (left, right))
-    ):
-        sides = (node.value if isinstance(node.value, list) else [node] for node in (left, right))
-        return Node([item for side in sides for item in side][:MAX_ITEMS], line)
-    if isinstance(operator, ast.BitOr) and kinds == {dict}:
-        return Node(first | second, line)
-    if isinstance(operator, ast.Mult) and kinds in ({str, int}, {list, int}) and not (left.open or right.open):
-        count, held = (first, second) if isinstance(first, int) else (second, first)
-        is_small = 0 <= count <= MAX_RANGE and len(held) * count <= MAX_ITEMS
-        return Node(held * count, line) if is_small else None
-    if type(operator) not in OPERATORS or not kinds <= {int, float} or max(abs(first), abs(second)) >= MAX_NUMBER:
-        return None
-    return carried_out(OPERATORS[type(operator)], [first, second], line)
-
-
-def compare(operator: ast.cmpop, left: Node, right: Node) -> bool | None:
-    """Return whether `left == right`, `left in right`, `left is None` and the like hold; None if it is not known."""
-    if not is_known(left) or not is_known(right):
-        return None
-    if isinstance(operator, ast.Is | ast.IsNot) and right.value is not None and left.value is not None:
-        return None
-    result = carried_out(COMPARISONS[type(operator)], [python_of(left), python_of(right)], 0)
-    return bool(result.value) if result is not None else None
+    if not given and (name in MESSAGES or name.endswith("Request")):
+        return dict(named)
+    if name == "from_json" and len(given) == 1 and isinstance(given[0], Held) and len(given[0].kin) == 1:
+        return given[0].kin[0]
+    is_passed = given and (name in MESSAGES or name in PASSING or CASTING.match(name))
+    return given[0] if is_passed else None

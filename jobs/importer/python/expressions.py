@@ -5,135 +5,202 @@ Source: Python's manual, "Expressions"; google-cloud-aiplatform 2.7.0, read 2026
 
 import ast
 import re
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import PurePosixPath
+from typing import Any, NamedTuple
 
 from jobs.importer.nodes import Node, Notes
-from jobs.importer.python import calls
-from jobs.importer.python.names import Names
-from jobs.importer.python.values import (
-    MAX_ITEMS,
-    Class,
-    Enum,
-    Function,
-    Jobs,
-    Module,
-    Object,
-    Scope,
-    is_data,
-    placed_at,
-    text_of,
-    unknown,
-)
+from jobs.importer.python import calls, values
+from jobs.importer.python.branches import Branches
+from jobs.importer.python.calls import NotKnown
+from jobs.importer.python.values import Enum, Held, Module, Object, Scope, elements, is_data, placed_at, unknown
 from jobs.spec import quoted
 from jobs.texts import translatable as _
 
-MAX_DEPTH, TEXT_COST = 40, 50
+MAX_DEPTH, TEXT_COST, SOURCE_COST = 110, 50, 8
+"""The most levels of a program, and what long texts and source texts cost in steps."""
 ENUMS = ("Strategy", "AcceleratorType", "GoalType", "ScaleType", "Algorithm", "Type")
 HELD = re.compile(r"\bcreate\b|[wW]orker_?[pP]ool_?[sS]pecs|[jJ]ob_?[sS]pec")
 LOOKUPS = ("get", "getenv", "setdefault")
-ENVIRONMENTS = ("os.environ", "environ")
 
 
-class Expressions(Names):
-    """Reads expressions. `arguments` are the defaults of the program's command line.
+class Given(NamedTuple):
+    """The arguments of a call, and all their values; if `is_open` it has more that are not known."""
+
+    placed: list[Node]
+    named: dict[str, Node]
+    values: list[Node]
+    is_open: bool
+
+
+class Expressions(Branches):
+    """Reads expressions. `scope` has the names at the current statement, `environment` the variables that are set.
 
     `texts` are texts and lists of words in which a command or a document may be, with the lines where they are written.
     """
 
     def __init__(self, notes: Notes, environment: dict[str, Node]) -> None:
-        super().__init__(notes, environment)
-        self.arguments: dict[str, Node] = {}
+        super().__init__()
+        self.notes = notes
+        self.module = self.scope = Scope()
+        self.environment = environment
+        self.variables = Scope(environment, strict=True)
         self.texts: list[Node] = []
+        self.sources: dict[ast.AST, str] = {}
         self.depth = 0
+
+    def source(self, expression: ast.AST) -> str:
+        """Return the source text of an expression, shortened; it is written once."""
+        if expression not in self.sources:
+            self.spend(SOURCE_COST)
+            self.sources[expression] = values.source(expression)
+        return self.sources[expression]
+
+    def open_at(self, expression: ast.expr, *origins: Node) -> Held:
+        """Return an open value for an expression, which may be, or be in, one of other values."""
+        return self.derived(self.source(expression), expression.lineno, origins)
 
     def evaluate(self, expression: ast.expr) -> Node:
         """Return the value of an expression; an open one if it is not known."""
         self.spend(1)
         self.depth += 1
-        node: Node | None = None
-        if self.depth <= MAX_DEPTH:
-            read: Callable[[ast.expr], Node | None] | None = getattr(
-                self, f"_{type(expression).__name__.lower()}", None
-            )
-            node = read(expression) if read is not None else None
+        if self.depth > MAX_DEPTH:
+            raise RecursionError
+        read: Callable[[Any], Node | None] = getattr(self, f"_{type(expression).__name__.lower()}", self._other)
+        try:
+            node = read(expression)
+        except NotKnown:
+            node = None
         self.depth -= 1
         if node is None:
-            return unknown(self.source(expression), expression.lineno)
+            return self.open_at(expression)
         if isinstance(node.value, str) and not isinstance(expression, ast.Name):
-            self.hold(node, expression.lineno)
+            self.spend(len(node.value) // TEXT_COST)
+            if HELD.search(node.value):
+                self.texts.append(Node(node.value, expression.lineno))
         return node
-
-    def hold(self, node: Node, line: int) -> None:
-        """Keep a text in which a command or a document may be."""
-        self.spend(len(node.value) // TEXT_COST)
-        if HELD.search(node.value):
-            self.texts.append(Node(node.value, line))
 
     def data(self, expression: ast.expr) -> Node:
         """Return the value of an expression as data or a job; a function, a class or a module is open."""
         node = self.evaluate(expression)
-        if is_data(node) or isinstance(node.value, Jobs):
+        if is_data(node) or isinstance(node.value, values.Jobs):
             return node
-        return unknown(
-            node.value.path if isinstance(node.value, Module) else self.source(expression), expression.lineno
-        )
+        is_module = isinstance(node.value, Module)
+        return unknown(node.value.path, expression.lineno) if is_module else self.open_at(expression, node)
+
+    def filled(self, expression: ast.expr) -> Node:
+        """Return a value that becomes part of a text; a name that is still empty, as in PROJECT = "", is open."""
+        node = self.data(expression)
+        return self.open_at(expression) if node.value == "" and isinstance(expression, ast.Name) else node
+
+    def plain(self, node: Node) -> Any:
+        """Return a known value as Python has it. Raise NotKnown for any other."""
+        return calls.known(node, self.spend)
+
+    def node_of(self, value: Any, line: int) -> Node:
+        """Return a value of Python as new nodes, all on one line."""
+        if isinstance(value, dict):
+            return self.made({str(name): self.node_of(item, line) for name, item in value.items()}, line)
+        if isinstance(value, list | tuple):
+            return self.made([self.node_of(item, line) for item in value], line)
+        return Node(value, line, str(value) if isinstance(value, float) else "")
+
+    def path_of(self, expression: ast.expr) -> str:
+        """Return the dotted path of a module's name, or of a name that nothing binds; "" for any other expression."""
+        if isinstance(expression, ast.Name):
+            node = self.scope.find(expression.id)
+            return expression.id if node is None else node.value.path if isinstance(node.value, Module) else ""
+        owner = self.path_of(expression.value) if isinstance(expression, ast.Attribute) else ""
+        return f"{owner}.{expression.attr}" if isinstance(expression, ast.Attribute) and owner else ""
+
+    def is_sdk(self, path: str) -> bool:
+        """Return whether a path is one of Google's SDK; a root that nothing binds is taken for it."""
+        root = path.partition(".")[0]
+        is_bound = self.scope.find(root) is not None or root in sys.stdlib_module_names
+        return bool(path) and (Module(path).is_sdk or not is_bound)
+
+    def default(self, node: Node | None, line: int) -> Node | None:
+        """Return a default that is taken for a value that is not set, with one note; None if it gives no value."""
+        if node is None or node.value in (None, "") or node.open:
+            return None
+        if not self.notes.has("defaults_taken"):
+            message = _("Values that are not set here are read with their defaults; change those that differ.")
+            self.notes.note("defaults_taken", line, message)
+        return node
 
     def truth(self, test: ast.expr) -> bool | None:
         """Return whether a condition holds; None if it is not known."""
-        match test:
-            case ast.UnaryOp(op=ast.Not()):
-                inner = self.truth(test.operand)
-                return None if inner is None else not inner
-            case ast.BoolOp():
-                answers = [self.truth(part) for part in test.values]
-                decides = isinstance(test.op, ast.Or)
-                return decides if decides in answers else None if None in answers else not decides
-        return truth_of(self.evaluate(test))
+        return values.truth_of(self.evaluate(test))
 
-    def keywords(self, call: ast.Call) -> dict[str, Node]:
-        """Return the keyword arguments of a call; `**names` are merged if they are known."""
-        entries: dict[str, Node] = {}
-        for word in call.keywords:
-            value = self.data(word.value)
-            if word.arg is not None:
-                entries[word.arg] = placed_at(value, word.lineno)
-            else:
-                self._merge_names(entries, value, word.value)
-        return entries
+    def either(self, blocks: Sequence[Callable[[], Node]], condition: ast.expr) -> Node:
+        """Return what is known of one of several values, of which a condition decides."""
+        result, name = Scope(), self.source(condition)
 
-    def listed(self, items: list[ast.expr]) -> list[Node]:
+        def block(read: Callable[[], Node]) -> str:
+            self.put(result, name, read())
+            return ""
+
+        self.choose([partial(block, read) for read in blocks], name, condition.lineno)
+        return result.names[name]
+
+    def _perhaps(self, expression: ast.expr, condition: ast.expr) -> Node:
+        found: list[Node] = []
+
+        def block() -> str:
+            found.append(self.data(expression))
+            return ""
+
+        self.choose([block, lambda: ""], self.source(condition), condition.lineno)
+        return found[0]
+
+    def listed(self, items: Sequence[ast.expr], read: Callable[[ast.expr], Node]) -> list[Node]:
         """Return the values of a list or of positional arguments; `*items` are merged if they are known."""
         nodes: list[Node] = []
         for item in items:
-            node = self.data(item.value if isinstance(item, ast.Starred) else item)
+            node = read(item.value if isinstance(item, ast.Starred) else item)
             is_merged = isinstance(item, ast.Starred) and not node.is_scalar
-            nodes.extend(calls.elements(node) if is_merged else [node])
-        return nodes[:MAX_ITEMS]
+            nodes.extend(elements(node) if is_merged else [node])
+        return nodes
+
+    def given_to(self, call: ast.Call) -> Given:
+        """Return the arguments of a call; `*items` and `**names` are merged if they are known."""
+        read = self.filled if getattr(call.func, "attr", "") == "format" else self.data
+        before = next((n for n, each in enumerate(call.args) if isinstance(each, ast.Starred)), len(call.args))
+        placed, rest = self.listed(call.args[:before], read), self.listed(call.args[before:], read)
+        is_open = any(node.open for node in rest)
+        named: dict[str, Node] = {}
+        for word in call.keywords:
+            value = self.data(word.value)
+            if word.arg is None:
+                is_open = not self._merge_names(named, value, word.value) or is_open
+            else:
+                named[word.arg] = placed_at(value, word.lineno)
+        return Given(placed if is_open else [*placed, *rest], named, [*placed, *rest, *named.values()], is_open)
+
+    def _merge_names(self, entries: dict[str, Node], value: Node, expression: ast.expr) -> bool:
+        """Add the entries of `**value`; return False, with a note, if they are not known."""
+        if isinstance(value.value, dict):
+            self.spend(len(value.value) // TEXT_COST)
+            entries.update(value.value)
+            return True
+        name = self.source(expression)
+        message = _("The contents of **%(name)s are not known; they are left out until you write them out.", name=name)
+        self.notes.note("placeholder", expression.lineno, message, _("Write its names and values there."))
+        return False
 
     def look_up(self, name: Node, default: Node | None, line: int) -> Node:
         """Return the value of a variable of the environment: as set in the text, the default, or open."""
-        key = text_of(name) or ""
+        key = name.text() if name.is_scalar else "name"
         if not name.open and (held := self.environment.get(key)) is not None:
             return placed_at(held, line)
-        if default is not None and default.value not in (None, "") and not default.open:
-            self.note_default(
-                line, _("Environment variables are read with their default values; change those that differ.")
-            )
-            return default
-        return unknown(
-            key or "name", line, _("The environment variable %(name)s is not set in this text.", name=quoted(key))
-        )
+        reason = _("The environment variable %(name)s is not set in this text.", name=quoted(key))
+        return self.default(default, line) or unknown(key, line, reason)
 
-    def _merge_names(self, entries: dict[str, Node], value: Node, expression: ast.expr) -> None:
-        if isinstance(value.value, dict):
-            self.spend(len(value.value) // TEXT_COST)
-            entries |= value.value
-            return
-        message = _(
-            "The contents of **%(name)s are not known; they are left out until you write them out.",
-            name=self.source(expression),
-        )
-        self.notes.note("placeholder", expression.lineno, message, _("Write its names and values there."))
+    def _other(self, expression: ast.expr) -> Node:
+        parts = [self.evaluate(part) for part in ast.iter_child_nodes(expression) if isinstance(part, ast.expr)]
+        return self.open_at(expression, *parts)
 
     def _constant(self, expression: ast.Constant) -> Node | None:
         value = expression.value
@@ -141,7 +208,7 @@ class Expressions(Names):
         return Node(value, expression.lineno, "" if isinstance(value, str | int) else str(value)) if is_plain else None
 
     def _list(self, expression: ast.List | ast.Tuple | ast.Set) -> Node:
-        node = self.branches.make(Node(self.listed(expression.elts), expression.lineno))
+        node = self.made(self.listed(expression.elts, self.data), expression.lineno)
         if any(item.value == "create" for item in node.value):
             self.texts.append(node)
         return node
@@ -151,225 +218,177 @@ class Expressions(Names):
     def _dict(self, expression: ast.Dict) -> Node:
         entries: dict[str, Node] = {}
         for key, item in zip(expression.keys, expression.values, strict=True):
-            value = self.data(item)
             if key is None:
-                self._merge_names(entries, value, item)
+                self._merge_names(entries, self.data(item), item)
             else:
-                name = self.data(key)
+                name, value = self.data(key), self.data(item)
                 entries[name.text() if name.is_scalar else self.source(key)] = placed_at(value, key.lineno)
-        return self.branches.make(Node(entries, expression.lineno))
+        return self.made(entries, expression.lineno)
 
     def _name(self, expression: ast.Name) -> Node | None:
         return self.scope.find(expression.id)
 
-    def _joinedstr(self, expression: ast.JoinedStr) -> Node | None:
-        pieces: list[Node] = []
+    def _joinedstr(self, expression: ast.JoinedStr) -> Node:
+        pattern, nodes = "", []
         for part in expression.values:
-            piece: Node | None = self.evaluate(part) if isinstance(part, ast.Constant) else None
             if isinstance(part, ast.FormattedValue):
-                node, pattern = self.filled(part.value), part.format_spec
-                shown = self.evaluate(pattern) if pattern is not None else Node("", 0)
-                is_plain = part.conversion in (-1, ord("s")) and not shown.open
-                piece = calls.formatted(node, shown.text()) if is_plain else None
-                piece = piece or unknown(self.source(part.value), part.lineno)
-            pieces.append(piece or unknown(self.source(part), part.lineno))
-        text = calls.bounded(text_of(piece) or "" for piece in pieces)
-        return Node(text, expression.lineno, "", calls.first_reason(pieces))
-
-    def filled(self, expression: ast.expr) -> Node:
-        """Return a value that becomes part of a text; a name that is still empty, as in PROJECT = "", is open."""
-        node = self.data(expression)
-        is_empty = node.value == "" and isinstance(expression, ast.Name)
-        return unknown(self.source(expression), expression.lineno) if is_empty else node
+                node = self.filled(part.value)
+                spec = calls.scalar(self.evaluate(part.format_spec)) if part.format_spec and not node.open else ""
+                marks = f"!{chr(part.conversion)}" if part.conversion > 0 and not node.open else ""
+                is_text = values.text_of(node) is not None
+                nodes.append(node if is_text else self.open_at(part.value))
+                pattern += f"{{{marks}:{spec}}}" if is_text else "{}"
+            else:
+                pattern += self.evaluate(part).text().replace("{", "{{").replace("}", "}}")
+        return calls.formatted(pattern, nodes, {}, expression.lineno)
 
     def _attribute(self, expression: ast.Attribute) -> Node | None:
         if path := self.path_of(expression):
-            if self.is_sdk(path) and _is_enum(path):
-                return Node(Enum(expression.attr), expression.lineno)
-            is_flag = path.rpartition(".")[0].endswith("FLAGS") and expression.attr in self.arguments
-            return self.arguments[expression.attr] if is_flag else Node(Module(path), expression.lineno)
-        owner = self.evaluate(expression.value)
-        held = owner.value
-        if isinstance(held, Object | Class):
-            return self._attribute_of(owner, expression)
-        if isinstance(held, Enum) or (
-            expression.attr == "value" and is_data(owner) and owner.is_scalar and not owner.open
-        ):
-            return (
-                Node(str(held), owner.line)
-                if expression.attr == "name"
-                else owner
-                if expression.attr == "value"
-                else None
-            )
-        found = held.get(expression.attr) if isinstance(held, dict) else None
-        other = unknown(self.source(expression), expression.lineno, raw=owner.raw if owner.open else "")
-        return found or self.branches.derive(other, [owner] if owner.open else [])
+            return self.of_module(path, expression)
+        owner, name = self.evaluate(expression.value), expression.attr
+        held, found = owner.value, None
+        if isinstance(held, Object):
+            found = held.get(name)
+            if found is not None and isinstance(found.value, values.Function) and found.value.kind == "property":
+                return self.enter(found.value, Given([owner], {}, [], is_open=False), expression.lineno)
+        elif isinstance(held, Enum) and name in ("name", "value"):
+            return Node(str(held), owner.line) if name == "name" else owner
+        elif isinstance(held, str) and not owner.open and name in calls.PATH_PARTS:
+            return Node(str(getattr(PurePosixPath(held), name)), expression.lineno)
+        elif isinstance(held, dict):
+            found = held.get(name)
+        return found if found is not None else self.open_at(expression, owner)
 
-    def _attribute_of(self, owner: Node, expression: ast.Attribute) -> Node | None:
-        found: Node | None = owner.value.attributes.get(expression.attr)
-        if found is None or not isinstance(found.value, Function):
-            return found
-        if found.value.is_property:
-            return self.enter(found.value, [owner], {}, expression.lineno)
-        return Node(found.value, expression.lineno)
+    def of_module(self, path: str, expression: ast.Attribute) -> Node:
+        """Return what an attribute of a module stands for."""
+        owner, _, name = path.rpartition(".")
+        is_enum = name.isupper() and len(name) > 2 and (owner.endswith(ENUMS) or "aiplatform" in owner)
+        return Node(Enum(name) if is_enum and self.is_sdk(path) else Module(path), expression.lineno)
 
-    def enter(self, function: Function, given: list[Node], named: dict[str, Node], line: int) -> Node | None:
-        """Return what a function of the program returns; it is read by the class that reads statements."""
+    def enter(self, function: values.Function, given: Given, line: int) -> Node | None:
+        """Return what a function of the program returns; it is read by the class that reads functions."""
         raise NotImplementedError
 
-    def _boolop(self, expression: ast.BoolOp) -> Node | None:
-        for part in expression.values[:-1]:
-            node = self.data(part)
-            holds = truth_of(node)
-            if holds is isinstance(expression.op, ast.Or):
-                return node
-            if holds is None:
-                is_default = isinstance(expression.op, ast.Or) and _is_lookup(part) and len(expression.values) == 2
-                default = self.data(expression.values[1]) if is_default else None
-                if default is None or default.open or default.value in (None, ""):
-                    others = [default] if default is not None else map(self.data, expression.values[1:])
-                    return self.branches.derive(unknown(self.source(expression), expression.lineno), [node, *others])
-                self.note_default(
-                    expression.lineno,
-                    _("Values that are not set are read with their defaults; change those that differ."),
-                )
-                return default
-        return self.data(expression.values[-1])
+    def _boolop(self, expression: ast.BoolOp) -> Node:
+        is_or, nodes = isinstance(expression.op, ast.Or), [self.data(expression.values[0])]
+        for part in expression.values[1:]:
+            if values.truth_of(nodes[-1]) is is_or:
+                break
+            is_sure = not any(node.open for node in nodes)
+            nodes.append(self.data(part) if is_sure else self._perhaps(part, expression))
+        first, *others = expression.values
+        if not any(node.open for node in nodes):
+            return nodes[-1]
+        is_default = is_or and _is_lookup(first) and len(others) == 1 and isinstance(others[0], ast.Constant)
+        default = self.default(nodes[-1], expression.lineno) if is_default else None
+        if default is not None:
+            return default
+        result = self.open_at(expression, *nodes)
+        result.holds = is_or if any(values.truth_of(node) is is_or for node in nodes) else None
+        return result
 
     def _unaryop(self, expression: ast.UnaryOp) -> Node | None:
+        node = self.evaluate(expression.operand)
+        holds = values.truth_of(node)
         if isinstance(expression.op, ast.Not):
-            holds = self.truth(expression.operand)
             return None if holds is None else Node(not holds, expression.lineno)
-        node = self.data(expression.operand)
-        if isinstance(expression.op, ast.USub) and type(node.value) in (int, float):
-            return Node(-node.value, expression.lineno, str(-node.value) if isinstance(node.value, float) else "")
-        return None
+        value = calls.scalar(node)
+        is_number = isinstance(expression.op, ast.USub) and type(value) in (int, float)
+        return self.node_of(-value, expression.lineno) if is_number else None
 
-    def _binop(self, expression: ast.BinOp) -> Node | None:
-        left, right = self.data(expression.left), self.data(expression.right)
-        self.spend(sum(len(node.value) // TEXT_COST for node in (left, right) if isinstance(node.value, str | list)))
-        return calls.operate(expression.op, left, right, expression.lineno)
+    def _binop(self, expression: ast.BinOp) -> Node:
+        chain: list[ast.BinOp] = []
+        left: ast.expr = expression
+        while isinstance(left, ast.BinOp):
+            chain.append(left)
+            left = left.left
+        node = self.data(left)
+        for part in reversed(chain):
+            right = self.data(part.right)
+            self.spend(
+                sum(len(each.value) // TEXT_COST for each in (node, right) if isinstance(each.value, str | list))
+            )
+            try:
+                value = calls.operated(part.op, node, right, part.lineno)
+                node = value if isinstance(value, Node) else self.made(value, part.lineno)
+            except NotKnown:
+                node = self.open_at(part, node, right)
+        return node
 
     def _compare(self, expression: ast.Compare) -> Node | None:
         nodes = [self.data(part) for part in (expression.left, *expression.comparators)]
-        pairs = zip(expression.ops, nodes, nodes[1:], strict=False)
-        answers = [calls.compare(operator, left, right) for operator, left, right in pairs]
-        if None in answers and False not in answers:
-            return None
-        return Node(False not in answers, expression.lineno)
+        answers: list[bool | None] = []
+        for kind, left, right in zip(expression.ops, nodes, nodes[1:], strict=False):
+            try:
+                pair = [self.plain(left), self.plain(right)]
+                is_sure = not isinstance(kind, ast.Is | ast.IsNot) or None in pair or type(pair[0]) is bool
+                answers.append(bool(calls.carried_out(calls.COMPARISONS[type(kind)], pair)) if is_sure else None)
+            except NotKnown:
+                answers.append(None)
+        return None if None in answers and False not in answers else Node(False not in answers, expression.lineno)
 
     def _subscript(self, expression: ast.Subscript) -> Node | None:
-        if self.path_of(expression.value) in ENVIRONMENTS:
-            return self.look_up(self.data(expression.slice), None, expression.lineno)
-        path = self.path_of(expression.value)
+        path, part, line = self.path_of(expression.value), expression.slice, expression.lineno
+        bounds = [part.lower, part.upper, part.step] if isinstance(part, ast.Slice) else [part]
+        keys = [self.data(each) if each is not None else calls.NOTHING for each in bounds]
+        if path in ("os.environ", "environ"):
+            return self.look_up(keys[0], None, line)
         if path.endswith(ENUMS) and self.is_sdk(path):
-            key = self.data(expression.slice)
-            return Node(Enum(key.value), expression.lineno) if isinstance(key.value, str) and not key.open else None
+            return Node(Enum(calls.scalar(keys[0])), line)
         owner = self.evaluate(expression.value)
         held = owner.value
-        other = self.branches.derive(unknown(self.source(expression), expression.lineno), [owner])
-        if owner.open or not isinstance(held, dict | list | str):
-            return other
-        if isinstance(expression.slice, ast.Slice):
-            parts = expression.slice.lower, expression.slice.upper, expression.slice.step
-            bounds = [self.data(part) if part is not None else Node(None, 0) for part in parts]
-            if isinstance(held, dict) or any(node.open for node in bounds):
-                return other
-            cut = slice(*(node.value for node in bounds))
-            return (
-                Node(held[cut], expression.lineno)
-                if isinstance(held, list)
-                else calls.carried_out(lambda: held[cut], [], 0)
-            )
-        key = self.data(expression.slice)
-        if isinstance(held, dict):
-            return held.get(text_of(key) or "", other) if not key.open else other
-        is_place = type(key.value) is int and -len(held) <= key.value < len(held)
-        found = held[key.value] if is_place else None
-        return Node(found, expression.lineno) if isinstance(found, str) else found or other
+        try:
+            places = [calls.scalar(each) for each in keys]
+            if owner.open or not isinstance(held, dict | list | str):
+                raise NotKnown
+            if isinstance(held, dict):
+                entry: Node = held[calls.key_of(keys[0])]
+                return entry
+            found = held[slice(*places)] if isinstance(part, ast.Slice) else held[places[0]]
+        except (NotKnown, TypeError, ValueError, LookupError):
+            return self.open_at(expression, owner)
+        return (
+            found
+            if isinstance(found, Node)
+            else Node(found, line)
+            if isinstance(found, str)
+            else self.made(found, line)
+        )
 
-    def _ifexp(self, expression: ast.IfExp) -> Node | None:
+    def _ifexp(self, expression: ast.IfExp) -> Node:
         taken = self.truth(expression.test)
         if taken is not None:
             return self.evaluate(expression.body if taken else expression.orelse)
-        return self.either([expression.body, expression.orelse], expression.test)
+        return self.either([partial(self.data, each) for each in (expression.body, expression.orelse)], expression.test)
 
-    def either(self, parts: list[ast.expr], test: ast.expr) -> Node:
-        """Return what is known of one of several expressions, of which a condition decides."""
-        result: dict[str, Node] = {}
+    def bind(self, target: ast.expr, item: Node) -> None:
+        """Bind a name, or the names of a tuple to the parts of a value; they are open if it has other parts."""
+        if isinstance(target, ast.Name):
+            self.put(self.scope.shared.get(target.id, self.scope), target.id, item)
+        elif isinstance(target, ast.Attribute | ast.Subscript):
+            self.set_field(target, item)
+        elif isinstance(target, ast.Tuple | ast.List):
+            parts = elements(item) if not item.open else []
+            is_whole = len(parts) == len(target.elts) and not any(isinstance(each, ast.Starred) for each in target.elts)
+            for place, each in enumerate(target.elts):
+                self.bind(each, parts[place] if is_whole else self.open_at(each, item))
+        elif isinstance(target, ast.Starred):
+            self.bind(target.value, item)
 
-        def block(part: ast.expr) -> Callable[[], str]:
-            def read() -> str:
-                self.branches.put(result, self.source(test), self.data(part), "name")
-                return ""
-
-            return read
-
-        self.branches.choose([block(part) for part in parts], self.source(test), test.lineno)
-        return result[self.source(test)]
-
-    def _listcomp(self, expression: ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp) -> Node | None:
-        """Return the result of `[... for name in items if ...]`; None if the items or a condition are not known."""
-        made: list[tuple[str, Node]] = []
-        outer, self.scope = self.scope, Scope(outer=self.scope)
-        is_known = self._turns(expression, 0, made)
-        self.scope = outer
-        if not is_known:
-            return None
-        is_mapping = isinstance(expression, ast.DictComp)
-        return self.branches.make(Node(dict(made) if is_mapping else [node for _, node in made], expression.lineno))
-
-    _generatorexp = _dictcomp = _setcomp = _listcomp
-
-    def _turns(
-        self,
-        expression: ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp,
-        place: int,
-        made: list[tuple[str, Node]],
-    ) -> bool:
-        if place == len(expression.generators):
-            is_mapping = isinstance(expression, ast.DictComp)
-            key = self.data(expression.key).text() if isinstance(expression, ast.DictComp) else ""
-            made.append((key, self.data(expression.value if isinstance(expression, ast.DictComp) else expression.elt)))
-            return is_mapping or len(made) <= MAX_ITEMS
-        loop = expression.generators[place]
-        held = self.data(loop.iter)
-        if held.open or not isinstance(held.value, list | dict | str):
-            return False
-        for item in calls.elements(held):
-            self.spend(1)
-            if not self.bind(loop.target, item):
-                return False
-            answers = [self.truth(test) for test in loop.ifs]
-            if None in answers or (all(answers) and not self._turns(expression, place + 1, made)):
-                return False
-        return True
+    def set_field(self, target: ast.expr, node: Node) -> bool:
+        """Set a field of a value, as in `pool["replica_count"] = 2`."""
+        raise NotImplementedError
 
     def _namedexpr(self, expression: ast.NamedExpr) -> Node:
         node = self.evaluate(expression.value)
-        self.bind(expression.target, node)
+        scope = self.scope
+        while "." in scope.names and scope.outer is not None:  # of a comprehension
+            scope = scope.outer
+        self.put(scope.shared.get(expression.target.id, scope), expression.target.id, node)
         return node
-
-    def _await(self, expression: ast.Await) -> Node:
-        return self.evaluate(expression.value)
-
-
-def truth_of(node: Node) -> bool | None:
-    """Return whether a value counts as true; None if it is not known."""
-    return None if node.open else bool(node.value) if is_data(node) else True
-
-
-def _is_enum(path: str) -> bool:
-    """Return whether a path of the SDK names a value of an enum."""
-    owner, _, name = path.rpartition(".")
-    return name.isupper() and len(name) > 2 and (owner.endswith(ENUMS) or "aiplatform" in owner)
 
 
 def _is_lookup(expression: ast.expr) -> bool:
     """Return whether an expression gets a value from the environment or a mapping of settings."""
-    return (
-        isinstance(expression, ast.Call)
-        and isinstance(expression.func, ast.Attribute | ast.Name)
-        and ((expression.func.attr if isinstance(expression.func, ast.Attribute) else expression.func.id) in LOOKUPS)
-    )
+    func = expression.func if isinstance(expression, ast.Call) else None
+    return getattr(func, "attr", getattr(func, "id", "")) in LOOKUPS

@@ -1,33 +1,31 @@
-"""Read the functions and classes of a program: where they are defined, called and instantiated.
-
-Functions that nothing calls are read with the defaults of their parameters, the others being open.
-"""
+"""Read the functions and classes of a program: where they are defined, called and instantiated."""
 
 import ast
 
 from jobs.importer.nodes import Node
-from jobs.importer.python.branches import EXIT, Reason
-from jobs.importer.python.statements import RETURN, Statements
-from jobs.importer.python.values import Class, Function, Object, Scope, placed_at, unknown
-from jobs.texts import translatable as _
+from jobs.importer.python.branches import EXIT, RETURN, Reason
+from jobs.importer.python.expressions import Given
+from jobs.importer.python.statements import MAX_CALL_DEPTH, Statements
+from jobs.importer.python.values import Enum, Function, Module, Object, Scope, placed_at, unknown
 
-MAX_CALL_DEPTH = 8
+KINDS = {"property": "property", "cached_property": "property", "staticmethod": "static", "classmethod": "class"}
 
 
 class Functions(Statements):
-    """Reads functions and classes. `functions` are those of the program, `entered` the ones that were called."""
-
-    functions: list[Function]
-    entered: set[int]
+    """Reads functions and classes; those that nothing calls with the defaults of their parameters, the others open."""
 
     def _on_functiondef(self, statement: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         function = self._function(statement.name, statement.args, statement.body, statement.lineno)
-        marks = [each.id for each in statement.decorator_list if isinstance(each, ast.Name)]
-        function.is_property = "property" in marks or "cached_property" in marks
         self.functions.append(function)
-        self.branches.put(self.scope.names, statement.name, Node(function, statement.lineno), "name")
-        for decorator in statement.decorator_list:
-            self.evaluate(decorator)
+        node: Node = Node(function, statement.lineno)
+        for decorator in reversed(statement.decorator_list):
+            value = self.evaluate(decorator).value
+            name = decorator.id if isinstance(decorator, ast.Name) else getattr(decorator, "attr", "")
+            function.kind = KINDS.get(name, function.kind)
+            if isinstance(value, Function):
+                given = Given([node], {}, [], is_open=False)
+                node = self.enter(value, given, statement.lineno) or self.open_at(decorator)
+        self.put(self.scope, statement.name, node)
 
     _on_asyncfunctiondef = _on_functiondef
 
@@ -43,85 +41,88 @@ class Functions(Statements):
         return Node(self._function("lambda", expression.args, [body], expression.lineno), expression.lineno)
 
     def _on_classdef(self, statement: ast.ClassDef) -> None:
-        bases = [base.value for base in map(self.evaluate, statement.bases) if isinstance(base.value, Class)]
-        outer, self.scope = self.scope, Scope(outer=self.scope)
+        bases = [self.evaluate(base).value for base in statement.bases]
+        known = [base for base in bases if isinstance(base, Object)]
+        is_enum = any(isinstance(base, Module) and base.path.endswith("Enum") for base in bases)
+        outer, self.scope = self.scope, Scope(outer=self.scope, born=self.blocks[-1])
         self.block(statement.body)
         own, self.scope = self.scope.names, outer
-        for node in own.values():
+        for name, node in own.items():
             if isinstance(node.value, Function):
                 node.value.scope = outer
-        attributes = {name: node for base in reversed(bases) for name, node in base.attributes.items()} | own
-        named = [
-            each.target.id
-            for each in statement.body
-            if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
-        ]
-        fields = [*(name for base in bases for name in base.fields), *named]
-        made = Class(statement.name, attributes, list(dict.fromkeys(fields)))
-        self.branches.put(self.scope.names, statement.name, Node(made, statement.lineno), "name")
+            elif is_enum:  # the text of a member is not its value
+                own[name] = (
+                    Node(Enum(node.value), node.line) if isinstance(node.value, str) else unknown(name, node.line)
+                )
+        attributes = {name: node for base in reversed(known) for name, node in base.attributes.entries.items()} | own
+        annotated = [each.target for each in statement.body if isinstance(each, ast.AnnAssign)]
+        named = [each.id for each in annotated if isinstance(each, ast.Name)]
+        fields = tuple(dict.fromkeys([*(name for base in known for name in base.fields), *named]))
+        made = Object(self.made(attributes, statement.lineno), None, fields)
+        self.put(self.scope, statement.name, Node(made, statement.lineno))
 
-    def instantiate(self, made: Class, given: list[Node], named: dict[str, Node], line: int) -> Node:
+    def instantiate(self, kind: Object, given: Given, line: int) -> Node:
         """Return a new object of a class of the program."""
-        attributes = dict(made.attributes)
-        held = Object(attributes, made)
-        node = Node(held, line)
-        setup = made.attributes.get("__init__")
+        node = Node(Object(self.made({}, line), kind), line)
+        setup, held = kind.get("__init__"), node.value.attributes
+        if setup is None:
+            defaults = {name: self.copied(item) for name in kind.fields if (item := kind.get(name)) is not None}
+            missing = {name: unknown(name, line) for name in kind.fields} if given.is_open else defaults
+            held.value |= missing | dict(zip(kind.fields, given.placed, strict=False)) | given.named
+            setup, given = kind.get("__post_init__"), Given([], {}, [], is_open=False)
         if setup is not None and isinstance(setup.value, Function):
-            self.enter(setup.value, [node, *given], named, line)
-        else:
-            attributes |= {**dict(zip(made.fields, given, strict=False)), **named}
+            self.enter(setup.value, given._replace(placed=[node, *given.placed]), line)
         return node
 
-    def enter(self, function: Function, given: list[Node], named: dict[str, Node], line: int) -> Node | None:
+    def copied(self, node: Node) -> Node:
+        """Return a copy of a value that later changes leave as it is."""
+        self.spend(1)
+        if node.open or node.is_scalar:
+            return node
+        if isinstance(node.value, dict):
+            return self.made({name: self.copied(item) for name, item in node.value.items()}, node.line)
+        return self.made([self.copied(item) for item in node.value], node.line)
+
+    def enter(self, function: Function, given: Given, line: int) -> Node | None:
         """Return what a function of the program returns when it is called with these arguments."""
         self.entered.add(id(function.body))
         if len(self.frames) >= MAX_CALL_DEPTH:
-            for node in (*given, *named.values()):
-                self.branches.open(node, function.name, line)
+            for node in (*given.placed, *given.named.values()):
+                self.open(node, function.name, line)
             return None
-        names = self._parameters(function, given, named, line)
-        return self._within(function, names, line)
-
-    def _parameters(self, function: Function, given: list[Node], named: dict[str, Node], line: int) -> dict[str, Node]:
-        placed, only = function.placed, [each.arg for each in function.parameters.kwonlyargs]
-        names = {name: unknown(name, function.line) for name in (*placed, *only)} | function.defaults
-        names |= dict(zip(placed, given, strict=False)) | {name: node for name, node in named.items() if name in names}
-        if function.parameters.vararg is not None:
-            names[function.parameters.vararg.arg] = Node(given[len(placed) :], line)
-        if function.parameters.kwarg is not None:
-            rest = {name: node for name, node in named.items() if name not in (*placed, *only)}
-            names[function.parameters.kwarg.arg] = Node(rest, line)
-        return names
+        placed, own = function.placed, function.names
+        held: dict[str, Node] = {name: unknown(name, function.line) for name in own}
+        held |= {} if given.is_open else function.defaults
+        held |= dict(zip(placed, given.placed, strict=False)) | {n: node for n, node in given.named.items() if n in own}
+        rest = self.made(given.placed[len(placed) :], line)
+        more = self.made({name: node for name, node in given.named.items() if name not in own}, line)
+        for each, node in ((function.parameters.vararg, rest), (function.parameters.kwarg, more)):
+            if each is not None:
+                held[each.arg] = unknown(each.arg, line) if given.is_open else node
+        return self._within(function, held, line)
 
     def _within(self, function: Function, names: dict[str, Node], line: int) -> Node | None:
-        outer, self.scope = self.scope, Scope(names, function.scope)
-        depth, self.depth = self.depth, 0
+        outer, self.scope = self.scope, Scope(names, function.scope, born=self.blocks[-1])
         loops, self.loops = self.loops, 0
         self.frames.append([])
         ending = self.block(function.body)
         returned = self.frames.pop()
-        self.scope, self.depth, self.loops = outer, depth, loops
-        if not returned:
-            return Node(None, line)
+        self.scope, self.loops = outer, loops
         nodes = returned if ending in (RETURN, EXIT) else [*returned, Node(None, line)]
-        node = self.branches.merge(nodes, function.name, Reason(function.name, function.line))
+        if not nodes:
+            return Node(None, line)
+        node = self.merge(nodes, function.name, Reason(function.name, function.line))
         if not node.is_scalar and node.value:
             self.bound.setdefault(function.name, node)
         return node
 
     def enter_unknown(self, function: Function) -> None:
         """Read a function that the program never calls: its parameters have their defaults, or are open."""
-        placed = [*function.placed, *(each.arg for each in function.parameters.kwonlyargs)]
         defaults = {name: node for name, node in function.defaults.items() if node.value not in (None, "")}
-        if defaults:
-            self.note_default(
-                function.line,
-                _("Parameters of functions are read with their default values; change those that differ."),
-            )
-        names = {name: placed_at(defaults.get(name) or unknown(name, function.line), function.line) for name in placed}
-        if function.parameters.vararg is not None:
-            names[function.parameters.vararg.arg] = unknown(function.parameters.vararg.arg, function.line)
-        if function.parameters.kwarg is not None:
-            names[function.parameters.kwarg.arg] = unknown(function.parameters.kwarg.arg, function.line)
+        for node in defaults.values():
+            self.default(node, function.line)
         self.entered.add(id(function.body))
-        self._within(function, names, function.line)
+        rest = [each.arg for each in (function.parameters.vararg, function.parameters.kwarg) if each is not None]
+        names = [*function.names, *rest]
+        values = {name: placed_at(defaults.get(name) or unknown(name, function.line), function.line) for name in names}
+        self._within(function, values, function.line)

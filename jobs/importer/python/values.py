@@ -6,9 +6,8 @@ and `Node.open` is the reason.
 
 import ast
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 
 from jobs.importer.nodes import Node, Path
 from jobs.importer.sdk_names import CREATES
@@ -18,12 +17,25 @@ from jobs.texts import translatable as _
 MAX_TEXT, MAX_ITEMS, MAX_DEPTH = 200_000, 10_000, 40
 MAX_SHOWN, MAX_SOURCE_NODES = 60, 40
 SDK_ROOTS = ("google", "vertexai", "google_cloud_pipeline_components", "airflow", "kfp")
-OUTSIDE = "outside"
-"""The `raw` text of an open value that a module of the user made: its methods may change what they are given."""
 
 
 class Enum(str):
     """A name of an enum of the SDK. Where a program makes a text of it, the text is not known."""
+
+
+@dataclass(slots=True)
+class Held(Node):
+    """A mapping or a list that a program holds, or an open value that may be one.
+
+    `kin` are values that it may be, share parts with or be part of: what changes it may change them. `born` is the
+    block in which it is made, `holds` whether an open value counts as true. `is_outside` means that a module of the
+    user made it, whose methods may change what they are given.
+    """
+
+    kin: list[Node] = field(default_factory=list)
+    born: int = 0
+    is_outside: bool = False
+    holds: bool | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -40,11 +52,16 @@ class Module:
 
 @dataclass(eq=False, slots=True)
 class Scope:
-    """The names of a module, a function or a comprehension; `shared` are names declared global or nonlocal."""
+    """The names of a module, a function or a comprehension; `shared` are names declared global or nonlocal.
+
+    A name of a `strict` one, such as a variable of the environment, may be missing without an error.
+    """
 
     names: dict[str, Node] = field(default_factory=dict)
     outer: "Scope | None" = None
     shared: "dict[str, Scope]" = field(default_factory=dict)
+    born: int = 0
+    strict: bool = False
 
     def find(self, name: str) -> Node | None:
         """Return the value of a name as a program sees it here."""
@@ -66,30 +83,32 @@ class Function:
     scope: Scope
     defaults: dict[str, Node]
     line: int
-    is_property: bool = False
-    owner: Node | None = None
+    kind: str = ""
 
     @property
     def placed(self) -> list[str]:
         """The names of the parameters that may be given by position."""
         return [each.arg for each in (*self.parameters.posonlyargs, *self.parameters.args)]
 
-
-@dataclass(eq=False, slots=True)
-class Class:
-    """A class of the program: its attributes, and the names of its annotated fields in order."""
-
-    name: str
-    attributes: dict[str, Node]
-    fields: list[str]
+    @property
+    def names(self) -> list[str]:
+        """The names of all parameters except `*args` and `**names`."""
+        return [*self.placed, *(each.arg for each in self.parameters.kwonlyargs)]
 
 
 @dataclass(eq=False, slots=True)
 class Object:
-    """An object of a class of the program, or the arguments of its command line."""
+    """A class of the program with the names of its annotated `fields`, an object of one, or a command line."""
 
-    attributes: dict[str, Node]
-    kind: Class | None = None
+    attributes: Node
+    kind: "Object | None" = None
+    fields: tuple[str, ...] = ()
+
+    def get(self, name: str) -> Node | None:
+        """Return the value of an attribute; that of the class if an object has none of its own."""
+        found = self.attributes.entries.get(name)
+        is_missing = found is None and not self.attributes.open and self.kind is not None
+        return self.kind.get(name) if is_missing and self.kind is not None else found
 
 
 @dataclass(eq=False, slots=True)
@@ -104,13 +123,13 @@ class JobCall:
     maker: str
     args: Node
     init: dict[str, Node]
+    depth: int
+    is_open: bool = False
     run: Node | None = None
     run_init: dict[str, Node] = field(default_factory=dict)
     is_submitted: bool = False
-    is_open: bool = False
     is_used: bool = False
     custom: "JobCall | None" = None
-    depth: int = 0
     edits: list[tuple[Path, Node]] = field(default_factory=list)
 
     @property
@@ -143,10 +162,10 @@ def shortened(text: str) -> str:
     return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 3]}..."
 
 
-def unknown(text: str, line: int, reason: str = "", raw: str = "") -> Node:
+def unknown(text: str, line: int, reason: str = "", kin: Iterable[Node] = (), *, is_outside: bool = False) -> Held:
     """Return an open value with a source text, and why it is open."""
     reason = reason or _("%(source)s is known only when the program runs.", source=quoted(text))
-    return Node(f"${{{text}}}", line, raw, reason)
+    return Held(f"${{{text}}}", line, "", reason, list(kin), 0, is_outside)
 
 
 def is_data(node: Node) -> bool:
@@ -154,62 +173,44 @@ def is_data(node: Node) -> bool:
     return node.value is None or isinstance(node.value, str | int | float | dict | list)
 
 
-def items_of(node: Node) -> Iterator[Node]:
-    """Yield the values directly in a mapping or a list."""
-    if isinstance(node.value, dict):
-        yield from node.value.values()
-    elif isinstance(node.value, list):
-        yield from node.value
+def items_of(node: Node) -> list[Node]:
+    """Return the values directly in a mapping, a list or an object."""
+    if isinstance(node.value, Object):
+        return [node.value.attributes]
+    return list(node.value.values() if isinstance(node.value, dict) else node.value) if not node.is_scalar else []
 
 
-def is_known(node: Node, depth: int = 0) -> bool:
-    """Return whether a value and everything in it is known, and is data."""
-    if node.open or depth > MAX_DEPTH or not is_data(node) or isinstance(node.value, Enum):
-        return False
-    return all(is_known(item, depth + 1) for item in items_of(node))
+def elements(node: Node) -> list[Node]:
+    """Return what a loop over a mapping, a list or a text takes in turn."""
+    if isinstance(node.value, list):
+        return list(node.value)
+    return [Node(each, node.line) for each in node.value] if isinstance(node.value, dict | str) else []
 
 
-def same(one: Node | None, other: Node | None, depth: int = 0) -> bool:
-    """Return whether two values are certainly the same."""
-    if one is other:
-        return True
-    if one is None or other is None or depth > MAX_DEPTH or one.open != other.open:
-        return False
-    first, second = one.value, other.value
-    if type(first) is not type(second):
-        return False
-    if isinstance(first, dict):
-        return first.keys() == second.keys() and all(same(first[key], second[key], depth + 1) for key in first)
-    if isinstance(first, list):
-        pairs = zip(first, second, strict=False)
-        return len(first) == len(second) and all(same(a, b, depth + 1) for a, b in pairs)
-    return bool(first == second) if is_data(one) else first is second
-
-
-def python_of(node: Node) -> Any:
-    """Return a known value as Python has it."""
-    if isinstance(node.value, dict):
-        return {name: python_of(item) for name, item in node.value.items()}
-    return [python_of(item) for item in node.value] if isinstance(node.value, list) else node.value
-
-
-def node_of_python(value: Any, line: int) -> Node:
-    """Return Python values as nodes, all on one line."""
-    if isinstance(value, dict):
-        return Node({str(name): node_of_python(item, line) for name, item in value.items()}, line)
-    if isinstance(value, list | tuple):
-        return Node([node_of_python(item, line) for item in value], line)
-    return Node(value, line, str(value) if isinstance(value, float) else "")
+def truth_of(node: Node) -> bool | None:
+    """Return whether a value counts as true; None if it is not known."""
+    if node.open:
+        return node.holds if isinstance(node, Held) else None
+    return bool(node.value) if is_data(node) else True
 
 
 def text_of(node: Node) -> str | None:
     """Return a scalar as Python writes it into a text, with the placeholders in it; None if that is not known."""
     value = node.value
-    return (
-        None if isinstance(value, Enum) or not (value is None or isinstance(value, str | int | float)) else str(value)
-    )
+    is_plain = (value is None or isinstance(value, str | int | float)) and not isinstance(value, Enum)
+    return str(value) if is_plain else None
 
 
 def placed_at(node: Node, line: int) -> Node:
-    """Return a scalar on another line; mappings and lists are shared, so they stay the same node."""
-    return Node(node.value, line, node.raw, node.open) if node.is_scalar and is_data(node) else node
+    """Return a scalar on another line; a mapping, a list or a value of the program stays the same node."""
+    return replace(node, line=line) if node.is_scalar and is_data(node) else node
+
+
+def same_scalar(one: Node | None, other: Node | None) -> bool:
+    """Return whether two values are the same scalar, or the same node."""
+    if one is None or other is None or one is other:
+        return one is other
+    if isinstance(one.value, Module) and isinstance(other.value, Module):
+        return one.value.path == other.value.path
+    is_same = one.is_scalar and type(one.value) is type(other.value) and one.open == other.open
+    return is_same and (one.value is other.value or (is_data(one) and bool(one.value == other.value)))

@@ -91,7 +91,7 @@ class TestLists:
             ("['a'] + [f'{x}' for x in unknown()]", ["a", "${[f'(x)' for x in unknown()]}"]),
             ("[f'{x}{y}' for x in ['a'] for y in ['b']]", ["ab"]),
             ("[x for x in ['a'] if unknown(x)]", ["${[x for x in ['a'] if unknown(x)]}"]),
-            ("[a for a, b in [['c']]]", ["${[a for a, b in [['c']]]}"]),
+            ("[a for a, b in [['c']]]", ["${a}"]),
         ],
     )
     def test_reads_what_is_made_of_known_lists(self, written: str, read: list[str]) -> None:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from jobs import importer
-from jobs.importer.python import names
+from jobs.importer.python import branches, expressions, values
 from jobs.importer.python.program import Program
 from jobs.spec import Severity
 from tests.unit.importer.test_reading import codes, refused, spec_of
@@ -174,9 +174,9 @@ class TestLongPrograms:
     )
     def test_a_long_program_is_followed_once(self, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
         followed, written = [], []
-        follow, source = Program.follow, names.source
+        follow, source = Program.follow, values.source
         monkeypatch.setattr(Program, "follow", lambda self, tree: followed.append(tree.body) or follow(self, tree))
-        monkeypatch.setattr(names, "source", lambda part: written.append(part) or source(part))
+        monkeypatch.setattr(values, "source", lambda part: written.append(part) or source(part))
 
         reading = importer.read_text(
             "import os\nx, y, r = [], {}, range(99)\n" + "".join(map(line.format, range(6_000)))
@@ -184,7 +184,7 @@ class TestLongPrograms:
 
         assert "too_much" in codes(reading)
         assert len([body for body in followed if body]) == 1
-        assert len(written) <= names.MAX_STEPS // names.SOURCE_STEPS + 1
+        assert len(written) <= branches.MAX_STEPS // expressions.SOURCE_COST + 1
 
 
 def test_an_empty_name_is_the_same_in_yaml_and_json() -> None:
