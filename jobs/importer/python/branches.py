@@ -22,7 +22,7 @@ from jobs.importer.python.values import (
 from jobs.spec import quoted
 from jobs.texts import translatable as _
 
-MAX_STEPS, MAX_VALUES_SHOWN = 80_000, 3
+MAX_STEPS, MAX_VALUES_SHOWN = 60_000, 3
 EXIT, RETURN, BREAK, CONTINUE, MAYBE = "exit", "return", "break", "continue", "maybe"
 """How a block may end: the program ends or fails, the function, loop or turn ends; perhaps one of them."""
 Block = Callable[[], str]

@@ -211,7 +211,8 @@ def key_of(node: Node) -> str:
 
 def items_in(node: Node) -> list[Node]:
     """Return what a list is extended with: a value that is not known stands for any number of items."""
-    if not node.open and not isinstance(node.value, list | dict | str):
+    is_long = not node.is_scalar and len(node.value) > MAX_ITEMS
+    if is_long or (not node.open and not isinstance(node.value, list | dict | str)):
         raise NotKnown
     return [node] if node.open else elements(node)
 
