@@ -5,12 +5,13 @@ with the job as codes and values: every language is made from them when they are
 """
 
 import uuid
+import zlib
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import F
+from django.db.models import F, Q
 
 from jobs import storable, timeline
 from jobs.catalog import machine
@@ -23,6 +24,7 @@ from jobs.diagnosis import (
     diagnose_expiry,
     diagnose_output,
     read_exits,
+    rules,
 )
 from jobs.isolation import take_each
 from jobs.models import Job, JobEvent, ShownJob
@@ -45,6 +47,8 @@ MAX_OUTPUT_LINES = 2_000
 """Maximum lines of programs in which the failure is searched; as many are kept of a job."""
 MAX_AT_ONCE = 50
 """Jobs that one sweep explains afterwards."""
+RULES = zlib.crc32(f"1 {rules()}".encode())
+"""Version of the rules: kept explanations of another one are computed again. The number is for changes of code."""
 MAX_WORDS = 300
 """Characters of an exception that an explanation quotes."""
 
@@ -114,18 +118,27 @@ def refresh(job: Job) -> None:
         return
     kept = storable.fit_columns(Job, {"explanation": _compute(job)})["explanation"]
     if kept != job.explanation:
-        Job.objects.filter(pk=job.pk).update(explanation=kept, revision=F("revision") + 1)
+        Job.objects.filter(pk=job.pk).update(explanation=kept, explained_by=RULES, revision=F("revision") + 1)
         job.explanation = kept
+    else:
+        Job.objects.filter(pk=job.pk).exclude(explained_by=RULES).update(explained_by=RULES)
 
 
 def explain_ended(_now: datetime) -> int:
-    """Explain up to MAX_AT_ONCE jobs that ended before explanations were kept, newest first. Return their number."""
-    missing = Job.objects.filter(explanation__isnull=True, state__in=sorted(ENDED_BADLY)).order_by("-ended_at", "pk")
-    return take_each(list(missing[:MAX_AT_ONCE]), _explain_one, what="explanations of jobs")
+    """Explain up to MAX_AT_ONCE jobs that other rules explained, or none, newest first. Return their number."""
+    failed = Job.objects.filter(state__in=sorted(ENDED_BADLY)).order_by("explained_by", "-ended_at", "pk")
+    others = (Q(explained_by__isnull=True), Q(explained_by__lt=RULES), Q(explained_by__gt=RULES))  # ranges of the index
+    jobs = [job for other in others for job in failed.filter(other)[:MAX_AT_ONCE]][:MAX_AT_ONCE]
+    return take_each(jobs, _explain_again, what="explanations of jobs")
 
 
-def _explain_one(job: Job) -> bool:
-    refresh(job)
+def _explain_again(job: Job) -> bool:
+    """Explain a job by the present rules. Of a failure whose log is removed, what was found stays."""
+    has_log = not (job.explanation or {}).get("failure") or job.log_lines.exclude(replica=SERVICE).exists()
+    if has_log:
+        refresh(job)
+    else:
+        Job.objects.filter(pk=job.pk).update(explained_by=RULES)
     return True
 
 

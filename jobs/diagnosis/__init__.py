@@ -9,7 +9,7 @@ facts about the job.
 
 from jobs.diagnosis.circumstances import Circumstances, diagnose_expiry
 from jobs.diagnosis.diagnosis import Diagnosis
-from jobs.diagnosis.error_messages import diagnose, diagnose_output
+from jobs.diagnosis.error_messages import diagnose, diagnose_output, rules
 from jobs.diagnosis.exits import read_exits
 from jobs.diagnosis.failure_record import FailureRecord
 from jobs.diagnosis.output_lines import Output
@@ -23,4 +23,5 @@ __all__ = [
     "diagnose_expiry",
     "diagnose_output",
     "read_exits",
+    "rules",
 ]

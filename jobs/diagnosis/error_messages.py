@@ -54,6 +54,11 @@ CODE_NAMES = (
 SERVICE_CUES: tuple[Cue, ...] = (*ACCESS_CUES, *MACHINE_CUES, *REQUEST_CUES, *PERMISSION_CUES)
 
 
+def rules() -> str:
+    """Return everything that describes and indicates causes, the same for the same rules."""
+    return repr((CAUSES, SERVICE_CUES, FIELD_CUES, PROGRAM_CUES, WEAK_CUES, REFUSED_CUES))
+
+
 def diagnose(code: int | None, message: str, job: Circumstances | None = None) -> Diagnosis | None:
     """Return why a job failed, from the `error` of Vertex AI or the message of a refusal; None if there is none.
 

@@ -139,6 +139,9 @@ class Job(models.Model):
     explanation = models.JSONField(
         null=True, blank=True, help_text="Why it failed, kept by jobs.explain; empty: not computed, or it did not fail."
     )
+    explained_by = models.BigIntegerField(
+        null=True, blank=True, help_text="Version of the rules that explained it (jobs.explain.RULES); empty: none did."
+    )
     remote_updated_at = models.DateTimeField(null=True, blank=True, help_text="updateTime of the newest answer used.")
 
     # The queue: when a worker has to take the next step, and which worker has claimed the job

@@ -32,9 +32,9 @@ JOB_INDEXES = [
     Index(fields=["team", "spec_digest", "-requested_at", "id"], name="job_identical"),
     Index(fields=["project", "region", "ended_at"], condition=Q(strategy="persistent"), name="job_on_resource"),
     Index(
-        fields=["-ended_at", "id"],
-        condition=Q(explanation__isnull=True, state__in=["expired", "failed", "submit_failed"]),
-        name="job_unexplained",
+        fields=["explained_by", "-ended_at", "id"],
+        condition=Q(state__in=["expired", "failed", "submit_failed"]),
+        name="job_explained_by",
     ),
     Index(fields=["sweep"], condition=Q(sweep__isnull=False), name="job_sweep"),
 ]

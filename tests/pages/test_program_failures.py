@@ -126,3 +126,24 @@ class TestFailureOfTheProgram:
         self.write(job, clock, TRACEBACK.replace("IndexError", "OSError"), "workerpool0-0", after=4_000)
 
         assert "OSError at model.py:19" in text_of(signed_in(owner).get(f"/jobs/{job.pk}/"))
+
+    def test_is_computed_again_by_other_rules_while_its_log_is_there(
+        self, make_job: MakeJob, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        jobs = [make_job("failed", error={"code": 3, "message": EXIT}) for _each in range(2)]
+        for job in jobs:
+            self.write(job, clock, TRACEBACK, "workerpool0-0", after=1)
+            explain.refresh(job)
+            assert job.explanation is not None
+            Job.objects.filter(pk=job.pk).update(explanation=job.explanation | {"is_from_log": True})
+        LogLine.objects.filter(job=jobs[1]).delete()
+        assert explain.explain_ended(clock.now) == 0
+
+        monkeypatch.setattr(explain, "RULES", explain.RULES + 1)
+
+        assert explain.explain_ended(clock.now) == 2
+        assert explain.explain_ended(clock.now) == 0
+        kept = [Job.objects.get(pk=job.pk).explanation for job in jobs]
+        assert [each and each["is_from_log"] for each in kept] == [False, True]  # nothing shows the second one anew
+        assert kept[1]
+        assert kept[1]["failure"]["exception"] == "IndexError"
