@@ -1,14 +1,19 @@
 """A job's times on the axis shared by all rows of the board: waits, runs, preemptions, expected end, and now.
 
 Every position is a percentage, so that a track fits any width. Colours are CSS classes.
+
+Rows are cached for up to a minute and must agree with rows that are drawn later. A track is therefore drawn in time:
+its positions count from the anchor of the axis, which rarely moves, and `place` moves all tracks of a page to where the
+anchor is now. What lasts until now is drawn beyond it and cut off there. The lines of the hours are drawn once, by
+`hour_lines`, and every track refers to them.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
 from dashboard.drawing.figures import duration, local, zone
@@ -27,6 +32,10 @@ MIN_PERCENT = 0.4
 HEIGHT = 40
 """Height of a row in pixels."""
 PREEMPTED = "preempted"
+ANCHOR, ANCHOR_BEFORE_NOW = ' x="~~%"', ' x="~%"'
+"""Stand for where the anchor is, in percent of the axis and of its part before now. Text in a row has no raw quote."""
+FAR = 300.0
+"""Positions end at this many percent from the anchor, beyond every axis that shows it."""
 
 
 def board_scale(now: datetime, length: timedelta) -> Scale:
@@ -34,14 +43,37 @@ def board_scale(now: datetime, length: timedelta) -> Scale:
     return Scale(now - length * BEFORE_NOW, now + length * (1 - BEFORE_NOW), now, PIECES)
 
 
+def anchor_of(scale: Scale) -> datetime:
+    """Return the last time before now that is a whole number of lengths of the axis after 1970."""
+    epoch = datetime.fromtimestamp(0, UTC)
+    return scale.now - (scale.now - epoch) % scale.length
+
+
+def place(row: SafeString, scale: Scale) -> SafeString:
+    """Return a row with its track moved to where the anchor is at the scale's present."""
+    share = 100 * ((anchor_of(scale) - scale.start) / scale.length)
+    text = row.replace(ANCHOR, f' x="{share:.3f}%"').replace(ANCHOR_BEFORE_NOW, f' x="{share / BEFORE_NOW:.3f}%"')
+    return mark_safe(text)  # noqa: S308  # two numbers in place of two constants
+
+
+def hour_lines(scale: Scale) -> SafeString:
+    """Return the lines of the hours and of now as a symbol, to which every track on the page refers."""
+    lines = grid(scale, HEIGHT), now_line(scale, HEIGHT)
+    return format_html('<svg class="drawings" aria-hidden="true"><symbol id="hours">{}{}</symbol></svg>', *lines)
+
+
 @dataclass(frozen=True, slots=True)
 class Track:
-    """The times of a job in a row. `expected` is the period from now to the expected end."""
+    """The times of a job in a row. `expected` is the period from now to the expected end.
+
+    `began_before` is True if some of them are before the axis.
+    """
 
     spans: tuple[Span, ...]
     marks: tuple[Mark, ...]
     expected: tuple[datetime, datetime] | None
     state: str
+    began_before: bool = False
 
 
 def track_of(job: Job, events: Sequence[JobEvent], scale: Scale, expected_end: datetime | None) -> Track:
@@ -54,24 +86,36 @@ def track_of(job: Job, events: Sequence[JobEvent], scale: Scale, expected_end: d
     shown = tuple(span for span in spans if span.state not in FINISHED)
     is_expected = expected_end is not None and job.running_since is not None and expected_end > scale.now
     expected = (scale.now, expected_end) if is_expected and expected_end is not None else None
-    return Track(shown, timeline.restart_marks(events), expected, job.state)
+    return Track(shown, timeline.restart_marks(events), expected, job.state, job.requested_at < start)
 
 
 def render_track(track: Track, scale: Scale) -> SafeString:
-    """Return the track as one SVG with a description in words."""
+    """Return the track as one SVG with a description in words, to be placed by `place`."""
+    anchor = anchor_of(scale)
+    closed = [span for span in track.spans if span.end is not None]
+    lasting = [span for span in track.spans if span.end is None]
     return format_html(
-        '<svg class="times" role="img" aria-label="{}">{}{}{}{}{}</svg>',
+        '<svg class="times" role="img" aria-label="{}"><use href="#hours" width="100%" height="{}"/>{}'
+        '<svg height="{}"><svg{} overflow="visible">{}{}</svg></svg>{}<svg{} overflow="visible">{}</svg></svg>',
         describe(track, scale.now),
-        grid(scale, HEIGHT),
-        format_html_join("", "{}", ((_bar(span, track, scale),) for span in track.spans)),
-        _expected(track, scale),
+        HEIGHT,
+        _stub(track) if track.began_before else "",
+        HEIGHT,
+        mark_safe(ANCHOR),  # noqa: S308
+        _expected(track, anchor, scale),
+        _bars(closed, track, anchor, scale),
+        _until_now(_bars(lasting, track, anchor, scale)) if lasting else "",
+        mark_safe(ANCHOR),  # noqa: S308
         format_html_join(
             "",
             '<svg x="{}%" overflow="visible">'
             '<use class="bar-bolt" href="#bolt" x="-5" y="12" width="10" height="16"/></svg>',
-            ((f"{scale.at(mark.at):.2f}",) for mark in track.marks if mark.reason == PREEMPTED),
+            (
+                (f"{_from(anchor, mark.at, scale):.2f}",)
+                for mark in track.marks
+                if mark.reason == PREEMPTED and mark.at >= scale.start
+            ),
         ),
-        now_line(scale, HEIGHT),
     )
 
 
@@ -92,28 +136,53 @@ def _verb(span: Span) -> str:
     return {"ask": _("awaited approval"), "wait": _("waited")}.get(look_of(span.state), state_word(span.state))
 
 
-def _bar(span: Span, track: Track, scale: Scale) -> SafeString:
-    left = scale.at(span.start)
-    right = scale.at(span.end or scale.now)
-    if (span.end or scale.now) < scale.start:
-        return SafeString("")
-    look = look_of(span.state)
-    if span.state in BILLABLE and track.state in FINISHED:
-        look = look_of(track.state)
+def _from(anchor: datetime, moment: datetime, scale: Scale) -> float:
+    """Return how far a time is from the anchor, in percent of the axis."""
+    return min(FAR, max(-FAR, 100 * ((moment - anchor) / scale.length)))
+
+
+def _look(span: Span, track: Track) -> str:
+    """Return the class of a span's bar. Of a job that has ended, what ran has the look of its end."""
+    look = look_of(track.state if span.state in BILLABLE and track.state in FINISHED else span.state)
+    return look if look in {"ask", "wait", "run", "ok", "bad"} else "halt"
+
+
+def _bars(spans: Sequence[Span], track: Track, anchor: datetime, scale: Scale) -> SafeString:
+    """Return a bar for each span. One that lasts ends far behind now."""
+    bars = []
+    for span in spans:
+        left = _from(anchor, span.start, scale)
+        right = FAR if span.end is None else _from(anchor, span.end, scale)
+        bars.append((_look(span, track), f"{left:.2f}", f"{max(right - left, MIN_PERCENT):.2f}"))
+    return format_html_join("", '<rect class="bar-{}" x="{}%" y="14" width="{}%" height="12" rx="2"/>', bars)
+
+
+def _until_now(bars: SafeString) -> SafeString:
+    """Return bars cut off at now, which is at the same place in every axis."""
     return format_html(
-        '<rect class="bar-{}" x="{}%" y="14" width="{}%" height="12" rx="2"/>',
-        look if look in {"ask", "wait", "run", "ok", "bad"} else "halt",
-        f"{min(left, 100 - MIN_PERCENT):.2f}",
-        f"{max(right - left, MIN_PERCENT):.2f}",
+        '<svg width="{}%" height="{}"><svg{} width="{}%" overflow="visible">{}</svg></svg>',
+        f"{100 * BEFORE_NOW:g}",
+        HEIGHT,
+        mark_safe(ANCHOR_BEFORE_NOW),  # noqa: S308
+        f"{100 / BEFORE_NOW:.4f}",
+        bars,
     )
 
 
-def _expected(track: Track, scale: Scale) -> SafeString:
+def _expected(track: Track, anchor: datetime, scale: Scale) -> SafeString:
+    """Return the outline of the expected rest, from the start of the span that lasts, whose bar covers it until now."""
     if track.expected is None:
         return SafeString("")
-    left, right = (scale.at(moment) for moment in track.expected)
+    start = next((span.start for span in track.spans if span.end is None), track.expected[0])
+    left, right = (_from(anchor, moment, scale) for moment in (start, track.expected[1]))
     return format_html(
         '<rect class="bar-expected" x="{}%" y="14.5" width="{}%" height="11" rx="2"/>',
         f"{left:.2f}",
         f"{max(right - left, MIN_PERCENT):.2f}",
     )
+
+
+def _stub(track: Track) -> SafeString:
+    """Return the arrow at the left edge of a track that began before the axis."""
+    look = look_of(track.state)
+    return format_html('<path class="bar-before {}" d="M6 15 1 20l5 5"/>', look)

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from dashboard.access import Request, jobs_of, teams_of
 from dashboard.drawing.marks import strategy_label
 from dashboard.drawing.scale import axis
-from dashboard.drawing.track import board_scale
+from dashboard.drawing.track import board_scale, hour_lines, place
 from dashboard.pages.parts.board_axis import AXES, HOURS_HEADER, hours_for
 from dashboard.pages.parts.board_rows import (
     GROUPINGS,
@@ -126,7 +126,7 @@ def board_context(
     page = _page(listed, asked, viewer, reruns, now)
     shown = [job for _, job in page.object_list]
     silent = list_silent(shown, timezone.now())
-    hours = asked.hours or hours_for(everything, now, request.headers.get(HOURS_HEADER, ""))
+    hours = asked.hours or hours_for(shown, now, request.headers.get(HOURS_HEADER, ""))
     shows_team = asked.who == "all" and len(teams_of(request.user)) > 1
     look = RowLook(viewer, board_scale(now, AXES[hours]), asked.hidden, shows_team)
     return _figures(request, asked, everything, now) | {
@@ -135,6 +135,7 @@ def board_context(
         "page": page,
         "groups": _in_groups(page.object_list, _rows(request, shown, look, silent)),
         "axis": axis(look.scale, NEAR_NOW),
+        "hour_lines": hour_lines(look.scale),
         "hours": hours,
         "silent": silent,
     }
@@ -162,7 +163,7 @@ def _rows(request: Request, shown: Sequence[Job], look: RowLook, silent: Sequenc
     for job in loaded:
         row = board_row(job, look.viewer, scale, events[job.pk], silent, held)
         rows[job.pk] = draw_row(row, look, keys[job.pk])
-    return rows
+    return {pk: place(row, scale) for pk, row in rows.items()}
 
 
 def _list(request: Request, asked: Asked, now: datetime) -> list[BoardJob]:
@@ -234,7 +235,7 @@ def _in_groups(
 ) -> list[tuple[str, list[SafeString]]]:
     """Return the rows below each heading, in order. A job that was deleted meanwhile has no row."""
     groups: dict[str, list[SafeString]] = {}
-    for (place, heading), job in listed:
+    for (position, heading), job in listed:
         if job.pk in rows:
-            groups.setdefault(heading or str(HEADINGS[place]), []).append(rows[job.pk])
+            groups.setdefault(heading or str(HEADINGS[position]), []).append(rows[job.pk])
     return list(groups.items())

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from dashboard.access import Request
 from dashboard.drawing.scale import axis
-from dashboard.drawing.track import PREEMPTED, Track, board_scale, render_track
+from dashboard.drawing.track import PREEMPTED, Track, board_scale, hour_lines, place, render_track
 from dashboard.forms.budget_form import BudgetForm
 from dashboard.pages.parts.strategy_rows import NAMED, RowWait, StrategyRow
 from jobs.clock import display_now
@@ -39,7 +39,8 @@ def components(request: Request) -> HttpResponse:
         "form": BudgetForm({"name": "", "amount": "-5", "thresholds": "9999"}, is_new=True),
         "pages": SimpleNamespace(older="2", is_first=False),
         "axis": axis(scale),
-        "tracks": [(track.state, render_track(track, scale)) for track in _tracks(now)],
+        "hour_lines": hour_lines(scale),
+        "tracks": [(track.state, place(render_track(track, scale), scale)) for track in _tracks(now)],
         "rows": _strategies(),
     }
     return render(request, "components.html", context)

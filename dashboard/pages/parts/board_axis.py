@@ -11,28 +11,29 @@ AXES = {
     "0.25": timedelta(minutes=15),
     "1": timedelta(hours=1),
     "4": timedelta(hours=4),
-    "16": timedelta(hours=16),
+    "12": timedelta(hours=12),
+    "24": timedelta(hours=24),
     "48": timedelta(hours=48),
     "168": timedelta(days=7),
 }
 """Lengths of the axis by hours, in order."""
-DEFAULT = "16"
+DEFAULT = "12"
 """Hours of the axis of an empty board."""
 HOURS_HEADER = "X-Shown-Hours"
 """Header in which the live part sends the hours that it shows."""
-SHARE = 0.9
-"""Share of the jobs that have to fit, so that a few jobs of several days do not squeeze those of minutes."""
+SHARE = 0.8
+"""Share of the listed jobs that have to fit, so that a few jobs of several days do not squeeze those of minutes."""
 MARGIN = 1.5
-"""The axis becomes shorter only if the jobs would fit even if they took this many times as long."""
+"""The axis becomes shorter only if the jobs would fit even if they had begun this many times as long ago."""
 
 
 def hours_for(jobs: Iterable[Job], now: datetime, shown: str = "") -> str:
-    """Return the key in AXES of the shortest axis that fits the jobs from their request to their end, or to now.
+    """Return the key in AXES of the shortest axis that fits the listed jobs from their request until now.
 
     `shown` is the axis that the viewer sees already, or "". It keeps the axis from switching back and forth when a job
     near a limit comes or goes.
     """
-    lengths = sorted((job.ended_at or now) - job.requested_at for job in jobs)
+    lengths = sorted(now - job.requested_at for job in jobs)
     if not lengths:
         return shown if shown in AXES else DEFAULT
     needed = lengths[ceil(SHARE * len(lengths)) - 1]

@@ -21,6 +21,7 @@ from django.utils.translation import get_language
 
 from dashboard.access import jobs_of, teams_of
 from dashboard.drawing.scale import Scale
+from dashboard.drawing.track import anchor_of
 from dashboard.pages.parts.board_rows import BoardRow, Viewer
 from dashboard.pages.parts.fragments import version_of
 from dashboard.pages.parts.rows import is_silent, row_of
@@ -53,7 +54,7 @@ class RowLook:
         """Return the cache key of the row."""
         viewer = self.viewer
         of_viewer = job.owner_id == viewer.pk, job.team_id in viewer.requests_in, viewer.may_decide(job)
-        look = self.scale.length, sorted(self.hidden), self.shows_team
+        look = self.scale.length, anchor_of(self.scale), sorted(self.hidden), self.shows_team
         return _key_of(job, viewer.sees, self.scale.now, is_silent(job, silent), of_viewer, look)
 
 
