@@ -47,6 +47,15 @@ class JobMetrics(models.Model):
     job = models.OneToOneField(Job, on_delete=models.CASCADE, primary_key=True, related_name="metrics")
     last_line = models.BigIntegerField(default=0, help_text="Largest id of a log line that is in the record.")
     record = models.JSONField(default=dict, blank=True, help_text="jobs.metrics.Record as JSON; thinned.")
+    newest = models.JSONField(
+        default=dict,
+        db_default={},
+        blank=True,
+        help_text="For lists: epoch, epochs, step, steps, and the name and value of the most important metric.",
+    )
+    accelerator_share = models.FloatField(
+        null=True, blank=True, help_text="How busy the accelerators were in the last minute read, 0 to 1."
+    )
     fraction = models.FloatField(null=True, blank=True, help_text="How much of the training is done, 0 to 1.")
     fraction_at = models.DateTimeField(null=True, blank=True, help_text="Time of the log line with the fraction.")
     ends_at = models.DateTimeField(null=True, blank=True, help_text="When the training ends at its pace.")

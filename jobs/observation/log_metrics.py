@@ -7,9 +7,11 @@ none. Secrets are hidden before a line is read.
 import math
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from jobs import bounds
-from jobs.metrics import Reading, Record, progress, read_line, totals_of
+from jobs.metrics import Reading, Record, importance, progress, read_line, totals_of
+from jobs.metrics.record import Place
 from jobs.models import Job, JobMetrics, LogLine
 from jobs.spec.secret_names import is_secret_name
 from jobs.spec.secrets import Masker
@@ -38,9 +40,24 @@ def fold_new_lines(job: Job) -> None:
                 reading = _read_hidden(line, masker, record.columns_of(replica))
                 record.take(reading, at.timestamp(), replica, owner=replica.rpartition(" ")[0])
     kept.last_line = max(pk for pk, *_ in rows)
-    kept.record = record.as_json()
+    kept.record, kept.newest = record.as_json(), newest_in(record)
     _note_progress(kept, record)
     kept.save()
+
+
+def newest_in(record: Record) -> dict[str, Any]:
+    """Return what a list shows of a record: the last step or epoch, and the most important metric with its value."""
+    place = next(iter(record.places.values()), Place())
+    metric = min((each for each in record.series if each.last), key=lambda each: importance(each.name), default=None)
+    found: dict[str, Any] = {
+        "epoch": place.epoch,
+        "epochs": place.epochs,
+        "step": place.overall,
+        "steps": place.overall_of,
+    }
+    if metric is not None and metric.last is not None:
+        found |= {"metric": metric.name, "value": metric.last[2]}
+    return found
 
 
 def _read_hidden(line: str, masker: Masker, columns: list[str]) -> Reading:

@@ -15,7 +15,7 @@ from jobs.vertex.monitoring import METRICS
 PAUSE = timedelta(minutes=1)
 LOOK_BACK = timedelta(hours=6)
 """Time span of each read. Older points that were never read are not drawn."""
-SOURCE = "Cloud Monitoring"
+SOURCE, BUSY = "Cloud Monitoring", "accelerator"
 
 
 def read_usage(job: Job, *, now: datetime) -> None:
@@ -36,10 +36,11 @@ def read_usage(job: Job, *, now: datetime) -> None:
     except vertex.VertexError as error:
         kept.usage_error = bounds.bounded(f"Cloud Monitoring returned nothing: {error}", 500)
     kept.usage = record.as_json()
+    kept.accelerator_share = next((each.last[2] for each in record.series if each.name == BUSY and each.last), None)
     if kept._state.adding:
         kept.save()
     else:
-        kept.save(update_fields=["usage", "usage_read_at", "usage_error"])
+        kept.save(update_fields=["usage", "accelerator_share", "usage_read_at", "usage_error"])
 
 
 def _take(record: Record, job: Job, now: datetime) -> None:

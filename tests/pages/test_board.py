@@ -8,10 +8,12 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from jobs import budgets
-from jobs.models import Approval, Budget, Job, Scope, Team
+from jobs.models import Approval, Budget, Job, JobMetrics, Scope, Team
+from jobs.observation.log_metrics import fold_new_lines
 from tests.conftest import person
 from tests.pages.conftest import MakeJob, SignIn, text_in, text_of
 from tests.support.clock import Clock
+from tests.support.written_log import Log
 
 pytestmark = pytest.mark.both_databases
 
@@ -333,3 +335,20 @@ class TestFragment:
         clock.now += timedelta(seconds=1)
 
         assert 'hx-trigger="every 4s"' in signed_in(owner).get("/", headers=HTMX).content.decode()
+
+
+def test_a_running_row_shows_how_far_its_training_is(
+    log: Log, owner: User, stranger: User, signed_in: SignIn, clock: Clock
+) -> None:
+    for epoch in range(1, 4):
+        log.write(epoch, f"epoch {epoch}/12 loss={1 / epoch:.2f} val_accuracy={0.9 + epoch / 100:.2f}")
+    fold_new_lines(log.job)
+    JobMetrics.objects.filter(job=log.job).update(accelerator_share=0.734, usage_read_at=clock.now)
+    page = signed_in(owner).get("/").content.decode()
+
+    row = page[page.index(f'id="row-{log.job.pk}"') :]
+    assert "epoch 3 of 12 · val_accuracy 0.93 · 73 % busy · " in row
+    assert re.search(r"· [\d \w]+ left</span>", row)
+    clock.forward(minutes=6)
+    assert "busy" not in signed_in(owner).get("/").content.decode()
+    assert "val_accuracy" not in signed_in(stranger).get("/").content.decode()

@@ -12,17 +12,20 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from dashboard.access import teams_where
+from dashboard.drawing.figures import duration, value_text
+from dashboard.drawing.figures import percent as percent_text
 from dashboard.drawing.marks import accelerators_of
 from dashboard.drawing.scale import Scale
 from dashboard.drawing.track import render_track, track_of
 from dashboard.pages.parts.advice import fixes_of
 from dashboard.pages.parts.fallback_part import attempt_words
+from dashboard.pages.parts.job_figures import place_words
 from dashboard.pages.parts.rows import Row, row_of
 from dashboard.pages.parts.search import STATE_WORDS
 from dashboard.queries.persistent_resources import Holdings
 from jobs import timeline
 from jobs.explain import explain_in_list, has_failed, times_out_at
-from jobs.models import Job, JobEvent, Scope
+from jobs.models import Job, JobEvent, Scope, ShownJob
 from jobs.requests.fixes import FIXES
 from jobs.states import FINISHED, RUNNING, WAITING, JobState
 from jobs.timeline.waiting import gives_up_at
@@ -48,6 +51,8 @@ WORDS = {
     "gave up": _("gave up"),
 }
 """The next event of a job, or its last one."""
+USAGE_IS_NEWS = timedelta(minutes=5)
+"""For how long a share of use is shown; it is only read while somebody looks at the job."""
 GROUPINGS = {"state": _("By state"), "owner": _("By owner"), "strategy": _("By strategy")}
 SORTS = frozenset({"when", "name", "waited", "cost"})
 
@@ -98,6 +103,8 @@ class BoardRow:
     may_decide: bool
     percent: int | None
     """Progress of the training according to its log, or None if no log shows it."""
+    training: str
+    """What a running job's log and machines show: step or epoch, metric, how busy the accelerators are, time left."""
     attempt: str
     """Which attempt of its request the job is, or "" if it is the only one."""
 
@@ -199,8 +206,25 @@ def board_row(
         actions=_actions(job, viewer),
         may_decide=viewer.may_decide(job),
         percent=percent,
+        training=_training_words(job, now, end) if job.running_since is not None else "",
         attempt=attempt_words(job),
     )
+
+
+def _training_words(job: Job, now: datetime, end: datetime | None) -> str:
+    metrics = getattr(job, "metrics", None)
+    words = []
+    if metrics is not None and metrics.newest:
+        newest = metrics.newest
+        words.append(place_words(*(newest[name] for name in ("epoch", "epochs", "step", "steps"))))
+        if "metric" in newest:
+            name = job.hide(newest["metric"]) if isinstance(job, ShownJob) else newest["metric"]
+            words.append(f"{name} {value_text(newest['value'])}")
+    if metrics is not None and metrics.accelerator_share is not None and now - metrics.usage_read_at < USAGE_IS_NEWS:
+        words.append(str(_("%(share)s busy") % {"share": percent_text(metrics.accelerator_share)}))
+    if end is not None:
+        words.append(str(_("%(length)s left") % {"length": duration(end - now)}))
+    return " · ".join(filter(None, words))
 
 
 def _actions(job: Job, viewer: Viewer) -> tuple[Action, ...]:

@@ -103,13 +103,18 @@ def done_of(job: Job, study: timeline.Study | None, measured: Measured, now: dat
 def _place_of(measured: Measured) -> str:
     """Return the last step or epoch in the log."""
     place = next(iter(measured.record.places.values()))
-    if place.overall is not None and place.overall_of:
-        return _("step %(step)s of %(all)s") % {"step": f"{place.overall:,}", "all": f"{place.overall_of:,}"}
-    if place.epoch is None:
-        return _("step %(step)s") % {"step": f"{place.overall:,}"} if place.overall is not None else ""
-    if place.epochs:
-        return _("epoch %(epoch)s of %(all)s") % {"epoch": f"{place.epoch:g}", "all": f"{place.epochs:,}"}
-    return _("epoch %(epoch)s") % {"epoch": f"{place.epoch:g}"}
+    return place_words(place.epoch, place.epochs, place.overall, place.overall_of)
+
+
+def place_words(epoch: float | None, epochs: int | None, step: int | None, steps: int | None) -> str:
+    """Return a step, else an epoch, with its total if that is known: "step 1,200 of 9,000"."""
+    if step is not None and steps:
+        return _("step %(step)s of %(all)s") % {"step": f"{step:,}", "all": f"{steps:,}"}
+    if epoch is None:
+        return _("step %(step)s") % {"step": f"{step:,}"} if step is not None else ""
+    if epochs:
+        return _("epoch %(epoch)s of %(all)s") % {"epoch": f"{epoch:g}", "all": f"{epochs:,}"}
+    return _("epoch %(epoch)s") % {"epoch": f"{epoch:g}"}
 
 
 def main_metric(measured: Measured) -> MainMetric | None:
