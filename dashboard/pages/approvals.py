@@ -55,6 +55,8 @@ class Ask:
     """Name of the person whose deputy the user is here; "" if the user decides in their own name."""
     is_needed: bool = True
     """Whether an approval by this user is still needed."""
+    is_offer: bool = False
+    """Whether the job is the user's own, and another strategy is offered for it."""
 
     @property
     def needed(self) -> int:
@@ -69,7 +71,7 @@ class Ask:
     @property
     def needs_person(self) -> bool:
         """Whether the approval waits for this user."""
-        return not self.why_not and self.is_needed
+        return self.is_offer or (not self.why_not and self.is_needed)
 
     @property
     def who(self) -> str:
@@ -155,7 +157,8 @@ def _ask(approval: Approval, decider: Decider) -> Ask:
     votes, groups = tuple(decider.votes_for(approval)), tuple(_groups(approval, decider))
     found = Ask(approval, "", votes, groups)
     if why_not := _why_not(found, decider):
-        return replace(found, why_not=why_not)
+        is_own = approval.job.owner_id == decider.by.pk
+        return replace(found, why_not=why_not, is_offer=is_own and approval.requested_spec is not None)
     try:
         person = decider.voter_for(approval.job, approval)
     except NotPermitted:
@@ -176,7 +179,7 @@ def _why_not(ask: Ask, decider: Decider) -> str:
     """Return why the user cannot decide because the job is their own or they have voted already, else ""."""
     is_own = ask.job.owner_id == decider.by.pk
     if is_own and ask.approval.requested_spec is not None:
-        words = _("Approved under %(strategy)s, which you have to accept on the page of the job.")
+        words = _("Approved under %(strategy)s, which you have to accept.")
         return words % {"strategy": label_of(ask.job)}
     if is_own:
         return _("You requested this job: another approver or lead of the team decides.")

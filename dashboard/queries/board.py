@@ -99,6 +99,7 @@ def _load_changed(jobs: QuerySet[Job], values: dict[UUID, tuple[Any, ...]], now:
     loaded = {pk: job for pk, changing in values.items() if (job := _kept.get(pk, changing, now)) is not None}
     missing = [pk for pk in values if pk not in loaded]
     rows = jobs.filter(pk__in=missing).select_related(None).select_related("metrics").only(*COLUMNS)
+    rows = rows.annotate(has_offer=Q(approval__requested_spec__isnull=False))
     for job in rows if missing else ():
         _kept.keep(job.pk, values[job.pk], job, now)
         loaded[job.pk] = job

@@ -101,12 +101,20 @@ CHANGES = """
         ))
 """
 """Changes for two people that the person may accept, and changes of persistent resources that they may approve."""
+OFFERS = """
+    SELECT 'offers', COUNT(*) FROM jobs_approval AS approval
+    JOIN jobs_job AS job ON job.id = approval.job_id
+    WHERE approval.decision = '' AND approval.requested_spec IS NOT NULL
+        AND job.state = 'awaiting_approval' AND job.owner_id = %(user)s
+"""
+"""Other strategies that an approver offers the person for a job of their own."""
 
 
 def count_for_frame(user: User, today: date) -> dict[str, int]:
-    """Return {"unread": …, "to_decide": …, "proposals": …, "resources": …} as far as a person's roles permit decisions.
+    """Return what waits for a person, each with its count: unread, offers, to_decide, proposals and resources.
 
-    One query, and one more for a current deputy and if several groups must approve.
+    The last three are left out for people whose roles permit no decision. One query, and one more for a current deputy
+    and if several groups must approve.
     """
     may_decide = bool(teams_where(user, "approve"))
     name = f",{user.get_username()},"
@@ -119,7 +127,7 @@ def count_for_frame(user: User, today: date) -> dict[str, int]:
         "max_counted": MAX_COUNTED,
     }
     with connection.cursor() as cursor:
-        parts = (UNREAD, DEPUTIES, OF_GROUPS, TO_DECIDE, CHANGES) if may_decide else (UNREAD, DEPUTIES)
+        parts = (UNREAD, OFFERS, DEPUTIES, *((OF_GROUPS, TO_DECIDE, CHANGES) if may_decide else ()))
         cursor.execute("UNION ALL".join(parts), values)
         counts = dict(cursor.fetchall())
     if counts["deputies"] or counts.get("of_groups"):
@@ -158,8 +166,8 @@ class Frame:
 
     @property
     def to_decide(self) -> int:
-        """Number of open approvals that need this person."""
-        return self._counts.get("to_decide", 0)
+        """Number of open approvals that need this person, and of offers made to them."""
+        return self._counts.get("to_decide", 0) + self._counts.get("offers", 0)
 
     @property
     def proposals(self) -> int:

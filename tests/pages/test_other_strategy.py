@@ -49,6 +49,27 @@ def test_an_approver_presses_once_and_the_requester_accepts(
     assert (job.state, job.strategy) == ("approved", "spot")
 
 
+def test_an_offer_needs_its_requester_on_every_page(
+    asked: Job, approver: User, teammate: User, engineer: Client, signed_in: SignIn
+) -> None:
+    assert "0 need you" in text_of(engineer.get("/"))
+    signed_in(approver).post(f"/jobs/{asked.pk}/decide/", {"decision": "as:spot"})
+
+    board = engineer.get("/?view=needs-me")
+    assert "1 needs you" in text_of(board)
+    assert "Answer the offer" in text_of(board)
+    assert "1 to decide" in text_of(board)
+    inbox = engineer.get("/approvals/")
+    assert "1 needs you" in text_of(inbox)
+    engineer.post(f"/jobs/{asked.pk}/decide/", form_of(inbox.content.decode(), "accept"))
+
+    assert Job.objects.get().strategy == "spot"
+    assert "0 need you" in text_of(engineer.get("/"))
+    assert "1 to decide" not in text_of(engineer.get("/"))
+    for person in (approver, teammate):
+        assert "Answer the offer" not in text_of(signed_in(person).get("/"))
+
+
 def test_the_requester_keeps_the_request(asked: Job, approver: User, engineer: Client, signed_in: SignIn) -> None:
     signed_in(approver).post(f"/jobs/{asked.pk}/decide/", {"decision": "as:spot"})
     page = engineer.get(f"/jobs/{asked.pk}/").content.decode()

@@ -147,9 +147,23 @@ def reruns_of(jobs: Iterable[Job]) -> frozenset[UUID]:
 
 
 def needs(job: Job, viewer: Viewer, reruns: frozenset[UUID]) -> bool:
-    """Whether a job needs the viewer: it needs their decision, or it is theirs, failed and was not rerun."""
-    has_own_failed = job.state in FAILED and job.owner_id == viewer.pk and job.pk not in reruns
-    return viewer.may_decide(job) or has_own_failed
+    """Whether a job needs the viewer: it needs their decision, or it is theirs, failed and was not rerun.
+
+    Theirs is also the decision about another strategy that an approver offers for a job of their own. Jobs come from
+    `list_board`.
+    """
+    if job.owner_id != viewer.pk:
+        return viewer.may_decide(job)
+    return has_offer(job) or (job.state in FAILED and job.pk not in reruns)
+
+
+def has_offer(job: Job) -> bool:
+    """Whether an approver would run the job under another strategy, and its owner has not answered yet."""
+    is_offered = getattr(job, "has_offer", None)
+    if is_offered is None:  # loaded with its approval, to be drawn
+        approval = getattr(job, "approval", None)
+        is_offered = approval is not None and approval.requested_spec is not None
+    return job.state == JobState.AWAITING_APPROVAL and bool(is_offered)
 
 
 def group_of(job: Job, viewer: Viewer, reruns: frozenset[UUID]) -> int:
@@ -232,6 +246,8 @@ def _actions(job: Job, viewer: Viewer) -> tuple[Action, ...]:
         return ()
     if viewer.may_decide(job):
         return (Action(str(_("Reject…")), "job"),)
+    if job.owner_id == viewer.pk and has_offer(job):
+        return (Action(str(_("Answer the offer")), "job"),)
     if not job.is_finished:
         is_ours = not job.is_adopted and job.cancel_requested_at is None
         return (Action(str(_("Cancel…")), "cancel"),) if is_ours else ()
