@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from django.db.models import Exists, F, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q
 
 from jobs import outbox
 from jobs.isolation import take_each
@@ -25,8 +25,12 @@ def watch_waits(now: datetime) -> int:
     by_strategy = Q(strategy=flex_start.STRATEGY.key, state_since__lte=now - LONG_IN_QUEUE)
     long = by_strategy | (~Q(strategy=flex_start.STRATEGY.key) & Q(state_since__lte=now - LONG))
     unfinished = Job.objects.unfinished().filter(long, state__in=WAITING, started_at=None)
-    jobs = unfinished.exclude(Exists(announced)).select_related("team").defer("spec", "estimate")
-    rows = list(jobs.order_by(F("state_since"), "pk")[:AT_ONCE])
+    waiting = unfinished.exclude(Exists(announced)).order_by("state_since", "pk")
+    keys = list(waiting.values_list("pk", flat=True)[:AT_ONCE])
+    if not keys:
+        return 0
+    jobs = Job.objects.filter(pk__in=keys).select_related("team").defer("spec", "estimate")
+    rows = list(jobs.order_by("state_since", "pk"))
     return take_each(rows, lambda job: _announce(job, now), what="jobs that wait long")
 
 

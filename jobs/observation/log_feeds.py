@@ -100,9 +100,11 @@ def _read_service(feed: LogFeed, after: datetime, aside: SetAside, watch: cadenc
         limit *= 4
         entries = read(since, limit)
     numbers = {entry.job_id for entry in entries}
-    ours = {
-        number: job for job in unread_jobs(feed.project).iterator() for number in job.log_sources if number in numbers
-    }
+    # Many jobs may be unread, so that of all of them only the numbers are loaded.
+    rows = unread_jobs(feed.project).values_list("pk", "log_sources").iterator() if numbers else ()
+    keys = {number: pk for pk, sources in rows for number in sources if number in numbers}
+    jobs = Job.objects.in_bulk(list(set(keys.values())))
+    ours = {number: jobs[pk] for number, pk in keys.items() if pk in jobs}
     news = _news([(ours[entry.job_id], entry) for entry in entries if entry.job_id in ours], since)
     _keep(news, aside)
     for job in {job for job, _ in news}:

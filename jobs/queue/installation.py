@@ -48,7 +48,7 @@ class Watch:
         `is_known` returns whether an event exists. An older copy assigns the same numbers again, to other events.
         """
         seen, self.newest_event = self.newest_event, newest
-        is_gone = seen is not None and not is_known(seen)
+        is_gone = seen is not None and seen != newest and not is_known(seen)
         if self.began_at is None or is_gone:
             self.began_at = now
         return is_gone

@@ -29,8 +29,11 @@ def watch_caps(now: datetime) -> int:
 
     Ended jobs are left out, because their cap does not matter any more.
     """
-    rows = capped_jobs().select_related("last_seen").defer("spec", "estimate", "error", "log_sources")
-    jobs = list(rows.order_by("started_at", "pk")[:AT_ONCE])
+    keys = list(capped_jobs().order_by("started_at", "pk").values_list("pk", flat=True)[:AT_ONCE])
+    if not keys:
+        return 0
+    rows = Job.objects.filter(pk__in=keys).select_related("last_seen").order_by("started_at", "pk")
+    jobs = list(rows.defer("spec", "estimate", "error", "log_sources"))
     return take_each(jobs, lambda job: _watch(job, now), what="jobs with a cap")
 
 

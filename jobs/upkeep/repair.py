@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
@@ -64,8 +65,8 @@ def _ahead(now: datetime) -> int:
         logger.error("%d due times or claims lay too far ahead; was the database's clock set back?", count)
     if 0 not in numbers:
         return count
-    first_jobs = list(jobs.order_by("due_at", "pk")[:AT_ONCE])
-    return count + take_each(first_jobs, lambda job: _make_due(job, now), what="due times of jobs")
+    first_jobs = list(jobs.order_by("due_at", "pk").values_list("pk", "due_at")[:AT_ONCE])
+    return count + take_each(first_jobs, lambda row: _make_due(*row, now), what="due times of jobs")
 
 
 def _times_ahead(now: datetime, late: Q) -> Iterator[tuple["QuerySet[Any]", dict[str, datetime]]]:
@@ -85,33 +86,35 @@ def _times_ahead(now: datetime, late: Q) -> Iterator[tuple["QuerySet[Any]", dict
         yield held, {"claimed_until": now + lease}
 
 
-def _make_due(job: Job, now: datetime) -> bool:
+def _make_due(pk: UUID, due_at: datetime, now: datetime) -> bool:
     words = "The next step was planned too far ahead, for example while the database's clock was wrong. It is due now."
     with transaction.atomic():
-        if not Job.objects.filter(pk=job.pk, due_at=job.due_at).order_by().update(due_at=now):
+        if not Job.objects.filter(pk=pk, due_at=due_at).order_by().update(due_at=now):
             return False
-        return _record(job, "due_too_late", words, now)
+        return _record(pk, "due_too_late", words, now)
 
 
 def _dead_claims(now: datetime) -> int:
     """Release the claims of workers that died, or were so slow that their claims expired."""
     dead = Q(claim__isnull=False, claimed_until__lte=now)
-    jobs = list(Job.objects.filter(dead).order_by("claimed_until", "pk")[:AT_ONCE])
+    held = Job.objects.filter(dead).order_by("claimed_until", "pk").values_list("pk", "claim")[:AT_ONCE]
     words = "A worker claimed the job and did not finish in time. The next one continues from what is recorded."
     repaired = 0
     for row in (Scope, LogFeed, Discovery):
         if count := row.objects.filter(dead).update(claim=None, claimed_until=None):
             logger.warning("released expired claims of workers: %d of %s", count, row.__name__)
             repaired += count
-    return repaired + take_each(jobs, lambda job: _release_and_record(job, words, now), what="expired claims of jobs")
+    return repaired + take_each(
+        list(held), lambda row: _release_and_record(*row, words, now), what="expired claims of jobs"
+    )
 
 
-def _release_and_record(job: Job, words: str, now: datetime) -> bool:
+def _release_and_record(pk: UUID, claim: UUID, words: str, now: datetime) -> bool:
     with transaction.atomic():
-        held = Job.objects.filter(pk=job.pk, claim=job.claim)
+        held = Job.objects.filter(pk=pk, claim=claim)
         if not held.update(claim=None, claimed_until=None):  # it came back after all
             return False
-        return _record(job, "dead_claim", words, now, detail={"claim": str(job.claim)})
+        return _record(pk, "dead_claim", words, now, detail={"claim": str(claim)})
 
 
 def _without_step(now: datetime) -> int:
@@ -122,23 +125,23 @@ def _without_step(now: datetime) -> int:
     repaired = 0
     for rows in (Job.objects.unfinished().filter(waiting | unsent), Job.objects.filter(kept)):
         lost = rows.filter(due_at=None, claim=None)
-        jobs = list(lost.order_by("requested_at", "pk")[:AT_ONCE])
-        repaired += take_each(jobs, partial(_schedule, lost, now), what="jobs without a next step")
+        keys = list(lost.order_by("requested_at", "pk").values_list("pk", flat=True)[:AT_ONCE])
+        repaired += take_each(keys, partial(_schedule, lost, now), what="jobs without a next step")
     return repaired
 
 
-def _schedule(lost: "QuerySet[Job]", now: datetime, job: Job) -> bool:
+def _schedule(lost: "QuerySet[Job]", now: datetime, pk: UUID) -> bool:
     words = "The job had no next step, for example after a crash between two writes. The sweep scheduled one."
     with transaction.atomic():
         # The conditions again: somebody may have written the row meanwhile.
-        if not lost.filter(pk=job.pk).order_by().update(due_at=now):
+        if not lost.filter(pk=pk).order_by().update(due_at=now):
             return False
-        return _record(job, "no_next_step", words, now)
+        return _record(pk, "no_next_step", words, now)
 
 
-def _record(job: Job, reason: str, words: str, now: datetime, detail: dict[str, str] | None = None) -> bool:
+def _record(pk: UUID, reason: str, words: str, now: datetime, detail: dict[str, str] | None = None) -> bool:
     key = f"repaired:{reason}:{now.isoformat()}"
-    kind = JobEvent.Kind.REPAIRED
+    kind, job = JobEvent.Kind.REPAIRED, Job.objects.get(pk=pk)
     return transitions.record_event(job, kind, now=now, reason=reason, message=words, once_key=key, detail=detail)
 
 

@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
+from django.db.models import Exists, OuterRef
 
 from jobs import outbox
 from jobs.isolation import take_each
@@ -22,7 +23,7 @@ def warn_of_ends(now: datetime) -> int:
     A lifetime that was extended meanwhile gets a message of its own end.
     """
     soon = ResourceChange.objects.filter(deletes_at__gt=now, deletes_at__lte=now + WARNED_BEFORE)
-    rows = soon.filter(outcome=ResourceChange.Outcome.ACCEPTED).select_related("team").order_by("deletes_at", "pk")
+    rows = soon.filter(outcome=ResourceChange.Outcome.ACCEPTED).order_by("deletes_at", "pk")
     return take_each(list(rows[:AT_ONCE]), lambda row: _warn(row, now), what="the end of the lifetime of")
 
 
@@ -52,12 +53,11 @@ def end_lifetimes(now: datetime) -> int:
 
     Return how many. The deletion needs no approval.
     """
-    changes = ResourceChange.objects.filter(deletes_at__lte=now, outcome=ResourceChange.Outcome.ACCEPTED)
+    place = {name: OuterRef(name) for name in ("project", "region", "resource_id")}
+    alive = Exists(PersistentResource.objects.existing().filter(**place))
+    changes = ResourceChange.objects.filter(alive, deletes_at__lte=now, outcome=ResourceChange.Outcome.ACCEPTED)
     ended = {(row.project, row.region, row.resource_id): row for row in changes.order_by("deletes_at", "pk")}
-    alive = PersistentResource.objects.existing().filter(resource_id__in={key[2] for key in ended})
-    listed = [key for key in alive.values_list("project", "region", "resource_id") if key in ended]
-    rows = [ended[key] for key in listed[:AT_ONCE]]
-    return take_each(rows, lambda row: _delete(row, now), what="the end of the lifetime of")
+    return take_each(list(ended.values())[:AT_ONCE], lambda row: _delete(row, now), what="the end of the lifetime of")
 
 
 def _delete(last: ResourceChange, now: datetime) -> bool:

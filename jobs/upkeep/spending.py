@@ -26,7 +26,10 @@ AT_ONCE = 500
 
 def watch_spending(now: datetime) -> int:
     """Record an event for every job whose cost now exceeds what was approved, once per job. Return how many."""
-    jobs = Job.objects.filter(pk__in=_candidates(now)).defer("spec", "estimate", "error", "log_sources")
+    keys = _candidates(now)
+    if not keys:
+        return 0
+    jobs = Job.objects.filter(pk__in=keys).defer("spec", "estimate", "error", "log_sources")
     rows = jobs.select_related("team__policy", "last_seen").order_by("started_at", "pk")
     left = AT_ONCE
 
