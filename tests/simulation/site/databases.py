@@ -117,7 +117,8 @@ class SqliteDatabase:
     `generation` grows when the file is replaced, which breaks the connections to the file before.
     """
 
-    can_restore = True
+    restores_in_place = True
+    """Whether a restore may leave the connections open."""
 
     def __init__(self, template: Path) -> None:
         self._folder = Path(tempfile.mkdtemp(dir=template.parent))

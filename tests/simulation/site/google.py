@@ -23,6 +23,8 @@ ENDED = {
 }
 TERM = re.compile(r'(labels\.(?P<label>\w+)="(?P<value>[^"]*)"|state!="(?P<state>\w+)"|createTime>="(?P<since>[^"]*)")')
 CANCEL_SECONDS = 20.0
+PROVISIONAL_SECONDS = 0.15
+"""From the creation to the `startTime` of a job that waits, which is replaced when it runs (recorded in July 2026)."""
 
 
 @dataclass
@@ -63,6 +65,10 @@ class Life:
             return "JOB_STATE_CANCELLING"
         return "JOB_STATE_RUNNING" if seconds >= self.runs_at else "JOB_STATE_PENDING"
 
+    def has_run(self, seconds: float) -> bool:
+        """Return whether its machines have begun to work."""
+        return self.runs_at <= min(seconds, self.over_at, self.cancelled_at)
+
     def is_live(self, seconds: float) -> bool:
         """Return whether the job costs money now or will soon."""
         return self.state(seconds) in LIVE
@@ -76,8 +82,10 @@ class Life:
             "createTime": _stamp(self.created_at),
             "updateTime": _stamp(max(at for at in changes if at <= seconds)),
         }
-        if self.runs_at <= min(seconds, self.over_at, self.cancelled_at):
+        if self.has_run(seconds):
             found["startTime"] = _stamp(self.runs_at)
+        elif seconds >= self.created_at + PROVISIONAL_SECONDS:
+            found["startTime"] = _stamp(self.created_at + PROVISIONAL_SECONDS)
         if state not in LIVE:
             found["endTime"] = _stamp(self.over_at)
         if state == "JOB_STATE_FAILED":

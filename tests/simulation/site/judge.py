@@ -12,7 +12,6 @@ from django.db.models import Q
 
 from jobs import states
 from jobs.models import (
-    Budget,
     Delivery,
     FallbackAttempt,
     Job,
@@ -27,6 +26,7 @@ from jobs.states import FINISHED, JobState
 from jobs.upkeep.audit import audit
 from tests.simulation.kernel import EPOCH
 from tests.simulation.site.google import Life
+from tests.simulation.site.process import moment_of
 
 if TYPE_CHECKING:
     from tests.simulation.site.run import SiteSimulation
@@ -43,7 +43,11 @@ def problem_of(run: "SiteSimulation") -> str:
         return f"A task failed: {run.queue.failures[0]}"
     if run.google.overlaps and not run.was_restored:
         return run.google.overlaps[0]
-    for find in (_of_jobs, _of_requests, _of_attempts, _of_schedules, _of_resources, _of_money, _of_messages, _of_rows):
+    finders = (
+        *(_of_jobs, _of_starts, _of_requests, _of_attempts, _of_schedules, _of_resources),
+        *(_of_money, _of_messages, _of_rows),
+    )
+    for find in finders:
         if problem := find(run):
             return problem
     return ""
@@ -108,6 +112,18 @@ def _of_copies(job: Job, created: list[Life], unmatched: set[str], run: "SiteSim
     return ""
 
 
+def _of_starts(run: "SiteSimulation") -> str:
+    """No job is recorded as running before its machines ran: `startTime` is provisional while a job waits."""
+    lives = {life.name: life for life in run.google.lives}
+    for job in Job.objects.filter(started_at__isnull=False).exclude(remote_name=""):
+        life = lives[job.remote_name]
+        if not life.has_run(run.kernel.seconds):
+            return f"{job} is recorded as running since {job.started_at}, and never ran."
+        if job.started_at < moment_of(life.runs_at) and not run.steps_clock:
+            return f"{job} is recorded as running since {job.started_at}, and ran {life.runs_at:.0f} s after the begin."
+    return ""
+
+
 def _of_requests(run: "SiteSimulation") -> str:
     """Every accepted request is one job, for ever, unless a restore took it back."""
     for key, ids in run.people.accepted.items():
@@ -154,12 +170,16 @@ def _of_resources(run: "SiteSimulation") -> str:
 
 # ---------------------------------------------------------------- money
 def _of_money(run: "SiteSimulation") -> str:
-    """Nothing is committed beyond the budget, and what an ended job did not need is free again."""
-    for budget in Budget.objects.filter(passing="stop", closed_at=None):
-        jobs = Job.objects.filter(team=budget.team).exclude(approved_at=None)
-        committed = sum((job.max_usd or Decimal(0) for job in jobs if not job.is_finished), Decimal(0))
-        if committed > budget.amount_usd:
-            return f"Jobs may spend ${committed}, and the budget is ${budget.amount_usd}."
+    """Nothing is committed beyond the budget of its time, and what an ended job did not need is free again."""
+    jobs = [job for job in Job.objects.exclude(approved_at=None) if not job.is_finished]
+    # With a restore or a step of the clock, nobody can tell under which budget a job was approved.
+    is_vague = run.was_restored or run.steps_clock
+    for number, (since, _) in enumerate(run.people.budgets[:1] if is_vague else run.people.budgets):
+        most = max(usd for _, usd in run.people.budgets[number:])
+        later = [job for job in jobs if not number or job.approved_at > moment_of(since)]  # type: ignore[operator]
+        committed = sum((job.max_usd or Decimal(0) for job in later), Decimal(0))
+        if committed > most:
+            return f"Jobs approved after second {since:.0f} may spend ${committed}, and the budget is ${most}."
     leaked = Job.objects.filter(state__in=FINISHED, spend__committed_cents__gt=0)
     settled = leaked.filter(ended_at__lt=run.kernel.database_now - timedelta(seconds=SETTLED_SECONDS))
     return next((f"{job} has ended and still holds {job.spend.committed_cents} cents." for job in settled), "")

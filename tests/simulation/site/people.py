@@ -16,11 +16,15 @@ from django.core.management import call_command
 from django.db import InterfaceError, OperationalError
 
 from jobs import observation, requests, steps, submission, tasks
+from jobs.budget import Passing
+from jobs.budgets import BudgetValues
 from jobs.clock import DatabaseClock, database_now
 from jobs.errors import NotAllowed, NotPermitted
 from jobs.fallback import Plan, Step
-from jobs.models import ExternalJob, Job, PersistentResource, ResourceChange, Schedule, Team
+from jobs.models import Budget, ExternalJob, Job, PersistentResource, Proposal, ResourceChange, Schedule, Team
 from jobs.observation.adopt import adopt
+from jobs.proposals.decide import AlreadyProposed, decide
+from jobs.proposals.subjects import propose_budget
 from jobs.requests import schedules
 from jobs.requests.resource_requests import approve_change, ask_for_change
 from jobs.requests.schedules import Times
@@ -30,6 +34,7 @@ from tests.support import samples
 from tests.support.resources import DISK
 
 TRIES = 20
+BUDGET_USD = Decimal(200)
 SMALL_HOURS, LARGE_HOURS = 1.0, 30.0
 """Timeouts of jobs below and above the amount that the team's policy asks about."""
 PLACE = {"project": "vision-research", "region": "us-central1"}
@@ -41,7 +46,8 @@ class People:
     """The people of one run, and what they were promised.
 
     `accepted`: the ids of the jobs that the site answered with, by the key of the request. `cancelled`: the jobs whose
-    cancellation was accepted. `reboots`: how often one of a persistent resource was asked for.
+    cancellation was accepted. `reboots`: how often one of a persistent resource was asked for. `budgets`: (seconds, US
+    dollars), the budget of the team from then on. One that is lifted counts from before the change.
     """
 
     kernel: SiteKernel
@@ -49,6 +55,7 @@ class People:
     accepted: dict[str, set[UUID]] = field(default_factory=dict)
     cancelled: set[UUID] = field(default_factory=set)
     reboots: int = 0
+    budgets: list[tuple[float, Decimal]] = field(default_factory=lambda: [(0.0, BUDGET_USD)])
 
     def at(self, seconds: float, name: str, action: Callable[[], Any], tries: int = TRIES) -> None:
         """Let somebody do something at a second of the run, and again ten seconds after each failure of the site."""
@@ -155,6 +162,24 @@ class People:
         return send
 
     # ------------------------------------------------------------ others
+    def set_budget(self, usd: Decimal) -> Callable[[], None]:
+        """Return the action of changing the team's budget. Another lead accepts a higher one, which is a proposal."""
+
+        def send() -> None:
+            row = Budget.objects.get(name="month")
+            if usd > row.amount_usd:
+                self.budgets.append((self.kernel.seconds, usd))
+            values, lead = BudgetValues(row.name, usd, Passing(row.passing)), _user("lead")
+            with suppress(AlreadyProposed):  # by a try whose answer was lost
+                propose_budget(row, values, version=row.version, by=lead, reason="need", now=database_now())
+            for proposal in Proposal.objects.filter(kind=Proposal.Kind.BUDGET, decision=""):
+                decide(proposal.pk, "accepted", by=_user("other lead"), comment="seen", now=database_now())
+            row.refresh_from_db()
+            self.budgets.append((self.kernel.seconds, row.amount_usd))
+            self.kernel.log("The budget of the team is ${} now.", row.amount_usd)
+
+        return send
+
     def change(self, action: str) -> Callable[[], None]:
         """Return the action of changing a persistent resource."""
 

@@ -15,6 +15,8 @@ from tests.simulation.site.process import Process
 
 WORLD = "simulated_world"
 SAVEPOINT = "SAVEPOINT simulation"
+Backup = tuple[dict[str, bytes], dict[str, int]]
+"""The content of each table, and the last number of each sequence that was used."""
 
 
 class PostgresConnection(Connection, PostgresWrapper):
@@ -48,11 +50,12 @@ class PostgresConnection(Connection, PostgresWrapper):
 class PostgresDatabase:
     """The database of one simulation on the configured server, each time a copy of the world."""
 
-    can_restore = False
-    """A copy of a PostgreSQL database needs a moment without connections, so restores are left to SQLite."""
+    restores_in_place = False
+    """A restore puts another database in place, which breaks every connection."""
 
     def __init__(self) -> None:
         self.generation = 0
+        self._used: list[str] = []
         self._observer: psycopg.Connection[Any] | None = None
 
     @property
@@ -68,13 +71,10 @@ class PostgresDatabase:
 
     def reset(self) -> None:
         """Begin again with the world."""
-        if self._observer is not None:
-            self._observer.close()
-        if self.generation:
-            administer("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name)
-        self.generation += 1
-        administer("CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY", self.name, WORLD)
-        self._observer = connect(self.name)
+        for name in self._used:
+            administer("DROP DATABASE IF EXISTS {} WITH (FORCE)", name)
+        self._used.clear()
+        self._replace()
 
     def connect(self, process: Process) -> PostgresConnection:
         """Return the connection of a new process."""
@@ -85,6 +85,44 @@ class PostgresDatabase:
         assert self._observer is not None
         row = self._observer.execute(sql, values).fetchone()  # type: ignore[arg-type]
         return row[0] if row else None
+
+    def back_up(self) -> Backup:
+        """Return the rows of every table that are committed now, as PostgreSQL's COPY writes them, and the sequences.
+
+        A copy by CREATE DATABASE would need a moment without connections.
+        """
+        with connect(self.name) as reader, reader.transaction():
+            reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            rows: dict[str, bytes] = {}
+            for (table,) in reader.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall():
+                with reader.cursor().copy(parts.SQL("COPY {} TO STDOUT").format(parts.Identifier(table))) as copy:
+                    rows[table] = b"".join(copy)
+            numbers = "SELECT sequencename, last_value FROM pg_sequences WHERE last_value IS NOT NULL"
+            return rows, dict(reader.execute(numbers).fetchall())
+
+    def restore(self, backup: Backup, *, drops_connections: bool) -> None:
+        """Put a database with the rows of a backup in place, under another name, which breaks all connections."""
+        assert drops_connections
+        self._replace()
+        rows, numbers = backup
+        with connect(self.name) as writer, writer.transaction():
+            writer.execute("SET LOCAL session_replication_role = replica")  # no order of foreign keys
+            tables = parts.SQL(", ").join(map(parts.Identifier, rows))
+            writer.execute(parts.SQL("TRUNCATE {}").format(tables))
+            for table, content in rows.items():
+                with writer.cursor().copy(parts.SQL("COPY {} FROM STDIN").format(parts.Identifier(table))) as copy:
+                    copy.write(content)
+            for name, number in numbers.items():
+                writer.execute("SELECT setval(%s, %s)", [name, number])
+
+    def _replace(self) -> None:
+        """Put a copy of the world in place. Connections to the database before stay open until the next run."""
+        if self._observer is not None:
+            self._observer.close()
+        self.generation += 1
+        self._used.append(self.name)
+        administer("CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY", self.name, WORLD)
+        self._observer = connect(self.name)
 
     def unlock(self, connection: PostgresConnection) -> None:
         """Do nothing: the server gives locks back by itself."""

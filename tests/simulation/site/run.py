@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 from unittest import mock
 
@@ -146,7 +147,7 @@ class SiteSimulation:
             self.google.outages.append((begins, begins + random.choice([60.0, 600.0])))
         for _ in range(random.choice([0, 2, 6])):
             kernel.start(self._kill, at=random.uniform(0, 400))
-        if random.random() < RESTORE_SHARE and self.database.can_restore:
+        if random.random() < RESTORE_SHARE:
             self._plan_restore(random.uniform(5, 200))
         if random.random() < STEP_SHARE:
             self._plan_steps(random.uniform(20, 300))
@@ -200,6 +201,7 @@ class SiteSimulation:
             people.at(at + 0.5, "The owner", people.request("again"))
         stops = random.random() < 0.5
         drops_connections = stops or case == "approved" or random.random() < 0.7
+        drops_connections = drops_connections or not self.database.restores_in_place
         pause = random.choice([0.5, 3.0, 60.0])
 
         def restore() -> None:
@@ -257,6 +259,8 @@ class SiteSimulation:
             self._plan_resource(random.uniform(0, 200))
         if random.random() < 0.2:
             self._plan_adoption(random.uniform(0, 200))
+        if random.random() < 0.25:
+            self._plan_budget(random.uniform(0, 200))
 
     def _plan_approval(self, at: float) -> None:
         random, people = self.random, self.people
@@ -271,6 +275,11 @@ class SiteSimulation:
         for action in ("create", self.random.choice(["resize", "reboot"]), "delete"):
             self.people.at(at, "The lead", self.people.change(action))
             at += self.random.choice([60, 300])
+
+    def _plan_budget(self, at: float) -> None:
+        """Lower the budget below the cost of a large job, and lift it again."""
+        self.people.at(at, "The lead", self.people.set_budget(Decimal(40)))
+        self.people.at(at + self.random.choice([300, 900]), "The lead", self.people.set_budget(Decimal(300)))
 
     def _plan_adoption(self, at: float) -> None:
         body = {"displayName": "notebook", "jobSpec": {"workerPoolSpecs": []}}

@@ -21,10 +21,14 @@ from tests.settings import STATE
 from tests.simulation.kernel import EPOCH
 from tests.simulation.site.databases import SqliteDatabase, copy_database
 from tests.simulation.site.network import RECEIVER
+from tests.simulation.site.people import BUDGET_USD
 from tests.simulation.site.postgresql import WORLD, PostgresDatabase, administer
 from tests.support import migrated, postgres
 
-ROLES = {"owner": "engineer", "teammate": "engineer", "approver": "approver", "second": "approver", "lead": "lead"}
+ROLES = {
+    "owner": "engineer", "teammate": "engineer", "approver": "approver", "second": "approver",
+    "lead": "lead", "other lead": "lead",
+}  # fmt: skip
 ASK_OVER_USD = Decimal(25)
 
 
@@ -35,7 +39,7 @@ def fill() -> None:
     for name, role in ROLES.items():
         Membership.objects.create(team=team, user=User.objects.create_user(name, password=None), role=role)
     Budget.objects.create(
-        team=team, name="month", dimension=Dimension.ALL, amount_usd=Decimal(200), passing="stop", created_at=EPOCH
+        team=team, name="month", dimension=Dimension.ALL, amount_usd=BUDGET_USD, passing="stop", created_at=EPOCH
     )
     Channel.objects.create(
         team=team,
