@@ -86,7 +86,7 @@ def _times_ahead(now: datetime, late: Q) -> Iterator[tuple["QuerySet[Any]", dict
         yield held, {"claimed_until": now + lease}
 
 
-def _make_due(pk: UUID, due_at: datetime, now: datetime) -> bool:
+def _make_due(pk: UUID, due_at: datetime | None, now: datetime) -> bool:
     words = "The next step was planned too far ahead, for example while the database's clock was wrong. It is due now."
     with transaction.atomic():
         if not Job.objects.filter(pk=pk, due_at=due_at).order_by().update(due_at=now):
@@ -109,7 +109,7 @@ def _dead_claims(now: datetime) -> int:
     )
 
 
-def _release_and_record(pk: UUID, claim: UUID, words: str, now: datetime) -> bool:
+def _release_and_record(pk: UUID, claim: UUID | None, words: str, now: datetime) -> bool:
     with transaction.atomic():
         held = Job.objects.filter(pk=pk, claim=claim)
         if not held.update(claim=None, claimed_until=None):  # it came back after all
