@@ -94,6 +94,7 @@ urlpatterns = [
     path("schedules/<uuid:pk>/<slug:action>/", schedules.act, name="schedule-act"),
     path("catalogue/", catalogue.catalogue, name="catalogue"),
     path("prices/", prices.prices, name="prices"),
+    path("prices/import/", prices.import_now, name="prices-import"),
     path("prices/record/", prices.record, name="price-record"),
     path("prices/accept/", prices.accept, name="prices-accept"),
     path("rules/", rules.rules, name="rules"),

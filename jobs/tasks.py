@@ -158,6 +158,11 @@ def enqueue_images() -> None:
     transaction.on_commit(partial(_enqueue, read_images, {}))
 
 
+def enqueue_price_import() -> None:
+    """After the commit, ask a worker to run a due import; without a worker, the next run by beat does it."""
+    transaction.on_commit(partial(_enqueue, import_prices, {}))
+
+
 def enqueue_examination() -> None:
     """After the commit, ask a worker to run a due examination; without a worker, the next run by beat does it."""
     transaction.on_commit(partial(_enqueue, examine, {}))

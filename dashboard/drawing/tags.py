@@ -1,7 +1,8 @@
 """The template library of the site, loaded as builtins. It only registers functions of the modules beside it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime, timedelta
+from typing import Any
 
 from django import template
 from django.utils.html import format_html
@@ -28,7 +29,7 @@ from dashboard.drawing import (
     trial_curves,
     usage_chart,
 )
-from jobs.cost.prices import age_words
+from jobs.cost.prices import age_words, old_parts
 from jobs.models import Trial
 from jobs.timeline import Metric, Span, value_of, wait_percentile
 from jobs.translations import translated
@@ -124,6 +125,26 @@ def price_age(as_of: date | str | None, now: datetime) -> SafeString:
         return SafeString("")
     words = age_words(date.fromisoformat(as_of) if isinstance(as_of, str) else as_of, now.date())
     return format_html('<small class="stale">{}</small>', translated(words)) if words else SafeString("")
+
+
+@register.simple_tag
+def older_prices(estimates: Mapping[str, Any] | Iterable[Mapping[str, Any]], now: datetime) -> str:
+    """Return a sentence that names what has an older price than the main price of its estimate, else "".
+
+    `estimates` is one, or several, with `lines` and `prices_as_of` as in `Estimate.as_dict`. A page has the sentence
+    once.
+    """
+    named: dict[date, list[str]] = {}
+    for each in [estimates] if isinstance(estimates, Mapping) else estimates:
+        for old, names in old_parts(each.get("lines") or (), each.get("prices_as_of"), now.date()).items():
+            named[old] = list(dict.fromkeys([*named.get(old, ()), *names]))
+    if not named:
+        return ""
+    parts = [
+        _("%(names)s (%(day)s)") % {"names": ", ".join(names), "day": figures.dated(old, "j M Y")}
+        for old, names in sorted(named.items())
+    ]
+    return _("Older prices: %(parts)s.") % {"parts": "; ".join(parts)}
 
 
 @register.filter

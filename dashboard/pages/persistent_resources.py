@@ -1,6 +1,6 @@
 """Persistent resources of the user's projects: their pools, the jobs that use them, and their cost."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -43,8 +43,8 @@ TRANSIENT = frozenset({"PROVISIONING", "STOPPING", "REBOOTING", "UPDATING"})
 class PoolRow:
     """One resource pool with `size` replicas now, autoscaled from `least` to `most`.
 
-    `usd_per_hour` is the price of all replicas, or None if it is not known. `prices_as_of` is the date of the oldest
-    price used.
+    `usd_per_hour` is the price of all replicas, or None if it is not known; `price` has the lines of one replica, and
+    `prices_as_of`, the date of the main one.
     """
 
     index: int
@@ -54,7 +54,13 @@ class PoolRow:
     least: int | None
     most: int
     usd_per_hour: Decimal | None
-    prices_as_of: date | None
+    price: Mapping[str, Any]
+
+    @property
+    def prices_as_of(self) -> date | None:
+        """The date of the main price."""
+        as_of: date | None = self.price["prices_as_of"]
+        return as_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +113,7 @@ class May(NamedTuple):
 class Strip:
     """Totals of the resources on one page. Amounts are None if a price is not known.
 
-    `resources` counts those billed now, and `usd_per_hour` is their total price.
+    `resources` counts those billed now, and `usd_per_hour` is their total price. `prices` are those of all pools.
     """
 
     resources: int
@@ -116,6 +122,7 @@ class Strip:
     used: int
     size: int
     waiting: int
+    prices: list[Mapping[str, Any]]
 
 
 @require_safe
@@ -164,6 +171,7 @@ def _strip(cards: Sequence[Card]) -> Strip:
         used=sum(pool.used for pool in pools),
         size=sum(pool.size for pool in pools),
         waiting=sum(len(card.waiting) + card.hidden_waiting for card in cards),
+        prices=[pool.price for card in cards for pool in card.pools],
     )
 
 
@@ -209,7 +217,7 @@ def _pool_row(held: Holding, index: int, book: cost.PriceBook) -> PoolRow:
         least=least,
         most=pool.most_replicas,
         usd_per_hour=None if rate.usd_per_hour is None else rate.usd_per_hour * size,
-        prices_as_of=rate.prices_as_of,
+        price={"lines": [line.as_dict() for line in rate.lines], "prices_as_of": rate.prices_as_of},
     )
 
 

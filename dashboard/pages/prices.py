@@ -17,9 +17,11 @@ from dashboard.pages.parts.regions import default_region
 from dashboard.queries.prices import KeyLine, key_in, list_history, list_keys
 from jobs import prices as recorded
 from jobs.catalog import REGIONS
+from jobs.clients import billing_client
 from jobs.clock import database_now, display_now
 from jobs.errors import NotPermitted
 from jobs.queue.claims import last_run
+from jobs.tasks import enqueue_price_import
 
 PAGE_SIZE = 50
 
@@ -65,6 +67,19 @@ def accept(request: Request) -> HttpResponse:
     return redirect("prices")
 
 
+@require_POST
+def import_now(request: Request) -> HttpResponse:
+    """Ask a worker to run the daily import of Google's prices now."""
+    try:
+        recorded.request_import(by=request.user, now=database_now())
+    except NotPermitted as refusal:
+        messages.error(request, str(refusal))
+    else:
+        enqueue_price_import()
+        messages.success(request, _("A worker was asked to import Google's prices; that takes about a minute."))
+    return redirect("prices")
+
+
 def _context(request: Request, region: str, name: str) -> dict[str, Any]:
     now, book = display_now(), recorded.current_book()
     filters = PriceFilterForm({"show": "known"} | request.GET.dict() | {"region": region})
@@ -83,5 +98,7 @@ def _context(request: Request, region: str, name: str) -> dict[str, Any]:
         "history": list_history(book, key) if key else (),
         "form": PriceForm(initial={"as_of": now.date()}) if key and is_admin else None,
         "last_import": last,
+        "may_import": is_admin and billing_client() is not None,
+        "is_import_due": last is not None and last.due_at is not None and last.due_at <= now,
         "proposals": recorded.proposals(last),
     }

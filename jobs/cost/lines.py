@@ -113,8 +113,12 @@ class Rate:
 
     @property
     def prices_as_of(self) -> date | None:
-        """The oldest date among the prices used."""
-        return min((line.as_of for line in self.lines if line.as_of), default=None)
+        """The date of the main price, which is that of the line that costs most; None if it has no date.
+
+        Small parts with older prices, such as a fee, would hide that it is recent: `old_parts` names them.
+        """
+        priced = [line for line in self.lines if line.usd_per_hour is not None]
+        return max(priced, key=lambda line: line.usd_per_hour or 0).as_of if priced else None
 
     @property
     def is_estimate(self) -> bool:

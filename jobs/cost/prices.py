@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from datetime import date, timedelta
 from decimal import Decimal
 from functools import cache
+from typing import Any
 
 from jobs.catalog import PriceRow, fee_rows, price_rows
 from jobs.cost.lines import Line
@@ -132,6 +133,20 @@ def age_words(as_of: date, today: date) -> str:
     if not is_stale(as_of, today):
         return ""
     return _("%(days)s days old", days=(today - as_of).days)
+
+
+def old_parts(lines: Iterable[Mapping[str, Any]], as_of: date | str | None, today: date) -> dict[date, list[str]]:
+    """Return the names of what has a price older than 90 days and older than `as_of`, the main price, by its date.
+
+    `lines` are those of an estimate as JSON (`Line.as_dict`).
+    """
+    main = date.fromisoformat(as_of) if isinstance(as_of, str) and as_of else as_of or today
+    found: dict[date, list[str]] = {}
+    for each in lines:
+        day = date.fromisoformat(each["as_of"]) if each.get("as_of") else None
+        if day is not None and day < main and is_stale(day, today):
+            found.setdefault(day, []).append(str(each["resource"]))
+    return {day: list(dict.fromkeys(names)) for day, names in sorted(found.items())}
 
 
 def hourly(row: PriceRow) -> Decimal | None:

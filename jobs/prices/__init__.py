@@ -3,7 +3,7 @@
 from jobs.prices.book import current_book, recent_book
 from jobs.prices.imports import plan_import, read_catalog, record_import
 from jobs.prices.proposals import accept, proposals, store_proposals
-from jobs.prices.record import UPKEEP, record_price
+from jobs.prices.record import UPKEEP, record_price, request_import
 
 __all__ = [
     "UPKEEP",
@@ -15,5 +15,6 @@ __all__ = [
     "recent_book",
     "record_import",
     "record_price",
+    "request_import",
     "store_proposals",
 ]

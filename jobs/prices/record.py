@@ -32,6 +32,14 @@ def add(rows: Iterable[Price], *, now: datetime) -> int:
     return count
 
 
+def request_import(*, by: User, now: datetime) -> None:
+    """Make the daily import due now. Raise NotPermitted unless `by` is a site admin."""
+    if not by.is_superuser:
+        raise NotPermitted(_("Only an admin of this site records prices."))
+    row, _is_new = Upkeep.objects.get_or_create(name=UPKEEP, defaults={"due_at": now})
+    Upkeep.objects.filter(pk=row.pk, due_at__gt=now).update(due_at=now)
+
+
 def record_price(
     key: Key,
     usd_per_hour: Decimal | None,

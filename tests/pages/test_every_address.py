@@ -92,6 +92,7 @@ ACCESS = {
     "prices": Access(),
     "price-record": Access(NO_ONE, SIGNED_IN, may_miss=True),
     "prices-accept": Access(NO_ONE, SIGNED_IN),
+    "prices-import": Access(NO_ONE, SIGNED_IN),
     "rules": Access(),
     "rule-set": Access(NO_ONE, SIGNED_IN),
     "theme": Access(NO_ONE, SIGNED_IN),

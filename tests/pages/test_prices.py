@@ -11,7 +11,7 @@ from google.auth.exceptions import DefaultCredentialsError
 
 from jobs import prices
 from jobs.cost.prices import age_words, is_stale
-from jobs.models import Job, Price
+from jobs.models import Job, Price, Upkeep
 from jobs.upkeep.price_import import import_when_due
 from tests.pages.conftest import MakeJob, SignIn, text_in, text_of
 from tests.support.clock import Clock
@@ -142,6 +142,31 @@ class TestRecord:
         assert browser.post("/prices/record/", GIVEN | {"region": "x"}).status_code == 404
 
 
+class TestImportNow:
+    def test_makes_the_daily_import_due_for_an_admin_alone(
+        self, admin: User, owner: User, signed_in: SignIn, clock: Clock, settings: Any
+    ) -> None:
+        with serving() as server:
+            settings.BILLING_ENDPOINT = server.url
+            server.skus = {COMPUTE: [sku("x", "1"), sku("y", "1")], VERTEX: [sku("x", "1"), sku("y", "1")]}
+            import_when_due(clock.now)
+            answered = Upkeep.objects.get(name=prices.UPKEEP).answered_at
+            clock.forward(minutes=5)
+
+            assert "Only an admin" in text_of(signed_in(owner).post("/prices/import/", follow=True))
+            import_when_due(clock.now)
+            assert Upkeep.objects.get(name=prices.UPKEEP).answered_at == answered
+            page = text_of(signed_in(admin).post("/prices/import/", follow=True))
+            assert "A worker was asked to import" in page
+            assert "waiting for a worker" in page
+            import_when_due(clock.now)
+            assert Upkeep.objects.get(name=prices.UPKEEP).answered_at == clock.now
+
+    def test_is_not_offered_where_nothing_is_imported(self, admin: User, signed_in: SignIn, settings: Any) -> None:
+        settings.VERTEX_ENDPOINT = "http://127.0.0.1:8900"
+        assert "Import Google's prices now" not in text_of(signed_in(admin).get("/prices/"))
+
+
 class TestProposals:
     def test_an_admin_accepts_what_the_import_left(
         self, admin: User, owner: User, signed_in: SignIn, clock: Clock, settings: Any
@@ -196,6 +221,20 @@ class TestAge:
 
         for address in (f"/jobs/{job.pk}/", "/approvals/", "/catalogue/?region=us-central1"):
             assert "days old" in text_of(signed_in(owner).get(address)), address
+
+    def test_of_a_small_part_is_named_once_beside_a_recent_main_price(
+        self, owner: User, make_job: MakeJob, signed_in: SignIn, clock: Clock
+    ) -> None:
+        recent, old = str(clock.now.date() - timedelta(days=3)), str(clock.now.date() - timedelta(days=400))
+        lines = [{"resource": "a3", "as_of": recent}, {"resource": "fee on a3", "as_of": old}]
+        for job in (make_job("awaiting_approval"), make_job("awaiting_approval")):
+            estimate = job.estimate | {"prices_as_of": recent, "lines": lines}
+            Job.objects.filter(pk=job.pk).update(estimate=estimate)
+
+        for address in (f"/jobs/{job.pk}/", "/approvals/"):
+            page = text_of(signed_in(owner).get(address))
+            assert page.count("Older prices: fee on a3") == 1, address
+            assert "days old" not in page, address
 
     def test_is_not_said_of_a_recent_price(
         self, owner: User, make_job: MakeJob, signed_in: SignIn, clock: Clock
