@@ -4,13 +4,23 @@ from ninja import Query, Router
 
 from dashboard.access import Request, can, teams_of
 from dashboard.access.roles import MIN_ROLE
-from dashboard.api.filters import PriceFilters
+from dashboard.api.filters import Name, PriceFilters
 from dashboard.api.job_values import usd
 from dashboard.api.problems import field_error
-from dashboard.api.reference_shapes import MachineShape, Me, PricePage, PriceShape, StrategyShape, TeamShape
+from dashboard.api.reference_shapes import (
+    ForecastShape,
+    MachineShape,
+    Me,
+    PricePage,
+    PriceShape,
+    StrategyShape,
+    TeamShape,
+)
 from dashboard.api.tokens import READ
 from dashboard.queries.prices import KeyLine, list_keys
+from dashboard.queries.spend import get_month
 from jobs import prices
+from jobs.budgets import month_of
 from jobs.catalog import MACHINES, REGIONS, Machine
 from jobs.clock import database_now
 from jobs.cost.prices import hourly
@@ -49,6 +59,28 @@ def list_teams(request: Request) -> list[TeamShape]:
         )
         for team in teams
     ]
+
+
+@router.get("/forecast", response=ForecastShape | None, summary="Forecast the cost of this month")
+def get_forecast(request: Request, team: Name = "") -> ForecastShape | None:
+    """Return what this month (UTC) is expected to cost your teams, or one of them. null: nothing is known yet."""
+    teams = [each for each in teams_of(request.user) if team in ("", each.name)]
+    if not teams:
+        raise field_error("query", "team", "You are in no such team.")
+    now = database_now()
+    found = get_month(teams, month_of(now), "person", now).forecast
+    if found is None:
+        return None
+    return ForecastShape(
+        month=month_of(now),
+        usd=usd(found.usd),
+        low_usd=usd(found.low_usd),
+        high_usd=usd(found.high_usd),
+        spent_usd=usd(found.spent_usd),
+        **{f"{source}_usd": usd(part) for source, part in found.parts.items()},
+        usual_usd=usd(found.usual_usd),
+        days=found.days,
+    )
 
 
 @router.get("/strategies", response=list[StrategyShape], summary="List strategies")

@@ -28,6 +28,26 @@ class TeamShape(Schema):
     may: list[str]
 
 
+class ForecastShape(Schema):
+    """The expected cost of a calendar month (UTC) in USD, with a range that 8 of 10 months should fall in.
+
+    `usd` is the sum of what is spent, of what jobs that run, allowed jobs, schedules and persistent resources will cost
+    in the month, and of further work as on the last whole `days` (`usual_usd`).
+    """
+
+    month: date
+    usd: str | None
+    low_usd: str | None
+    high_usd: str | None
+    spent_usd: str | None
+    running_usd: str | None
+    committed_usd: str | None
+    scheduled_usd: str | None
+    resources_usd: str | None
+    usual_usd: str | None
+    days: int
+
+
 class StrategyShape(Schema):
     """A strategy, with the values that the compose page compares."""
 

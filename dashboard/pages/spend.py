@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 from django.http import Http404, HttpResponse
@@ -17,10 +18,17 @@ from dashboard.queries.budgets import applies_to
 from dashboard.queries.spend import get_month, last_day, list_groups
 from jobs.budgets import month_of
 from jobs.clock import display_now
+from jobs.cost.month_forecast import Forecast, Source
 from jobs.models import Team
 from jobs.strategies import STRATEGIES
 
 DIMENSIONS = {"person": _("Person"), "strategy": _("Strategy"), "machine": _("Machine"), "label": _("Label")}
+FORECAST_WORDS = {
+    Source.RUNNING: _("Jobs that run, until their expected end"),
+    Source.COMMITTED: _("Allowed jobs that have not run yet"),
+    Source.SCHEDULED: _("Runs of schedules"),
+    Source.RESOURCES: _("Persistent resources that are up"),
+}
 FIRST_MONTH = date(2015, 1, 1)
 HEAD = ("month", "grouped_by", "value", "usd", "jobs", "usd_month_before")
 
@@ -38,6 +46,7 @@ def spend(request: Request) -> HttpResponse:
         "teams": teams,
         "chosen": chosen,
         "view": view,
+        "forecast_parts": _parts(view.forecast),
         "of": of,
         "of_word": _("Team") if of == "team" else DIMENSIONS[of],
         "dimensions": ({"team": _("Team")} if len(shown) > 1 else {}) | DIMENSIONS,
@@ -50,6 +59,10 @@ def spend(request: Request) -> HttpResponse:
         "later": last_day(month) + timedelta(days=1) if not view.is_current else None,
     }
     return render(request, "spend.html", context)
+
+
+def _parts(forecast: Forecast | None) -> list[tuple[object, Decimal]]:
+    return [(FORECAST_WORDS[part], usd) for part, usd in forecast.parts.items()] if forecast else []
 
 
 @require_safe

@@ -1,44 +1,161 @@
-"""Forecast of a month's cost from the cost of its days so far. Pure."""
+"""What is known of the rest of the month of some teams, for its forecast."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
 from decimal import Decimal
-from statistics import stdev
+from itertools import islice
+from typing import Any
+from zoneinfo import ZoneInfo
 
-DAY = timedelta(days=1)
-LOOK_BACK = 14
-"""Maximum whole days whose mean is used for the remaining days."""
-CENT = Decimal("0.01")
+from django.db.models import F, Max
+from django.db.models.fields.json import KT
+
+from jobs import cost, cron, spec, strategies, timeline
+from jobs.cost.month_forecast import HOUR, Source, Work, end_of_month
+from jobs.models import Job, ResourceChange, ResourceSize, Schedule
+from jobs.prices import recent_book
+from jobs.states import JobState
+
+MAX_JOBS = 2_000
+MAX_PAST_RUNS, PAST = 1_000, timedelta(days=60)
+"""Ended runs of schedules from which the cost of the next ones is taken."""
+MAX_RUNS_AHEAD = 64
+"""Runs of one schedule whose times are computed; later ones follow in the same mean interval."""
+MAX_RUN_HOURS = 24 * 31
+NO_USD = Decimal(0)
+COSTS = (
+    "hourly_usd", "running_seconds", "running_since", "trial_seconds", "trials_running", "trials_counted_at",
+    "parallel_trials", "kind", "started_at", "ended_at", "state",
+)  # fmt: skip
+"""Columns from which the cost of a job so far is computed."""
+KEPT = ("low_usd", "expected_usd", "high_usd", "usd_per_hour")
 
 
-@dataclass(frozen=True, slots=True)
-class Forecast:
-    """US dollars at the end of the month, with a range of about 80 % if there are enough days."""
-
-    usd: Decimal
-    low_usd: Decimal
-    high_usd: Decimal
-    days: int
-    """Number of whole days used."""
+def list_unfinished(keys: Sequence[int]) -> list[Job]:
+    """Return the jobs of these teams that run or are allowed to, those first that run longest. One query."""
+    allowed = Job.objects.unfinished().filter(team__in=keys).exclude(state=JobState.AWAITING_APPROVAL)
+    rows = allowed.annotate(**{f"kept_{name}": KT(f"estimate__{name}") for name in KEPT})
+    first = F("started_at").asc(nulls_last=True)
+    return list(rows.only(*COSTS, "strategy", "max_usd", "cap_usd", "cap_cancels").order_by(first, "pk")[:MAX_JOBS])
 
 
-def forecast_month(days: Mapping[date, Decimal], now: datetime) -> Forecast | None:
-    """Return the amount spent so far plus the mean of the last whole days for each remaining day.
+def list_work(keys: Sequence[int], jobs: Iterable[Job], sizes: Iterable[ResourceSize], now: datetime) -> list[Work]:
+    """Return the known work of these teams; three queries at most.
 
-    The range is 1.28 standard deviations of the days times the square root of the remaining days, as if days were
-    independent. It is never below the amount spent. Return None before the month's first whole day has passed.
+    `jobs` are those of `list_unfinished`, `sizes` those of their persistent resources that are up.
     """
-    today = now.astimezone(UTC).date()
-    whole = [usd for day, usd in sorted(days.items()) if day < today][-LOOK_BACK:]
-    if not whole:
-        return None
-    spent = sum(days.values(), Decimal(0))
-    end = (today.replace(day=1) + timedelta(days=31)).replace(day=1) - DAY
-    passed = Decimal(repr((now - datetime(now.year, now.month, now.day, tzinfo=UTC)) / DAY))
-    to_come = Decimal((end - today).days + 1) - passed
-    mean = sum(whole, Decimal(0)) / len(whole)
-    spread = Decimal(repr(1.28 * stdev(map(float, whole)))) * to_come.sqrt() if len(whole) > 1 else Decimal(0)
-    usd = spent + mean * to_come
-    low, high = max(spent, usd - spread), usd + spread
-    return Forecast(usd.quantize(CENT), low.quantize(CENT), high.quantize(CENT), len(whole))
+    return [*_list_jobs(jobs, now), *_list_runs(keys, now), *_list_resources(sizes, now)]
+
+
+def usd_per_hour(size: ResourceSize) -> Decimal:
+    """Return what all replicas of a resource cost an hour; those without a known price count nothing."""
+    pools = zip(size.resource_pools, size.replica_usd, strict=True)
+    return sum((Decimal(usd) * int(pool["replicaCount"]) for pool, usd in pools if usd is not None), NO_USD)
+
+
+def _list_jobs(jobs: Iterable[Job], now: datetime) -> Iterator[Work]:
+    """Yield what jobs that run, or are allowed to, cost from now on.
+
+    Of a job that has cost more than its estimate only the high end, until its timeout, is known.
+    """
+    for job in jobs:
+        low, expected, high, price = (_usd(getattr(job, f"kept_{name}")) for name in KEPT)
+        price = job.hourly_usd or price
+        if not price or expected is None:
+            continue
+        past = timeline.cost_so_far(job, now) or NO_USD
+        limit = job.max_usd if job.max_usd is not None else high or expected
+        if job.cap_usd is not None and job.cap_cancels:
+            limit = min(limit, job.cap_usd)
+        known = [min(usd or expected, limit) - past for usd in (low, expected, limit if expected <= past else high)]
+        low, expected, high = (max(usd, NO_USD) for usd in known)
+        source = Source.RUNNING if job.started_at is not None else Source.COMMITTED
+        yield Work(source, now, price, low, expected, max(high, expected))
+
+
+def _usd(text: Any) -> Decimal | None:
+    return Decimal(text) if text not in (None, "") else None
+
+
+def _list_runs(keys: Sequence[int], now: datetime) -> Iterator[Work]:
+    """Yield the runs of schedules until the end of the month, at the cost of the last ones, else of their estimate."""
+    rows = Schedule.objects.filter(team__in=keys, is_enabled=True, next_at__lt=end_of_month(now)).order_by("pk")
+    schedules = list(rows)
+    if not schedules:
+        return
+    ran = Job.objects.filter(schedule_run__schedule__in=schedules, ended_at__gte=now - PAST, started_at__isnull=False)
+    costs: dict[Any, list[tuple[Decimal, Decimal]]] = defaultdict(list)
+    newest = ran.select_related("schedule_run").only(*COSTS, "schedule_run__schedule").order_by("-ended_at", "pk")
+    for job in newest[:MAX_PAST_RUNS]:
+        usd = timeline.cost_so_far(job, now)
+        if usd is not None and job.hourly_usd:
+            costs[job.schedule_run.schedule_id].append((usd, job.hourly_usd))
+    for row in schedules:
+        if row.pk in costs:
+            found = [usd for usd, _price in costs[row.pk]]
+            low, usd, high, price = min(found), sum(found, NO_USD) / len(found), max(found), costs[row.pk][0][1]
+        else:
+            estimated = _estimate(row, now)
+            if estimated.expected_usd is None or not estimated.usd_per_hour:
+                continue
+            low, usd, high = (
+                each or NO_USD for each in (estimated.low_usd, estimated.expected_usd, estimated.high_usd)
+            )
+            price = estimated.usd_per_hour
+        if row.cap_usd is not None:
+            low, usd, high = (min(each, row.cap_usd) for each in (low, usd, high))
+        for moment in _moments(row, timedelta(hours=min(float(usd / price), MAX_RUN_HOURS)), now):
+            yield Work(Source.SCHEDULED, moment, price, low, usd, high)
+
+
+def _estimate(row: Schedule, now: datetime) -> cost.Estimate:
+    """Return the estimate of a run of a schedule of which no run has ended, by its expected run time alone."""
+    project = row.project or "project"
+    submission = spec.stored_submission(f"schedule {row.pk}", row.kind, row.spec, project=project, region=row.region)
+    expected = timedelta(seconds=row.expected_seconds)
+    strategy = strategies.strategy_of(submission)
+    return cost.estimate(submission, strategy=strategy, expected=expected, book=recent_book(now))
+
+
+def _moments(row: Schedule, length: timedelta, now: datetime) -> Iterator[datetime]:
+    """Yield when a schedule runs until the end of the month. A run that waits for the one before is left out."""
+    end, last = end_of_month(now), None
+    computed = list(islice(_times(row, now), MAX_RUNS_AHEAD))
+    if len(computed) == MAX_RUNS_AHEAD:
+        gap = (computed[-1] - computed[0]) / (len(computed) - 1)
+        computed += [computed[-1] + gap * at for at in range(1, max(int((end - computed[-1]) / gap), 0) + 1)]
+    for moment in computed:
+        if moment >= end or (row.last_day is not None and moment.date() > row.last_day + timedelta(days=1)):
+            return
+        if last is None or row.allows_overlap or moment >= last + length:
+            yield moment
+            last = moment
+
+
+def _times(row: Schedule, now: datetime) -> Iterator[datetime]:
+    """Yield `next_at` and the later times of a schedule, until its last day."""
+    if row.next_at is not None:
+        yield max(row.next_at, now)
+        for moment in cron.moments(row.cron, row.time_zone, max(row.next_at, now)):
+            if row.last_day is not None and moment.astimezone(ZoneInfo(row.time_zone)).date() > row.last_day:
+                return
+            yield moment
+
+
+def _list_resources(sizes: Iterable[ResourceSize], now: datetime) -> Iterator[Work]:
+    """Yield what resources that are up cost until they are to be deleted; somebody may delete one at any time."""
+    up = list(sizes)
+    if not up:
+        return
+    end = end_of_month(now)
+    made = ResourceChange.objects.filter(
+        outcome=ResourceChange.Outcome.ACCEPTED, resource_id__in={size.resource_id for size in up}, deletes_at__gt=now
+    )
+    place = ("project", "region", "resource_id")
+    ends = {row[:3]: row[3] for row in made.order_by().values_list(*place).annotate(end=Max("deletes_at"))}
+    for size in up:
+        price = usd_per_hour(size)
+        until = min(ends.get((size.project, size.region, size.resource_id), end), end)
+        usd = price * Decimal(repr((until - now) / HOUR))
+        yield Work(Source.RESOURCES, now, price, NO_USD, usd, usd)

@@ -15,10 +15,11 @@ from django.db.models import BigIntegerField, Exists, OuterRef, Q, Subquery, Sum
 from django.db.models.functions import Cast
 from django.utils.translation import gettext
 
-from dashboard.queries.forecast import Forecast, forecast_month
+from dashboard.queries.forecast import list_unfinished, list_work, usd_per_hour
 from jobs import timeline
 from jobs.budget import BudgetLeft
 from jobs.budgets import left_of, month_of, with_sums
+from jobs.cost.month_forecast import Forecast, forecast_month
 from jobs.models import Budget, Committed, DaySpend, Dimension, Job, MonthFigures, MonthSpend, ResourceSize, Team
 from jobs.strategies.persistent import STRATEGY
 
@@ -104,15 +105,16 @@ def last_day(month: date) -> date:
 
 
 def get_month(teams: Sequence[Team], month: date, of: str, now: datetime) -> MonthView:
-    """Return a month of these teams, with its groups by the dimension `of`; six queries at most."""
+    """Return a month of these teams, with its groups by the dimension `of`; nine queries at most."""
     keys = [team.pk for team in teams]
     before = month_of(month - DAY)
     days = _list_days(keys, before, last_day(month))
     totals, idle = _get_totals(keys, month, before)
     is_current = month == month_of(now)
     begun = [month + DAY * at for at in range((min(last_day(month), now.date()) - month).days + 1)]
-    burn = _get_burn(keys) if is_current else Burn()
+    unfinished, up = (list_unfinished(keys), _list_up(keys)) if is_current else ([], [])
     shown = {day: days.get(day, {}) for day in begun}
+    costs = {day: sum(each.values(), Decimal(0)) for day, each in days.items()}
     return MonthView(
         month=month,
         is_current=is_current,
@@ -121,16 +123,14 @@ def get_month(teams: Sequence[Team], month: date, of: str, now: datetime) -> Mon
         before_usd=_usd(totals["before"]),
         committed_usd=_usd(totals["committed"]) if is_current else Decimal(0),
         days=shown,
-        before={day: sum(found.values(), Decimal(0)) for day, found in days.items() if day < month},
+        before={day: usd for day, usd in costs.items() if day < month},
         groups=list_groups(teams, month, of),
         budgets=list_budgets(teams, now) if is_current else (),
         idle=idle,
-        burn=burn,
+        burn=_get_burn(unfinished, up),
         saved_usd=_usd(totals["saved"]),
         preemptions=totals["preemptions"],
-        forecast=forecast_month({day: sum(each.values(), Decimal(0)) for day, each in shown.items()}, now)
-        if is_current
-        else None,
+        forecast=forecast_month(costs, list_work(keys, unfinished, up, now), now) if is_current else None,
     )
 
 
@@ -207,12 +207,10 @@ def _name(of: str, row: Mapping[str, Any], teams: Mapping[int, str]) -> str:
     return teams[row["team"]] if of == "team" else row["value"] or gettext("none")
 
 
-def _get_burn(keys: Sequence[int]) -> Burn:
+def _get_burn(unfinished: Sequence[Job], up: Sequence[ResourceSize]) -> Burn:
     """Add up what runs now: of a tuning job the trials that run."""
-    running = Job.objects.unfinished().filter(team__in=keys, started_at__isnull=False).order_by("started_at", "pk")
-    columns = ("strategy", "hourly_usd", "running_since", "parallel_trials", "trial_seconds", "trials_running", "kind")
     burn = Burn()
-    for job in running.only(*columns)[:MAX_BURNING]:
+    for job in unfinished:
         tunes = job.trial_seconds is not None
         if not (job.trials_running if tunes else job.running_since):
             continue
@@ -222,8 +220,8 @@ def _get_burn(keys: Sequence[int]) -> Burn:
             continue
         price = (timeline.trial_price(job) or Decimal(0)) * job.trials_running if tunes else job.hourly_usd
         burn.by_strategy[job.strategy] = burn.by_strategy.get(job.strategy, Decimal(0)) + price
-    for size in _list_up(keys):
-        price = _usd_per_hour(size)
+    for size in up:
+        price = usd_per_hour(size)
         burn.resources += 1
         burn.by_strategy[STRATEGY.key] = burn.by_strategy.get(STRATEGY.key, Decimal(0)) + price
     return burn
@@ -234,9 +232,3 @@ def _list_up(keys: Sequence[int]) -> list[ResourceSize]:
     place = {name: OuterRef(name) for name in ("project", "region", "resource_id")}
     later = ResourceSize.objects.filter(**place, pk__gt=OuterRef("pk"))
     return list(ResourceSize.objects.filter(~Exists(later), team__in=keys, is_up=True).order_by("pk")[:MAX_BURNING])
-
-
-def _usd_per_hour(size: ResourceSize) -> Decimal:
-    """Return what all replicas of a resource cost an hour; those without a known price count nothing."""
-    pools = zip(size.resource_pools, size.replica_usd, strict=True)
-    return sum((Decimal(usd) * int(pool["replicaCount"]) for pool, usd in pools if usd is not None), Decimal(0))

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.forms.fields.usd import parse_usd
-from dashboard.queries.forecast import forecast_month
 from dashboard.queries.spend import get_month
 from jobs import budgets, timeline, transitions
 from jobs.models import Budget, BudgetChange, Job, Team
@@ -244,28 +243,6 @@ class TestApproval:
 
         assert "of the budget “Training” for March 2026 $1.00 is left" in text_of(answer)
         assert Job.objects.get().state == "awaiting_approval"
-
-
-class TestForecast:
-    NOW = datetime(2026, 3, 11, 12, tzinfo=UTC)
-
-    def test_adds_the_mean_of_the_last_whole_days_for_the_rest(self) -> None:
-        days = {date(2026, 3, day): Decimal(100) for day in range(1, 11)} | {date(2026, 3, 11): Decimal(50)}
-
-        found = forecast_month(days, self.NOW)
-
-        assert found is not None
-        assert (found.usd, found.low_usd, found.high_usd) == (Decimal(3100), Decimal(3100), Decimal(3100))
-
-    def test_is_none_before_a_day_is_over(self) -> None:
-        assert forecast_month({date(2026, 3, 1): Decimal(5)}, datetime(2026, 3, 1, 23, tzinfo=UTC)) is None
-
-    @given(st.lists(st.decimals(0, 10**6, places=2), min_size=10, max_size=10))
-    def test_is_never_less_than_what_is_spent(self, costs: list[Decimal]) -> None:
-        found = forecast_month({date(2026, 3, at): usd for at, usd in enumerate(costs, 1)}, self.NOW)
-
-        assert found is not None
-        assert sum(costs) <= found.low_usd <= found.usd <= found.high_usd
 
 
 class TestAmounts:
