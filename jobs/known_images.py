@@ -1,7 +1,7 @@
-"""Cached facts about the container images that a form names. A worker looks up unknown ones.
+"""Cached facts about the container images and the output folder that a form names. A worker looks up unknown ones.
 
-A page never waits for Artifact Registry. It shows what is stored and asks a worker for the rest; the worker calls as
-the service account of the team. An answer is reused for the time in `FRESH`.
+A page never waits for Artifact Registry or Cloud Storage. It shows what is stored and asks a worker for the rest; the
+worker calls as the service account of the team. An answer is reused for the time in `FRESH`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,12 +11,15 @@ from typing import NamedTuple
 from jobs.bounds import is_storable
 from jobs.cache import Recent
 from jobs.models import ImageReading, Team
-from jobs.spec.images import ImageState, ImageStatus, registry_image
+from jobs.spec.cloud_storage import SCHEME
+from jobs.spec.images import MAX_NAME_LENGTH, ImageState, ImageStatus, registry_image
 
 FRESH = {
     ImageStatus.FOUND: timedelta(hours=1),
     ImageStatus.NO_IMAGE: timedelta(minutes=1),
     ImageStatus.NO_REPOSITORY: timedelta(minutes=1),
+    ImageStatus.CHECKPOINTS: timedelta(minutes=5),
+    ImageStatus.NO_CHECKPOINTS: timedelta(minutes=5),
     ImageStatus.UNKNOWN: timedelta(minutes=5),
 }
 """How long an answer is reused. A missing image is checked again soon, because people push it and look again."""
@@ -35,18 +38,21 @@ LOOKED_UP_EVERY = 2
 
 
 class Known(NamedTuple):
-    """What is known of images, by name; a state without a status is pending. `is_asked`: a worker has lookups to do."""
+    """What is known of images and folders, by name; a state without a status is pending.
+
+    `is_asked`: a worker has lookups to do.
+    """
 
     states: Mapping[str, ImageState] = {}
     is_asked: bool = False
 
 
 def known_images(team: Team, names: Iterable[str], *, now: datetime) -> Known:
-    """Return what is known of the images that can be looked up, and ask a worker for the rest.
+    """Return what is known of the images and folders that can be looked up, and ask a worker for the rest.
 
-    This takes one query if all are known. Images that could not be looked up, or not recently enough, are left out.
+    This takes one query if all are known. Those that could not be looked up, or not recently enough, are left out.
     """
-    wanted = {name for name in names if is_storable(name) and registry_image(name) is not None}
+    wanted = {name for name in names if is_storable(name) and (is_folder(name) or registry_image(name) is not None)}
     if not wanted:
         return Known()
     rows = {row.name: row for row in _readings.get((team.pk, team.acts_as, frozenset(wanted)), now)}
@@ -55,6 +61,11 @@ def known_images(team: Team, names: Iterable[str], *, now: datetime) -> Known:
     rows |= {row.name: row for row in asked}
     states = {name: state for name, row in rows.items() if (state := _state(row, now)) is not None}
     return Known(states, bool(asked))
+
+
+def is_folder(name: str) -> bool:
+    """Return whether a name is that of a folder in Cloud Storage which can be looked up."""
+    return name.startswith(SCHEME) and len(name) <= MAX_NAME_LENGTH
 
 
 def forget() -> None:
@@ -98,8 +109,11 @@ def _may_ask(team: Team, name: str) -> bool:
     """Return whether an image may be looked up for a team.
 
     A team's own service account sees only what it was granted. Trainboard's account sees what every team granted it, so
-    it does not look up an image in a project of other teams.
+    it does not look up an image in a project of other teams, and only folders of the team's own bucket.
     """
+    if is_folder(name):
+        bucket = name.removeprefix(SCHEME).partition("/")[0]
+        return bool(team.acts_as) or bucket == team.bucket.removeprefix(SCHEME).strip("/")
     image = registry_image(name)
     assert image is not None
     owners = set(Team.objects.allowed_in(image.project).values_list("pk", flat=True)) if not team.acts_as else set()

@@ -1,5 +1,6 @@
 """Endpoints that assess a job and request a job, once per Idempotency-Key."""
 
+from dataclasses import replace
 from datetime import timedelta
 from http import HTTPStatus
 
@@ -41,6 +42,7 @@ def create_assessment(request: Request, body: JobText) -> AssessmentShape:
         context = requests.load_context(
             parsed.team, parsed.submission, now=now, by=request.user, expected=expected, cap_usd=body.cap_usd
         )
+        context = replace(context, in_folder=requests.jobs_in_folder(parsed.submission, parsed.team))
         assessment = assess(parsed.submission, context, expected=expected, compares=True)
     return _assessment(parsed, assessment, parsed.findings(assessment.findings, body.confirm))
 

@@ -55,6 +55,7 @@ def _compose(request: Request) -> HttpResponse:
         assessed.form.mark(start.fields, str(_("The failed job's diagnosis names this field.")))
         unfinished = form_drafts.list_forms(request.user) if start.is_empty else []
         shown = {"start_words": start.words, "cause": start.cause, "unfinished": unfinished, "now": timezone.now()}
+        shown["last_folder"] = "" if "continue" in request.GET else start.folder
         return _show(request, assessed, shown)
     do = request.POST.get("do") or "submit"
     if do == "read" or (do == "submit" and is_edited(request.POST)):

@@ -14,8 +14,9 @@ from jobs.cost.actual import HOUR
 from jobs.cost.notes import in_words
 from jobs.policy import Decision, Filled, decide, fill
 from jobs.policy_rules import PolicyRules, accelerators_of
-from jobs.spec import Finding, Severity, Submission
-from jobs.spec.images import missing_images
+from jobs.spec import Finding, Severity, Submission, folder_of
+from jobs.spec.images import ImageStatus, missing_images
+from jobs.states import FINISHED
 from jobs.strategies import STRATEGIES, Strategy, check, check_each, strategy_of
 from jobs.strategies.rules.scheduling import DEFAULT_TIMEOUT
 from jobs.texts import translatable
@@ -155,9 +156,10 @@ def assess(
     passed = gate.check(charge, context.budgets, context.ceilings)
     capped = budget.check_cap(context.cap_usd, cost, cancels=context.cap_cancels, is_approvers=context.is_approvers_cap)
     twice = _identical(context.identical)
+    folder = _folder_in_use(submission, context)
     unpriced = _unpriced(cost, decision)
     cut = _times_out(submission, expected)
-    known = (*rules, *cut, *uses, *given.findings, *decision.findings, *unpriced, *passed, *capped, *twice)
+    known = (*rules, *cut, *uses, *given.findings, *decision.findings, *unpriced, *passed, *capped, *twice, *folder)
     return Assessment(
         submission, known, context.policy, cost, outcome_of(known), alternatives,
         context.sweep_size, decision, context.cap_cancels,
@@ -229,6 +231,28 @@ def _identical(jobs: Sequence[IdenticalJob]) -> tuple[Finding, ...]:
         message = _("The team has an identical job: %(name)s (%(state)s).", **words)
     remedy = _("Submit only if you want it a second time.")
     return (Finding("identical_job", Severity.NOTE, "", message, remedy, job=jobs[0].id),)
+
+
+def _folder_in_use(submission: Submission, context: Context) -> list[Finding]:
+    """Return notes that another job of the team uses the output folder, and that it holds checkpoints.
+
+    A program that looks for checkpoints there continues from them, and a finished one trains nothing.
+    """
+    field, found = submission.spec_field("baseOutputDirectory.outputUriPrefix"), []
+    remedy = _("Write another folder, unless it is meant to continue from there.")
+    if context.in_folder:
+        unfinished = [job for job in context.in_folder if job.state not in FINISHED]
+        job = (unfinished or context.in_folder)[0]
+        words = {"name": job.display_name, "state": translatable(job.state.replace("_", " "))}
+        message = _("The output folder belongs to another job of the team: %(name)s (%(state)s).", **words)
+        if unfinished:
+            message = _("Another job of the team writes into the output folder: %(name)s (%(state)s).", **words)
+        found.append(Finding("folder_of_another_job", Severity.NOTE, field, message, remedy, job=job.id))
+    state = context.image_states.get(folder_of(submission))
+    if state is not None and state.status is ImageStatus.CHECKPOINTS and state.read_at is not None:
+        message = _("The output folder holds checkpoints (read %(when)s UTC).", when=f"{state.read_at:%Y-%m-%d %H:%M}")
+        found.append(Finding("folder_holds_checkpoints", Severity.NOTE, field, message, remedy))
+    return found
 
 
 def _most(cost: Estimate | None) -> Decimal | None:

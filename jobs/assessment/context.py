@@ -18,7 +18,7 @@ from jobs.strategies import Known, Severities, Strategy
 
 
 class IdenticalJob(NamedTuple):
-    """A job of the team with the same content: its name, state and id."""
+    """A job of the team with the same content or output folder: its name, state and id."""
 
     display_name: str
     state: str
@@ -37,6 +37,8 @@ class Context:
     """The persistent resources of the project and region."""
     identical: tuple[IdenticalJob, ...] = ()
     """Jobs of the team with the same content that have not ended, or ended recently."""
+    in_folder: tuple[IdenticalJob, ...] = ()
+    """Jobs of the team that write or wrote into the same output folder, newest first."""
     sweep_size: int = 1
     """Number of jobs requested and assessed together; each costs the same."""
     book: PriceBook = field(default_factory=PriceBook.load)
@@ -57,7 +59,7 @@ class Context:
     quota_states: Mapping[str, QuotaState] = field(default_factory=dict)
     """Limits and use of the project's quotas in the region, by metric."""
     image_states: Mapping[str, ImageState] = field(default_factory=dict)
-    """Answers of Artifact Registry about the images, by name."""
+    """Answers about the images and the output folder, by name."""
     cap_usd: Decimal | None = None
     """Cap on the cost of each job."""
     timeout_cap_usd: Decimal | None = None

@@ -71,6 +71,9 @@ class Job(models.Model):
         max_length=64, blank=True, default="", db_default="",
         help_text="Equal for jobs that differ only in their names; empty for older jobs.",
     )  # fmt: skip
+    folder_key = models.BigIntegerField(
+        null=True, blank=True, help_text="Equal for jobs with the same output folder; empty without one."
+    )
     sweep = models.UUIDField(
         null=True, blank=True, help_text="Shared by jobs that were requested and are decided about together."
     )

@@ -30,6 +30,11 @@ JOB_INDEXES = [
     ),
     Index(fields=["team", "region", "-started_at"], condition=Q(started_at__isnull=False), name="job_waits"),
     Index(fields=["team", "spec_digest", "-requested_at", "id"], name="job_identical"),
+    Index(
+        fields=["team", "folder_key", "-requested_at", "id"],
+        condition=Q(folder_key__isnull=False),
+        name="job_in_folder",
+    ),
     Index(fields=["project", "region", "ended_at"], condition=Q(strategy="persistent"), name="job_on_resource"),
     Index(
         fields=["explained_by", "-ended_at", "id"],

@@ -1,4 +1,4 @@
-"""The last answers from Google about quotas and container images."""
+"""The last answers from Google about quotas, container images and output folders."""
 
 from django.db import models
 
@@ -30,10 +30,10 @@ class QuotaReading(models.Model):
 
 
 class ImageReading(models.Model):
-    """One image of one team. It waits for an answer while `due_at` is set.
+    """One image, or output folder, of one team. It waits for an answer while `due_at` is set.
 
-    What an account may see of a registry is private. So a reading applies only to the team that requested it, and only
-    while the team acts as the account that got the answer.
+    What an account may see of a registry or a bucket is private. So a reading applies only to the team that requested
+    it, and only while the team acts as the account that got the answer.
     """
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+")

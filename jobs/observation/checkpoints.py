@@ -33,7 +33,7 @@ def list_checkpoints(job: Job, *, now: datetime) -> None:
     kept.checkpoints_read_at, kept.checkpoints_error = now, ""
     try:
         with vertex.at_most(cadence.PROBE_SECONDS):
-            kept.checkpoints = _list(folder, job.acts_as)
+            kept.checkpoints = checkpoints_below(folder, job.acts_as)
     except vertex.VertexError as error:
         kept.checkpoints_error = bounds.bounded(f"The output folder could not be listed: {error}", 500)
     if kept._state.adding:
@@ -42,7 +42,11 @@ def list_checkpoints(job: Job, *, now: datetime) -> None:
         kept.save(update_fields=["checkpoints", "checkpoints_read_at", "checkpoints_error"])
 
 
-def _list(folder: str, acts_as: str) -> list[tuple[float, str, int]]:
+def checkpoints_below(folder: str, acts_as: str) -> list[tuple[float, str, int]]:
+    """Return (seconds since 1970, name, bytes) of the newest checkpoints in a folder, oldest first. Raise VertexError.
+
+    `folder` has no slash at its end; `acts_as` is the account that lists it.
+    """
     for below in FOLDERS:
         files = client(acts_as).objects(f"{folder}/{below}", limit=MAX_OBJECTS)
         found = checkpoints_in((each.updated, each.name, each.size) for each in files)

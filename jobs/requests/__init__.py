@@ -3,7 +3,7 @@
 from jobs.models import RuleSetting
 from jobs.permissions import check_is_ours
 from jobs.requests.approval import Changed, approve, reject
-from jobs.requests.context import RequestOptions, load_context, submission_of
+from jobs.requests.context import RequestOptions, jobs_in_folder, load_context, submission_of
 from jobs.requests.other_strategy import accept_change, approve_as, keep_request
 from jobs.requests.persistent_resources import known_resources, resources_in
 from jobs.requests.policy_versions import load_policy
@@ -31,6 +31,7 @@ __all__ = [
     "find_requested",
     "given_key",
     "is_request_of",
+    "jobs_in_folder",
     "keep_request",
     "keys_of_form",
     "known_resources",

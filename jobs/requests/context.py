@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.db.models import Q
 
 from jobs import budgets, known_catalogue, spec, strategies
 from jobs.assessment import Context, IdenticalJob, filled
@@ -135,6 +136,23 @@ def _recent(
         "allowed": recent_allowed(team, now),
         "learned": recent_learned(team, submission, now, expected=expected) if submission is not None else {},
     }
+
+
+def jobs_in_folder(submission: spec.Submission, team: Team) -> tuple[IdenticalJob, ...]:
+    """Return the newest jobs of `team` with the same output folder. Makes one query if it has one.
+
+    Jobs that were adopted, or requested before folders were compared, are not found.
+    """
+    key = spec.folder_key(submission)
+    if key is None:
+        return ()
+    wrote = Q(started_at__isnull=False) | Q(ended_at=None)
+    rows = (
+        Job.objects.filter(wrote, team=team, folder_key=key)
+        .order_by("-requested_at", "pk")
+        .only("display_name", "state")[:MAX_JOBS]
+    )
+    return tuple(IdenticalJob(job.display_name, job.state, str(job.pk)) for job in rows)
 
 
 def _identical_jobs(submission: spec.Submission, team: Team, *, now: datetime) -> tuple[IdenticalJob, ...]:

@@ -233,6 +233,7 @@ def assessed_columns(assessment: Assessment, share: int) -> dict[str, Any]:
         "machines": submission.machines_summary,
         "spec": spec.rest_body(submission.job),
         "spec_digest": submission.digest,
+        "folder_key": spec.folder_key(submission),
         "hourly_usd": storable_usd(assessment.estimate.usd_per_hour),
         "estimate_usd": storable_usd(assessment.estimate.expected_usd),
         "estimate": assessment.estimate.as_dict(),

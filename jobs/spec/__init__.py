@@ -8,7 +8,7 @@ from jobs.spec.cloud_storage import bucket_of, is_bucket, is_storage_uri
 from jobs.spec.custom_job import CustomJob, CustomJobSpec, GcsDestination, Scheduling
 from jobs.spec.fields import Message
 from jobs.spec.findings import Finding, Severity, has_errors, quoted
-from jobs.spec.output_folders import with_own_folder
+from jobs.spec.output_folders import folder_key, folder_of, with_own_folder
 from jobs.spec.persistent_resource import AutoscalingSpec, PersistentResource, ResourcePool
 from jobs.spec.pipeline import CUSTOM_TASK, TUNING_TASK, InputDataConfig, TrainingPipeline
 from jobs.spec.placeholders import Placeholder, placeholders
@@ -68,6 +68,8 @@ __all__ = [
     "WorkerPoolSpec",
     "bucket_of",
     "find_submission",
+    "folder_key",
+    "folder_of",
     "has_errors",
     "is_bucket",
     "is_storage_uri",

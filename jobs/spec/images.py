@@ -46,18 +46,24 @@ class RegistryImage:
 
 
 class ImageStatus(StrEnum):
-    """The answer of Artifact Registry about an image; the values are stored."""
+    """The answer of Artifact Registry about an image, or of Cloud Storage about a folder; the values are stored."""
 
     FOUND = "found"
     NO_IMAGE = "no_image"
     NO_REPOSITORY = "no_repository"
+    CHECKPOINTS = "checkpoints"
+    """Of an output folder: it holds checkpoints."""
+    NO_CHECKPOINTS = "no_checkpoints"
     UNKNOWN = "unknown"
     """The lookup failed, or its answer does not mention the image."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImageState:
-    """What is known of an image, and when it was read. `status` is None while the answer is pending."""
+    """What is known of an image or a folder, and when it was read. `status` is None while the answer is pending.
+
+    `size_bytes` are those of the image, or of the newest checkpoint in the folder.
+    """
 
     status: ImageStatus | None
     size_bytes: int | None = None

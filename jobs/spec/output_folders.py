@@ -5,10 +5,24 @@ A run that wrote into the folder of an earlier one would find its checkpoints, c
 
 import re
 from datetime import UTC, datetime
+from hashlib import sha256
 
+from jobs.spec.cloud_storage import SCHEME
 from jobs.spec.submission import Submission
 
 _RUN = re.compile(r"/run-\d{4}-\d{2}-\d{2}-\d{6}/*$")
+
+
+def folder_of(submission: Submission) -> str:
+    """Return the output folder of a submission without a slash at its end; "" if it has none in Cloud Storage."""
+    prefix = submission.job_spec.base_output_directory.output_uri_prefix
+    return prefix.rstrip("/") if prefix.startswith(SCHEME) else ""
+
+
+def folder_key(submission: Submission) -> int | None:
+    """Return a number that is equal for jobs that write into the same folder, or None without a folder."""
+    folder = folder_of(submission)
+    return int.from_bytes(sha256(folder.encode()).digest()[:8], signed=True) if folder else None
 
 
 def with_own_folder(submission: Submission, moment: datetime) -> Submission:

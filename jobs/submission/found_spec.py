@@ -35,6 +35,7 @@ def found_columns(job: Job, remote: vertex.RemoteJob) -> dict[str, Any]:
         "machines": submission.machines_summary,
         "spec": body,
         "spec_digest": submission.digest,
+        "folder_key": spec.folder_key(submission),
         "hourly_usd": storable_usd(price.usd_per_hour),
         "estimate_usd": storable_usd(price.expected_usd),
         "estimate": price.as_dict(),

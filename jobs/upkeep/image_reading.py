@@ -1,4 +1,7 @@
-"""Read from Artifact Registry whether the container images that forms name exist. A worker does this on request."""
+"""Read whether the container images that forms name exist, and whether their output folders hold checkpoints.
+
+A worker does this on request.
+"""
 
 from datetime import datetime
 
@@ -7,6 +10,7 @@ from jobs.bounds import bounded
 from jobs.clients import platform_client
 from jobs.models import ImageReading
 from jobs.observation.cadence import Stopwatch
+from jobs.observation.checkpoints import checkpoints_below
 from jobs.observation.failures import record_failure
 from jobs.queue import claims
 from jobs.spec.images import ImageStatus, registry_image
@@ -39,17 +43,22 @@ def read_when_due(now: datetime) -> None:
 
 
 def read_image(row: ImageReading, *, now: datetime) -> None:
-    """Read one image and save the answer. If the account may not see it or no answer comes, the status is unknown.
+    """Read one image or folder and save the answer.
 
-    The answer is dropped if another account has requested the image meanwhile.
+    If the account may not see it or no answer comes, the status is unknown. The answer is dropped if another account
+    has requested the image meanwhile.
     """
     image, error = registry_image(row.name), ""
     answer = ImageAnswer(ImageStatus.UNKNOWN)
-    if image is not None:
-        try:
+    try:
+        if known_images.is_folder(row.name):
+            found = checkpoints_below(row.name, row.acts_as)
+            status = ImageStatus.CHECKPOINTS if found else ImageStatus.NO_CHECKPOINTS
+            answer = ImageAnswer(status, found[-1][2] if found else None)
+        elif image is not None:
             answer = platform_client(row.acts_as).image(image)
-        except VertexError as reason:
-            error = bounded(str(reason), MAX_ERROR_LENGTH)
+    except VertexError as reason:
+        error = bounded(str(reason), MAX_ERROR_LENGTH)
     ImageReading.objects.filter(pk=row.pk, acts_as=row.acts_as).update(
         due_at=None, read_at=now, status=answer.status, size_bytes=answer.size_bytes, last_error=error
     )

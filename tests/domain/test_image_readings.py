@@ -15,6 +15,7 @@ from jobs.queue import claims
 from jobs.spec.images import ImageState, ImageStatus
 from jobs.upkeep import image_reading, retention
 from tests.domain.conftest import Cloud
+from tests.domain.test_checkpoints import put
 from tests.support import samples
 from tests.support.clock import Clock
 
@@ -186,3 +187,26 @@ class TestAssessment:
     @pytest.mark.parametrize("status", [None, ImageStatus.FOUND, ImageStatus.UNKNOWN])
     def test_silence_otherwise(self, clock: Clock, status: ImageStatus | None) -> None:
         assert self.notes(ImageState(status, None, clock.now)) == []
+
+
+class TestFolders:
+    def test_are_listed_by_a_worker_for_checkpoints(self, cloud: Cloud, team: Team) -> None:
+        Team.objects.filter(pk=team.pk).update(bucket="gs://vision")
+        team.refresh_from_db()
+        folder = "gs://vision/out"
+
+        assert read(cloud, team, folder).states[folder].status == ImageStatus.NO_CHECKPOINTS
+        put(cloud, "out/checkpoints/step-2/model.bin", cloud.now)
+        assert read(cloud, team, folder).states[folder].status == ImageStatus.NO_CHECKPOINTS, (
+            "an answer of a moment ago"
+        )
+        cloud.forward(minutes=6)
+
+        assert read(cloud, team, folder).states[folder].status == ImageStatus.CHECKPOINTS
+
+    def test_of_a_bucket_that_is_not_the_team_s_are_not_listed(self, cloud: Cloud, team: Team) -> None:
+        Team.objects.filter(pk=team.pk).update(bucket="gs://vision")
+        team.refresh_from_db()
+
+        assert read(cloud, team, "gs://vision-2/out") == Known()
+        assert not ImageReading.objects.exists()

@@ -1,12 +1,12 @@
-"""Tests of images on the compose page: size, missing images, and an unreachable registry."""
+"""Tests of what a worker looks up for the compose page: images with their size, and output folders."""
 
 from django.contrib.auth.models import User
 from django.test import Client
 
-from jobs import known_images
+from jobs import known_images, transitions
 from jobs.models import ImageReading, Job, Team
 from jobs.spec.images import ImageStatus
-from tests.pages.conftest import SignIn, fields_of, text_in, text_of
+from tests.pages.conftest import MakeJob, SignIn, fields_of, text_in, text_of
 from tests.support.clock import Clock
 
 CHECK = "/jobs/new/check/"
@@ -72,3 +72,62 @@ def test_another_team_is_told_nothing(
     told = browser.post(CHECK, fields | {"team": str(team.pk)})
     assert "Artifact Registry" not in text_of(told)
     assert ImageReading.objects.filter(name=IMAGE).count() == 1
+
+
+class TestOutputFolder:
+    FOLDER = "gs://vision-training/nightly"
+    FINDS = "id_output-finds"
+
+    def check(self, engineer: Client, example: dict[str, str], **changes: str) -> str:
+        fields = example | {"run_time": "1 h", "output": self.FOLDER} | changes
+        return text_in(engineer.post(CHECK, fields).content.decode(), self.FINDS)
+
+    def test_of_another_job_is_noted(
+        self, make_job: MakeJob, engineer: Client, example: dict[str, str], clock: Clock
+    ) -> None:
+        assert "another job" not in self.check(engineer, example)
+        job = make_job("running", folder=f"{self.FOLDER}/")
+
+        assert f"Another job of the team writes into the output folder: {job.display_name}" in self.check(
+            engineer, example
+        )
+        transitions.transition(job, "succeeded", now=clock.forward(minutes=4), message="It succeeded.")
+        found = self.check(engineer, example)
+        assert f"The output folder belongs to another job of the team: {job.display_name} (succeeded)" in found
+        assert "another job" not in self.check(engineer, example, output=f"{self.FOLDER}-2").lower()
+
+    def test_with_checkpoints_is_noted_when_a_worker_has_looked(
+        self, engineer: Client, example: dict[str, str], clock: Clock, team: Team
+    ) -> None:
+        Team.objects.filter(pk=team.pk).update(bucket="gs://vision-training")
+        assert "checkpoints" not in self.check(engineer, example)
+        answer(clock, ImageStatus.NO_CHECKPOINTS, name=self.FOLDER)
+        assert "checkpoints" not in self.check(engineer, example)
+
+        answer(clock, ImageStatus.CHECKPOINTS, 2**30, name=self.FOLDER)
+
+        found = self.check(engineer, example)
+        assert "The output folder holds checkpoints (read 2026-03-02 09:" in found
+        assert "unless it is meant to continue from there" in found
+
+    def test_in_a_bucket_of_others_is_not_looked_up(
+        self, engineer: Client, example: dict[str, str], team: Team
+    ) -> None:
+        Team.objects.filter(pk=team.pk).update(bucket="gs://vision-training")
+
+        self.check(engineer, example, output="gs://audio-secrets/x")
+
+        assert not ImageReading.objects.filter(name__startswith="gs://").exists()
+
+    def test_of_the_last_run_is_continued_only_by_choice(self, make_job: MakeJob, engineer: Client) -> None:
+        job = make_job("running", folder=self.FOLDER)
+
+        page = engineer.get(f"/jobs/new/?job={job.pk}").content.decode()
+        assert f'value="{self.FOLDER}/run-' in page
+        assert "Continue from the last output instead" in page
+
+        page = engineer.get(f"/jobs/new/?job={job.pk}&continue=1").content.decode()
+        assert f'value="{self.FOLDER}"' in page
+        assert f"It continues from the last output, in {self.FOLDER}." in page
+        assert "Continue from the last output instead" not in page
+        assert "Another job of the team writes into the output folder" in page

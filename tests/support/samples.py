@@ -17,10 +17,12 @@ def body(
     scheduling: dict[str, Any] | None = None,
     labels: dict[str, str] | None = None,
     resource: str = "",
+    folder: str = "",
 ) -> dict[str, Any]:
     """Return the REST body of a custom job with one worker pool; by default one Spot machine with an A100.
 
-    `extra_replicas` adds a second worker pool of that many equal machines. `resource` names a persistent resource.
+    `extra_replicas` adds a second worker pool of that many equal machines. `resource` names a persistent resource,
+    `folder` the output folder.
     """
     pool: dict[str, Any] = {
         "machineSpec": machine or A100,
@@ -41,6 +43,8 @@ def body(
             "scheduling": {"timeout": "86400s", "strategy": strategy} | (scheduling or {}),
         },
     }
+    if folder:
+        whole["jobSpec"]["baseOutputDirectory"] = {"outputUriPrefix": folder}
     if resource:
         whole["jobSpec"]["persistentResourceId"] = resource
         del whole["jobSpec"]["scheduling"]["strategy"]

@@ -25,7 +25,7 @@ from jobs.models import Team
 from jobs.policy import SETS
 from jobs.requests.allowed_resources import recent_allowed
 from jobs.requests.placing import Place, Placed, place
-from jobs.spec import Finding, Severity, Submission
+from jobs.spec import Finding, Severity, Submission, folder_of
 from jobs.spec.images import ImageState, images_of
 from jobs.strategies import Known, KnownResource, Permission
 
@@ -138,13 +138,17 @@ def _context(form: Compose, team: Team, submission: Submission, resources: Known
         cap_usd=form.cap_usd,
     )
     states = known_quotas.recent_quotas(submission.project, submission.region, now=now)
-    return replace(context, quota_states=states, image_states=_images(form, team, submission, now))
+    in_folder = requests.jobs_in_folder(submission, team)
+    return replace(context, quota_states=states, image_states=_images(form, team, submission, now), in_folder=in_folder)
 
 
 def _images(form: Compose, team: Team, submission: Submission, now: datetime) -> Mapping[str, ImageState]:
-    """Return the known states of the images and show them at the worker pools. Unknown states are requested."""
+    """Return the known states of the images, shown at the worker pools, and of the output folder.
+
+    Unknown states are requested.
+    """
     images = list(images_of(submission))
-    known = known_images(team, (name for _index, _path, name in images), now=now)
+    known = known_images(team, (folder_of(submission), *(name for _index, _path, name in images)), now=now)
     for index, _path, name in images:
         if index < len(form.pools):
             form.pools[index].image_state = known.states.get(name)

@@ -19,7 +19,7 @@ from jobs.explain import explain, explain_in_list
 from jobs.models import Job, Team
 from jobs.requests.allowed_resources import kept_project
 from jobs.requests.fixes import apply_fix
-from jobs.spec import Finding, Submission, with_own_folder
+from jobs.spec import Finding, Submission, folder_of, with_own_folder
 from jobs.strategies import conflicts
 
 OPEN_REPLICAS = re.compile(r"workerPoolSpecs\[([0-3])\]\.replicaCount\Z")
@@ -39,6 +39,8 @@ class Beginning(NamedTuple):
     """Whether the form starts empty."""
     cause: Advice | None = None
     """Why the job failed of which the form holds a copy."""
+    folder: str = ""
+    """The last output folder, from which the job may continue instead of writing to its new one."""
     fields: tuple[str, ...] = ()
     """Paths of the fields that the diagnosis names, as it writes them."""
 
@@ -54,9 +56,9 @@ def beginning(request: Request, teams: list[Team]) -> Beginning:
     if suggestion is not None:
         submission, change = apply_fix(submission, suggestion)
         words = f"{words} {change}".strip()
-    if start.is_repeated:
-        submission, note = _in_own_folder(submission)
-        words = f"{words} {note}".strip()
+    last_folder = folder_of(submission) if start.is_repeated else ""
+    if last_folder:
+        submission, words = _in_folder(submission, words, continues="continue" in request.GET)
     initial = initial_values(submission, expected=start.expected)
     team = start.team if start.team in teams else teams[0]
     project = {"project": kept_project(team, submission.project)} if team == start.team else {}
@@ -67,7 +69,7 @@ def beginning(request: Request, teams: list[Team]) -> Beginning:
     initial |= {"team": str(team.pk), "left_out": " ".join(start.left_out)} | project | origin | choice
     cause = Advice(quoted(known.title), remedy=quoted_parts(known.remedy)) if known is not None else None
     fields = tuple(suggestion.get("fields", ())) if suggestion is not None else ()
-    return Beginning(initial, words, opposed, cause=cause, fields=fields)
+    return Beginning(initial, words, opposed, cause=cause, folder=last_folder, fields=fields)
 
 
 def _leave_open(initial: dict[str, Any], paths: Sequence[str]) -> bool:
@@ -81,13 +83,12 @@ def _leave_open(initial: dict[str, Any], paths: Sequence[str]) -> bool:
     return any(path.endswith("scheduling.strategy") for path in paths)
 
 
-def _in_own_folder(submission: Submission) -> tuple[Submission, str]:
-    """Return the submission with an output folder of its own, and a sentence that names the one before."""
-    before = submission.job_spec.base_output_directory.output_uri_prefix
-    if not before:
-        return submission, ""
-    words = _("Its output goes to a new folder. To continue from the last output, write %(folder)s as output folder.")
-    return with_own_folder(submission, database_now()), words % {"folder": before}
+def _in_folder(submission: Submission, words: str, *, continues: bool) -> tuple[Submission, str]:
+    """Return the submission with an output folder of its own, or the last one if it `continues`, and what is shown."""
+    if continues:
+        note = _("It continues from the last output, in %(folder)s.") % {"folder": folder_of(submission)}
+        return submission, f"{words} {note}"
+    return with_own_folder(submission, database_now()), f"{words} {_('Its output goes to a new folder.')}"
 
 
 def _diagnosis(copied: Job | None, action: str) -> Diagnosis | None:
