@@ -124,9 +124,9 @@ def check_cap(cap_usd: Decimal | None, cost: Estimate, *, cancels: bool, is_appr
     if cap_usd < least:
         words = {"least": format_usd(least), "cap": format_usd(cap_usd)}
         message = _("It is expected to cost at least %(least)s, more than its cap of %(cap)s.", **words)
-        remedy = _("At its cost cap, its team is notified and the job continues, as the team's policy says.")
+        remedy = _("At its cap, its team is notified and the job continues, as the team's policy says.")
         if cancels:
-            remedy = _("At its cost cap, the job is cancelled.")
+            remedy = _("At its cap, the job is cancelled.")
         asks = cap_usd < cost.low_usd and cancels and not is_approvers
         severity = Severity.APPROVAL if asks else Severity.NOTE
         found.append(Finding("cap_below_estimate", severity, "", message, remedy))

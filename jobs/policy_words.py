@@ -152,7 +152,7 @@ def explain(rule: Rule, matched: Matched) -> tuple[str, str, str]:
             return "over_refuse_limit", joined(spends, message), remedy
         expected = estimate.expected_usd
         helps = expected is not None and expected <= rule.cost_over and _ends_at_timeout(estimate)
-        message = _("Jobs over %(limit)s need an approval.", limit=limit)
+        message = _("Your team's limit without approval is %(limit)s.", limit=limit)
         return "over_ask_limit", joined(spends, message), _SHORTER_TIMEOUT if helps else ""
     if conditions == {"cost_unknown"} and rule.outcome == "ask":
         why = _("The cost of this job is not known, so it needs an approval.")
@@ -183,28 +183,17 @@ def _spends(estimate: Estimate, jobs: int) -> str:
         usd = format_usd(most or Decimal(0))
         many = _("The %(jobs)s jobs of the sweep together may cost %(usd)s.", jobs=jobs, usd=usd)
         return _("It may cost %(usd)s.", usd=usd) if jobs == 1 else many
-    words = {"jobs": jobs, "usd": format_usd(expected)}
-    begin = _("The %(jobs)s jobs of the sweep together are expected to cost %(usd)s", **words)
+    words = {"jobs": jobs, "usd": format_usd(expected), "most": format_usd(round_up(most)) if most is not None else ""}
+    begin = _("Expected %(usd)s for the %(jobs)s jobs of the sweep together", **words)
     if jobs == 1:
-        begin = _("It is expected to cost %(usd)s", usd=format_usd(expected))
+        begin = _("Expected %(usd)s", **words)
     if most is None or format_usd(most) == format_usd(expected):
         return _("%(begin)s.", begin=begin)
-    at_most = format_usd(round_up(most))
-    if _ends_at_timeout(estimate):
-        why = _why_until_timeout(estimate, jobs)
-        several = _("%(begin)s and cost at most %(most)s, because %(why)s.", begin=begin, most=at_most, why=why)
-        one = _("%(begin)s and costs at most %(most)s, because %(why)s.", begin=begin, most=at_most, why=why)
-    else:
-        several = _("%(begin)s and cost at most %(most)s.", begin=begin, most=at_most)
-        one = _("%(begin)s and costs at most %(most)s.", begin=begin, most=at_most)
-    return one if jobs == 1 else several
-
-
-def _why_until_timeout(estimate: Estimate, jobs: int) -> str:
-    time = in_words(estimate.timeout_hours)
-    each = _("it") if jobs == 1 else _("each")
+    if not _ends_at_timeout(estimate):
+        return _("%(begin)s, at most %(most)s.", begin=begin, most=words["most"])
+    words |= {"begin": begin, "time": in_words(estimate.timeout_hours)}
+    if not estimate.has_timeout:
+        return _("%(begin)s; without a timeout it may run for %(time)s and cost %(most)s.", **words)
     if estimate.trials > 1:
-        each = _("each of its trials")
-    if estimate.has_timeout:
-        return _("%(each)s may run until its timeout of %(time)s", each=each, time=time)
-    return _("%(each)s may run for %(time)s, as no timeout is set", each=each, time=time)
+        return _("%(begin)s; if each trial ran until the timeout of %(time)s, it would cost %(most)s.", **words)
+    return _("%(begin)s; at the timeout of %(time)s it would cost %(most)s.", **words)

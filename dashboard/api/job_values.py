@@ -19,7 +19,7 @@ from dashboard.api.shapes import (
     JobDetail,
     JobShape,
 )
-from dashboard.pages.parts.advice import why
+from dashboard.pages.parts.why import why
 from dashboard.queries.jobs import list_attempts, list_events
 from dashboard.queries.logs import get_attempt_times
 from jobs import timeline

@@ -217,7 +217,7 @@ class TermsForm(forms.Form):
     cancel_over_approved = forms.BooleanField(
         label=_("Cancel a running job that costs more than was approved"), required=False
     )
-    cancel_at_cap = forms.BooleanField(label=_("Cancel a running job at its cost cap"), required=False)
+    cancel_at_cap = forms.BooleanField(label=_("Cancel a running job at its cap"), required=False)
     approvers_choose_strategy = forms.BooleanField(
         label=_("Approvers may change the strategy without asking the requester"), required=False
     )

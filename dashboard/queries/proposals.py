@@ -25,7 +25,7 @@ TERMS = {
     "remind_hours": gettext_lazy("hours between reminders"),
     "expire_hours": gettext_lazy("hours until a request expires"),
     "cancel_over_approved": gettext_lazy("cancels a job that costs more than was approved"),
-    "cancel_at_cap": gettext_lazy("cancels a job at its cost cap"),
+    "cancel_at_cap": gettext_lazy("cancels a job at its cap"),
     "approvers_choose_strategy": gettext_lazy("approvers may change the strategy"),
 }
 BUDGET = {

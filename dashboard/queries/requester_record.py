@@ -14,6 +14,8 @@ from jobs.states import FAILURES, JobState
 
 MAX_JOBS = 50
 """Maximum jobs of the person in the team that are considered, the newest."""
+MIN_USD = Decimal("0.05")
+"""Estimates below this say nothing about how well somebody estimates."""
 MAX_SEARCHED = 200
 """Maximum jobs of the person in any team among which those of the team are searched, on an index. The newest are used.
 """
@@ -23,8 +25,7 @@ MAX_SEARCHED = 200
 class Record:
     """The person's latest ended jobs: their number, their outcomes, and their cost as a share of the estimate.
 
-    `usual_share` is the median, `low_share` and `high_share` are the extremes, of jobs that ran. They are None if none
-    of these has both amounts.
+    `usual_share` is the median of jobs that ran and were estimated at MIN_USD or more, None if none has both amounts.
     """
 
     jobs: int
@@ -32,8 +33,6 @@ class Record:
     failed: int
     compared: int
     usual_share: Decimal | None = None
-    low_share: Decimal | None = None
-    high_share: Decimal | None = None
 
 
 def newest_of(owner: int, before: datetime | None = None) -> QuerySet[Job, Any]:
@@ -53,7 +52,7 @@ def get_record(job: Job) -> Record | None:
         return None
     states = Counter(state for state, *_ in rows)
     ran = [(usd, cents) for _, started_at, usd, cents in rows if started_at is not None]
-    shares = sorted(Decimal(cents) / 100 / usd for usd, cents in ran if usd and cents is not None)
+    shares = [Decimal(cents) / 100 / usd for usd, cents in ran if usd and usd >= MIN_USD and cents is not None]
     failed = sum(states[state] for state in FAILURES)
-    amounts = (median(shares), shares[0], shares[-1]) if shares else (None, None, None)
-    return Record(len(rows), states[JobState.SUCCEEDED], failed, len(shares), *amounts)
+    usual = median(shares) if shares else None
+    return Record(len(rows), states[JobState.SUCCEEDED], failed, len(shares), usual)

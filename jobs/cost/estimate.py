@@ -41,7 +41,7 @@ class Estimate:
     notes: tuple[str, ...]
     """Sentences for people."""
     prices_as_of: date | None
-    """The oldest date among the prices; None if none has a date."""
+    """The date of the main price, as `Rate.prices_as_of`."""
     trials: int = 1
     attempts: int = 1
     """How often Google may run the job, or each trial: the first run and the restarts that it allows."""
@@ -161,7 +161,7 @@ def estimate(
     notes += tuning_notes(submission, hours, found.expected) + timeout_notes(submission, expected, timeout, found.high)
     count = rounds(submission.trials, submission.parallel_trials)
     usd = partial(amount_of, rate.usd_per_hour, submission.trials)
-    basis = basis_of(strategy, learned, hours, usd(found.own), usd(found.expected))
+    basis = basis_of(strategy, learned, expected, applies, usd(found.own), usd(found.expected))
     return Estimate(
         strategy=strategy.key, hours=hours, trials=submission.trials, rounds=count,
         attempts=1 + strategy.restart_allowance,

@@ -93,19 +93,19 @@ def restart_notes(found: Forecast, hours: float, allowed: int, submission: Submi
     )
     if not math.isfinite(middle.billed_hours):
         return [assumed, _("With that many machines it would almost never finish.")]
-    words = {"work": in_words(hours), "billed": in_words(middle.billed_hours), "preemptions": _preemptions(middle)}
+    words = {"billed": in_words(middle.billed_hours), "preemptions": _preemptions(middle)}
     gone = {"limit": allowed, "chance": _chance(1 - least.survival, 1 - most.survival)}
     if submission.tuning is None:
         return [
             assumed,
-            _("%(work)s of work take about %(billed)s of billed time with %(preemptions)s.", **words),
+            _("With %(preemptions)s, the job is billed for about %(billed)s.", **words),
             _("The chance of more than %(limit)s preemptions, after which Vertex AI gives the job up, is %(chance)s.",
               **gone),
         ]  # fmt: skip
     trials = submission.trials
     return [
         assumed,
-        _("In each trial %(work)s of work take about %(billed)s of billed time with %(preemptions)s.", **words),
+        _("With %(preemptions)s, each trial is billed for about %(billed)s.", **words),
         _(
             "The chance of more than %(limit)s preemptions, after which Vertex AI gives the trial up, is %(chance)s "
             "for each trial and %(any)s for any of the %(trials)s. The others go on.",
@@ -148,15 +148,24 @@ def resource_notes(held: Rate) -> list[str]:
 
 
 def basis_of(
-    strategy: Strategy, learned: Learned, hours: float, own_usd: Decimal | None, expected_usd: Decimal | None
+    strategy: Strategy,
+    learned: Learned,
+    expected: timedelta,
+    timeout: timedelta,
+    own_usd: Decimal | None,
+    expected_usd: Decimal | None,
 ) -> tuple[str, ...]:
     """Return the person's own figure beside what jobs like it took, the meaning of the range, and how often it held.
 
-    `own_usd` is the cost of a run of `hours`, as expected by the person; `expected_usd` that by the jobs.
+    `own_usd` is the cost of a run of `expected` time, which `timeout` ends; `expected_usd` that by the jobs.
     """
-    own = _("The expected run time is %(time)s.", time=in_words(hours))
+    words = {"time": in_words(expected / HOUR), "timeout": in_words(timeout / HOUR)}
+    own = _("You expect %(time)s.", **words)
     if own_usd is not None and own_usd < MAX_SHOWN_USD:
-        own = _("The expected run time of %(time)s costs %(usd)s.", time=in_words(hours), usd=format_usd(own_usd))
+        words["usd"] = format_usd(own_usd)
+        own = _("You expect %(time)s: %(usd)s.", **words)
+        if expected > timeout:
+            own = _("You expect %(time)s, and the timeout ends it after %(timeout)s: %(usd)s.", **words)
     basis: list[str] = [joined(own, _likeness(learned, expected_usd)), RANGE]
     if not learned.alike.runs:
         basis.append(_("The range assumes half to twice the expected run time."))
@@ -167,26 +176,25 @@ def basis_of(
 def _likeness(learned: Learned, expected_usd: Decimal | None) -> Text:
     """Return how long jobs like it took, measured by what was expected of them, and what that makes of this one."""
     alike, others = learned.alike.runs, learned.program.runs - learned.alike.runs
-    share = f"{math.exp(learned.run_factor().centre):.0%}"
     usd: str = _("no price known")
     if expected_usd is not None and expected_usd < MAX_SHOWN_USD:
         usd = format_usd(expected_usd)
     if not alike and not others:
         return _("No job of your team that is like this one has succeeded yet, so nothing corrects it.")
     if not alike:
-        words = {"count": others, "share": share, "usd": usd}
+        words = {"count": others, "usd": usd}
         if others == 1:
-            return _("1 job with the same program ran on another machine or for another length, so it counts little: "
-                     "%(share)s of that, %(usd)s.", **words)  # fmt: skip
-        return _("%(count)s jobs with the same program ran on other machines or for other lengths, so they count "
-                 "little: %(share)s of that, %(usd)s.", **words)  # fmt: skip
+            return _("1 job with the same program, on another machine or of another length, counts little: %(usd)s.",
+                     **words)  # fmt: skip
+        return _("%(count)s jobs with the same program, on other machines or of other lengths, count little: %(usd)s.",
+                 **words)  # fmt: skip
     actual = f"{math.exp(learned.alike.run_logs / alike / MILLI):.0%}"
-    words = {"count": alike, "machine": learned.machine, "took": actual, "share": share, "usd": usd}
+    words = {"count": alike, "machine": learned.machine, "took": actual, "usd": usd}
     if alike == 1:
-        return _("1 job like this (same program, %(machine)s, similar length) took %(took)s of what was expected. "
-                 "Weighed against it, that makes %(share)s: %(usd)s.", **words)  # fmt: skip
-    return _("%(count)s jobs like this (same program, %(machine)s, similar length) took %(took)s of what was expected. "
-             "Weighed against it, that makes %(share)s: %(usd)s.", **words)  # fmt: skip
+        return _("1 job like this (same program, %(machine)s, similar length) took %(took)s of what was expected; "
+                 "weighed with your figure: %(usd)s.", **words)  # fmt: skip
+    return _("%(count)s jobs like this (same program, %(machine)s, similar length) took %(took)s of what was expected; "
+             "weighed with your figure: %(usd)s.", **words)  # fmt: skip
 
 
 def _preemptions_seen(strategy: Strategy, learned: Learned) -> list[str]:

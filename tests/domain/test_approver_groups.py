@@ -131,7 +131,7 @@ class TestVotes:
         reminder = Message.objects.filter(kind=Message.Kind.APPROVAL_REMINDER).order_by("pk").last()
         assert reminder is not None
         why = parts_of(reminder, clock.now).lines[0]
-        assert why.startswith(f"{messages[1]} It is expected to cost")
+        assert why.startswith(f"{messages[1]} Expected $")
         assert watch_approvals(clock.forward(hours=2)) == 1
         assert state() == "withdrawn"
 

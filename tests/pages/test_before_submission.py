@@ -15,7 +15,7 @@ from tests.pages.conftest import SignIn, text_of
 from tests.support import samples
 from tests.support.person import compose_form
 
-CONSOLE = "Google Cloud's console cannot submit it"
+CONSOLE = "Spot jobs cannot be submitted in Google's console"
 
 
 def checked(client: Client, **changes: str) -> str:

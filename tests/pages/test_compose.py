@@ -84,8 +84,8 @@ class TestForm:
             assert re.match(r"\$\d+\.\d\d \$\d+\.\d\d – \$\d+\.\d\d", words), strategy
             assert re.match(r"((cheapest|safest) )?\$\d+\.\d\d / h", text_in(page, f"strategy-{strategy}-name"))
         assert re.fullmatch(r"Range \$0 – \$\d+", text_in(page, "strategy-axis"))
-        assert "restarts of 6" in text_in(page, "strategy-spot-facts")
-        assert "Not preempted" in text_in(page, "strategy-standard-facts")
+        assert "no restart expected" in text_in(page, "strategy-spot-facts")
+        assert "None from preemption" in text_in(page, "strategy-standard-facts")
         assert "Can be preempted." in text_in(page, "chosen")
 
     def test_shows_the_request(self, owner: User, signed_in: SignIn) -> None:

@@ -241,7 +241,7 @@ class TestStrategies:
         persistent = engineer.post("/jobs/new/check/", fields_of(page) | {"strategy": "persistent"}).content.decode()
         assert "custom_model_training_preemptible_nvidia_a100_gpus" in text_in(page, "chosen")
         assert re.search(r"saves \d+ %", text_in(page, "strategy-spot-name"))
-        assert "Name the persistent resource first." in text_in(page, "strategy-persistent-facts")
+        assert "Choose a persistent resource." in text_in(page, "strategy-persistent-facts")
         assert "Uses no training quota." in text_in(persistent, "chosen")
         assert "/ h" in text_in(page, "strategy-reservation-name")
 

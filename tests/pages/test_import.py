@@ -100,8 +100,8 @@ class TestReading:
     def test_puts_what_concerns_the_whole_at_no_line(self, owner: User, signed_in: SignIn) -> None:
         page = send(signed_in(owner), YAML).content.decode()
 
-        assert "It is expected to cost" in page
-        assert "It is expected to cost" not in page.partition('<ol class="source">')[2].partition("</ol>")[0]
+        assert "Expected $" in page
+        assert "Expected $" not in page.partition('<ol class="source">')[2].partition("</ol>")[0]
 
     def test_asks_for_the_run_time(self, owner: User, signed_in: SignIn) -> None:
         page = send(signed_in(owner), YAML, run_time="").content.decode()

@@ -171,6 +171,7 @@ class TestEnd:
         at = f"{clock.now + timedelta(hours=1):%H:%M}"
         assert f"will not finish before its timeout at {at} UTC" in text
         assert "ends about" not in text
+        assert "Its timeout ends it in 1 h, before its expected end." in text
         assert f"Timeout {at} UTC before the expected end" in text
         assert "times out" in text_of(signed_in(owner).get("/"))
         assert signed_in(stranger).get(f"/jobs/{job.pk}/").status_code == 404

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from jobs import transitions
 from jobs.models import Job, JobEvent, JobMetrics, LogLine
 from jobs.observation import log_metrics
-from tests.pages.conftest import MakeJob, SignIn, text_of
+from tests.pages.conftest import MakeJob, SignIn, text_of, with_timeout
 from tests.support.clock import Clock
 
 
@@ -205,3 +205,19 @@ class TestWaiting:
         Job.objects.filter(pk=job.pk).update(team=other)
 
         assert "No job of vision" in text_of(signed_in(owner).get(f"/jobs/{make_job('queued').pk}/"))
+
+
+class TestTimeout:
+    def test_work_done_again_after_a_preemption_may_miss_the_timeout(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        """Expected for 100 minutes with a timeout of two hours, and 30 minutes are not saved yet."""
+        job = with_timeout(make_job("running"), 2)
+        Job.objects.filter(pk=job.pk).update(expected_seconds=6_000)
+        browser, at = signed_in(owner), f"{clock.now + timedelta(hours=2):%H:%M}"
+        clock.forward(minutes=10)
+        assert "it would then not finish before" not in text_of(browser.get(f"/jobs/{job.pk}/"))
+
+        clock.forward(minutes=20)
+
+        assert f"Timeout {at} UTC it would then not finish before" in text_of(browser.get(f"/jobs/{job.pk}/"))

@@ -127,7 +127,7 @@ class TestCost:
     def test_over_the_asking_limit_is_said_in_plain_words(self) -> None:
         found = finding(decide(usd="12345.678"), "over_ask_limit")
 
-        assert found.message == "It is expected to cost $12,345.68. Jobs over $1,000.00 need an approval."
+        assert found.message == "Expected $12,345.68. Your team's limit without approval is $1,000.00."
         assert (found.severity, found.field) == (Severity.APPROVAL, "")
 
     def test_as_a_range_names_the_upper_end(self) -> None:
@@ -135,7 +135,7 @@ class TestCost:
 
         message = finding(decide(estimate=spot), "over_ask_limit").message
 
-        assert "expected to cost $2,000.00 and costs at most $2,500.00." in message
+        assert "Expected $2,000.00, at most $2,500.00." in message
 
     def test_over_the_refusing_limit_says_what_to_do(self) -> None:
         rules = PolicyRules(rules_of_limits(Decimal(1000), Decimal(5)))

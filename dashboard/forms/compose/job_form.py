@@ -85,7 +85,7 @@ class JobForm(CarryingForm):
         _("Empty: 7 days, Vertex AI's default."),
         path="jobSpec.scheduling.timeout",
     )
-    cap = UsdField(_("Cost cap"), _("US dollars. At the cap, the job is cancelled or its team is notified."))
+    cap = UsdField(_("Cap"), _("US dollars. At the cap, the job is cancelled or its team is notified."))
     max_wait = DurationField(
         _("Maximum wait"),
         _("Flex-start only. Empty: 24 h. 0 s: no limit."),

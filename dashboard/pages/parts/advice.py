@@ -6,17 +6,15 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 
 from dashboard.drawing.figures import countdown, duration
-from dashboard.queries.persistent_resources import Holdings
 from dashboard.queries.readiness import is_unsent_for_lack_of_a_worker
 from jobs import observation, timeline
 from jobs.diagnosis import Diagnosis, FailureRecord
-from jobs.explain import Explanation, error_of, explain, explain_in_list, has_failed, has_unknown_run, obstacle_of
+from jobs.explain import Explanation, error_of, explain, has_failed, has_unknown_run, obstacle_of, times_out_at
 from jobs.models import Job, JobEvent
 from jobs.spec.body import custom_job_spec
-from jobs.spec.findings import kept_message
 from jobs.states import WAITING_AT_VERTEX, JobState
 from jobs.texts import is_translatable, joined
 from jobs.timeline import RetryBudget
@@ -332,69 +330,17 @@ def _running_trials(job: Job, now: datetime, study: timeline.Study) -> Advice:
 
 def _running(job: Job, now: datetime) -> Advice:
     ends_at = job.metrics.ends_at if hasattr(job, "metrics") else None
-    if ends_at is not None and ends_at > now:
+    left = timedelta(seconds=job.expected_seconds) - timeline.running(job, now)
+    end = ends_at if ends_at is not None and ends_at > now else now + left
+    if (limit := times_out_at(job, now)) is not None and end > limit:
+        words = _("Its timeout ends it in %(length)s, before its expected end. Work that is not saved by then is lost.")
+        return advice(_("Running"), words % {"length": duration(limit - now)})
+    if end == ends_at:
         words = _("About %(length)s left, judging by the progress in its log.")
         return advice(_("Running"), words % {"length": duration(ends_at - now)})
     if not job.expected_seconds:
         return advice(_("Running"), _("This is an external job, so its expected run time is not known."))
-    left = timedelta(seconds=job.expected_seconds) - timeline.running(job, now)
     if left < timedelta():
         words = _("It was expected to run %(length)s.") % {"length": duration(job.expected_seconds)}
         return advice(_("Running longer than expected"), words)
     return advice(_("Running"), _("About %(length)s left of the expected run time.") % {"length": duration(left)})
-
-
-SHORT = {
-    "over_ask_limit": gettext_lazy("may exceed the team's limit"),
-    "cost_unknown": gettext_lazy("cost not known"),
-}
-"""Short texts for findings of `jobs.policy` in a list. The row's cost column has the amounts."""
-
-
-class Why(NamedTuple):
-    """The reason below a state in a list. `lang` is "en" if the text is not the site's own."""
-
-    text: str = ""
-    lang: str = ""
-
-
-def why(job: Job, held: Holdings | None = None) -> Why:
-    """Return the reason for the state, empty if there is none. `held` as for `wait_reason`."""
-    if job.state in {JobState.AWAITING_APPROVAL, JobState.REJECTED}:
-        return _approval_reason(job)
-    if has_failed(job):
-        known = explain_in_list(job)
-        title = known.title if known else error_of(job)[1]
-        words = " · ".join(filter(None, (translated(title), job.trials_summary)))
-        return Why(words) if is_translatable(title) else _quoted(words)
-    if reason := timeline.wait_reason(job, held):
-        if reason.words != job.last_error:
-            return Why(reason.words)
-        known = obstacle_of(job)
-        return Why(translated(known.title)) if known else _quoted(reason.words)
-    if job.state == JobState.RUNNING and job.trial_seconds is not None and not job.trials_running:
-        return Why(_("no trial running · %(trials)s") % {"trials": job.trials_summary})
-    return _quoted(job.trials_summary)
-
-
-def _quoted(words: str) -> Why:
-    return Why(words, "en") if words else Why()
-
-
-def _approval_reason(job: Job) -> Why:
-    approval = getattr(job, "approval", None)
-    if approval is None:
-        return Why()
-    if approval.decision:
-        by = _("by %(person)s") % {"person": approval.decided_by}
-        return Why(f"{by}: {approval.comment}" if approval.comment else by)
-    if not approval.findings:
-        return Why()
-    first, others = approval.findings[0], len(approval.findings) - 1
-    short = SHORT.get(first.get("code", ""))
-    message = kept_message(first)
-    words = str(short or translated(message))
-    if others:
-        more = ngettext("%(reason)s and %(n)s more reason", "%(reason)s and %(n)s more reasons", others)
-        words = more % {"reason": words, "n": others}
-    return Why(words, "" if short or is_translatable(message) else "en")

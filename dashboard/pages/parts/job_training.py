@@ -12,6 +12,7 @@ from dashboard.pages.parts.rows import Row
 from dashboard.queries.metrics import Measured, get_measured
 from dashboard.queries.waits import get_past_waits, get_queue_place
 from jobs import timeline
+from jobs.explain import times_out_at
 from jobs.models import Job
 from jobs.states import WAITING
 from jobs.strategies import STRATEGIES
@@ -41,9 +42,12 @@ def training_part(
     done, comparison = done_of(job, study, measured, now), compare_cost(job, rows, row.cost, now)
     queue_place = get_queue_place(job)
     known = Known(row, now, measured, study, done, main_metric(measured), comparison, past_waits, queue_place)
+    times, limit = times_of(job, story, rows, measured, now, asked, tries, study), times_out_at(job, now)
+    is_late = cut is not None and limit is not None and times.ends_at is not None and times.ends_at + cut.time > limit
     return {
         "strip": strip_of(known),
-        "times": times_of(job, story, rows, measured, now, asked, tries, study),
+        "times": times,
+        "late_if_cut": limit if is_late and times.end is not None and not times.end.is_timeout else None,
         "measured": measured,
         "attempt_rows": rows,
         "listed_attempts": rows[-MAX_ATTEMPTS:],

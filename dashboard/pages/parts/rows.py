@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from django.conf import settings
 
-from dashboard.pages.parts.advice import Why, why
+from dashboard.pages.parts.why import Why, why
 from dashboard.queries.persistent_resources import Holdings
 from jobs import timeline
 from jobs.explain import has_unknown_run

@@ -14,7 +14,7 @@ from jobs.assessment import Alternative
 from jobs.cost import Quota
 from jobs.strategies import STANDARD, STRATEGIES, Strategy
 
-NAMED = {"resource_is_named": _("Name the persistent resource first.")}
+NAMED = {"resource_is_named": _("Choose a persistent resource.")}
 """Errors that are no obstacle: a field of the strategy itself is still empty."""
 MIN_WAITS = 3
 """Minimum jobs of a strategy before its waits can make it the fastest."""

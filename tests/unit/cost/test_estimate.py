@@ -1,12 +1,13 @@
 """Tests of cost estimates."""
 
 import json
-from datetime import timedelta
+from datetime import date, timedelta
 from decimal import Decimal
 
 import pytest
 
 from jobs.cost.notes import in_words
+from jobs.cost.prices import old_parts
 from tests.unit.cost.builders import HOUR, JULY, custom_job, known, pool, priced, tuning_job
 
 N1_PER_HOUR = Decimal("0.21849885") + Decimal("19.55") / 730
@@ -86,7 +87,7 @@ class TestTuning:
         found = priced(tuning_job(pool("a2-highgpu-1g", replicas=16), trials=10, parallel=5), "spot", 48 * HOUR)
 
         billed, chance = found.notes[1:3]
-        assert billed.startswith("In each trial 48 hours of work take about")
+        assert billed.startswith("With ")
         assert "for each trial and" in chance
         assert chance.endswith("for any of the 10. The others go on.")
         assert found.restarts is not None
@@ -184,7 +185,7 @@ class TestSpot:
         assumed, billed, chance = found.notes
         assert "5% to 15% of the machines are preempted within a day" in assumed
         assert "loses 3 to 12 minutes" in assumed
-        assert billed == "48 hours of work take about 50.8 hours of billed time with 3.6 preemptions."
+        assert billed == "With 3.6 preemptions, the job is billed for about 50.8 hours."
         assert chance.startswith("The chance of more than 6 preemptions")
         assert found.restarts is not None
         assert 0 < found.restarts.survival < 1
@@ -192,7 +193,7 @@ class TestSpot:
     def test_says_plainly_that_a_short_job_is_hardly_preempted(self) -> None:
         _, billed, chance = priced(custom_job(pool("a2-highgpu-1g", replicas=1)), "spot", HOUR / 2).notes
 
-        assert billed.endswith("of billed time with hardly a preemption.")
+        assert billed.startswith("With hardly a preemption, the job is billed for about ")
         assert chance.endswith("is below 0.01%.")
 
     def test_counts_checkpoints_as_often_as_the_training_makes_them(self) -> None:
@@ -215,13 +216,31 @@ class TestSpot:
         assert priced(custom_job(pool("a2-highgpu-1g")), "flex_start").restarts is None
 
 
+class TestBasis:
+    def test_begins_with_the_person_s_own_figure(self) -> None:
+        short, cut = custom_job(pool()), custom_job(pool(), timeout="3600s")
+
+        assert priced(short, expected=2 * HOUR).basis[0].startswith("You expect 2 hours: $0.49. No job of your team")
+        words = priced(cut, expected=3 * HOUR).basis[0]
+        assert words.startswith("You expect 3 hours, and the timeout ends it after 60 minutes: $0.25.")
+
+
 class TestAsJson:
     def test_carries_amounts_as_text_and_dates_as_days(self) -> None:
         body = json.loads(json.dumps(priced(custom_job(pool()), expected=2 * HOUR).as_dict()))
 
         assert body["expected_usd"] == "0.490559344"
-        assert body["prices_as_of"] == "2025-08-16"
+        assert body["prices_as_of"] == "2026-10-07"
         assert [line["resource"] for line in body["lines"]] == ["n1-standard-4", "pd-ssd boot disk"]
+
+    def test_is_dated_by_the_main_price_and_names_older_parts(self) -> None:
+        """The fee and the boot disk of 2025 hid for every machine that its own price is of 2026."""
+        found = priced(custom_job(pool("a3-highgpu-8g")), "spot").as_dict()
+
+        assert found["prices_as_of"] == "2026-09-17"
+        older = old_parts(found["lines"], found["prices_as_of"], date(2026, 11, 27))
+        assert older == {date(2025, 8, 16): ["management fee on a3-highgpu-8g", "pd-ssd boot disk"]}
+        assert old_parts(found["lines"], found["prices_as_of"], date(2025, 11, 1)) == {}
 
     def test_carries_what_is_unknown_as_null(self) -> None:
         body = priced(custom_job(pool("a4x-highgpu-4g"))).as_dict()

@@ -87,7 +87,7 @@ class TestHistory:
         assert known(after.high_usd) - known(after.low_usd) < (
             known(before.high_usd) - known(before.low_usd)
         ) * Decimal("0.6")
-        assert after.basis[0].startswith("The expected run time of 10 hours costs $")
+        assert after.basis[0].startswith("You expect 10 hours: $")
         assert "60 jobs like this (same program, a2-highgpu-1g, similar length) took 15" in after.basis[0]
 
     def test_of_preemptions_raises_rate_and_risk(self) -> None:
