@@ -1,6 +1,5 @@
 """What is known of the rest of the month of some teams, for its forecast."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -8,8 +7,9 @@ from itertools import islice
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from django.db.models import F, Max
+from django.db.models import Avg, F, FloatField, Max, Min, OuterRef, QuerySet, Subquery
 from django.db.models.fields.json import KT
+from django.db.models.functions import Cast, Coalesce
 
 from jobs import cost, cron, spec, strategies, timeline
 from jobs.cost.month_forecast import HOUR, Source, Work, end_of_month
@@ -18,8 +18,8 @@ from jobs.prices import recent_book
 from jobs.states import JobState
 
 MAX_JOBS = 2_000
-MAX_PAST_RUNS, PAST = 1_000, timedelta(days=60)
-"""Ended runs of schedules from which the cost of the next ones is taken."""
+PAST = timedelta(days=60)
+"""Ended runs of schedules in this time give the cost of the next ones."""
 MAX_RUNS_AHEAD = 64
 """Runs of one schedule whose times are computed; later ones follow in the same mean interval."""
 MAX_RUN_HOURS = 24 * 31
@@ -41,9 +41,9 @@ def list_unfinished(keys: Sequence[int]) -> list[Job]:
 
 
 def list_work(keys: Sequence[int], jobs: Iterable[Job], sizes: Iterable[ResourceSize], now: datetime) -> list[Work]:
-    """Return the known work of these teams; three queries at most.
+    """Return the known work of these teams. One query.
 
-    `jobs` are those of `list_unfinished`, `sizes` those of their persistent resources that are up.
+    `jobs` are those of `list_unfinished`, `sizes` those of their persistent resources that are up, of `with_ends`.
     """
     return [*_list_jobs(jobs, now), *_list_runs(keys, now), *_list_resources(sizes, now)]
 
@@ -79,34 +79,29 @@ def _usd(text: Any) -> Decimal | None:
 
 
 def _list_runs(keys: Sequence[int], now: datetime) -> Iterator[Work]:
-    """Yield the runs of schedules until the end of the month, at the cost of the last ones, else of their estimate."""
-    rows = Schedule.objects.filter(team__in=keys, is_enabled=True, next_at__lt=end_of_month(now)).order_by("pk")
-    schedules = list(rows)
-    if not schedules:
-        return
-    ran = Job.objects.filter(schedule_run__schedule__in=schedules, ended_at__gte=now - PAST, started_at__isnull=False)
-    costs: dict[Any, list[tuple[Decimal, Decimal]]] = defaultdict(list)
-    newest = ran.select_related("schedule_run").only(*COSTS, "schedule_run__schedule").order_by("-ended_at", "pk")
-    for job in newest[:MAX_PAST_RUNS]:
-        usd = timeline.cost_so_far(job, now)
-        if usd is not None and job.hourly_usd:
-            costs[job.schedule_run.schedule_id].append((usd, job.hourly_usd))
-    for row in schedules:
-        if row.pk in costs:
-            found = [usd for usd, _price in costs[row.pk]]
-            low, usd, high, price = min(found), sum(found, NO_USD) / len(found), max(found), costs[row.pk][0][1]
-        else:
-            estimated = _estimate(row, now)
-            if estimated.expected_usd is None or not estimated.usd_per_hour:
-                continue
-            low, usd, high = (
-                each or NO_USD for each in (estimated.low_usd, estimated.expected_usd, estimated.high_usd)
-            )
-            price = estimated.usd_per_hour
+    """Yield the runs of schedules until the end of the month, at the cost of the last ones, else of their estimate.
+
+    One query. Costs are not rounded up to half minutes.
+    """
+    seconds = Coalesce(F("trial_seconds") / F("parallel_trials"), F("running_seconds"), output_field=FloatField())
+    usd = Cast(F("hourly_usd"), FloatField()) * seconds / 3600
+    runs = Job.objects.filter(schedule_run__schedule=OuterRef("pk"), ended_at__gte=now - PAST, started_at__isnull=False)
+    ran = runs.order_by().values("schedule_run__schedule")
+    sums = {"low": Min(usd), "usd": Avg(usd), "high": Max(usd), "price": Max(F("hourly_usd"))}
+    known = {f"ran_{name}": Subquery(ran.annotate(sum=each).values("sum")) for name, each in sums.items()}
+    rows = Schedule.objects.filter(team__in=keys, is_enabled=True, next_at__lt=end_of_month(now)).annotate(**known)
+    for row in rows.order_by("pk"):
+        amounts = [getattr(row, name) for name in known]
+        if not all(amounts):
+            found = _estimate(row, now)
+            amounts = [found.low_usd, found.expected_usd, found.high_usd, found.usd_per_hour]
+        low, middle, high, price = (Decimal(repr(each) if isinstance(each, float) else each or 0) for each in amounts)
+        if not price:
+            continue
         if row.cap_usd is not None:
-            low, usd, high = (min(each, row.cap_usd) for each in (low, usd, high))
-        for moment in _moments(row, timedelta(hours=min(float(usd / price), MAX_RUN_HOURS)), now):
-            yield Work(Source.SCHEDULED, moment, price, low, usd, high)
+            low, middle, high = (min(each, row.cap_usd) for each in (low, middle, high))
+        for moment in _moments(row, timedelta(hours=min(float(middle / price), MAX_RUN_HOURS)), now):
+            yield Work(Source.SCHEDULED, moment, price, low, middle, high)
 
 
 def _estimate(row: Schedule, now: datetime) -> cost.Estimate:
@@ -145,17 +140,16 @@ def _times(row: Schedule, now: datetime) -> Iterator[datetime]:
 
 def _list_resources(sizes: Iterable[ResourceSize], now: datetime) -> Iterator[Work]:
     """Yield what resources that are up cost until they are to be deleted; somebody may delete one at any time."""
-    up = list(sizes)
-    if not up:
-        return
     end = end_of_month(now)
-    made = ResourceChange.objects.filter(
-        outcome=ResourceChange.Outcome.ACCEPTED, resource_id__in={size.resource_id for size in up}, deletes_at__gt=now
-    )
-    place = ("project", "region", "resource_id")
-    ends = {row[:3]: row[3] for row in made.order_by().values_list(*place).annotate(end=Max("deletes_at"))}
-    for size in up:
-        price = usd_per_hour(size)
-        until = min(ends.get((size.project, size.region, size.resource_id), end), end)
+    for size in sizes:
+        price, ends = usd_per_hour(size), getattr(size, "ends", None)
+        until = min(ends, end) if ends is not None and ends > now else end
         usd = price * Decimal(repr((until - now) / HOUR))
         yield Work(Source.RESOURCES, now, price, NO_USD, usd, usd)
+
+
+def with_ends(sizes: QuerySet[ResourceSize]) -> QuerySet[ResourceSize]:
+    """Annotate the sizes of resources with `ends`, when each is to be deleted, None if it has no lifetime."""
+    place = {name: OuterRef(name) for name in ("project", "region", "resource_id")}
+    made = ResourceChange.objects.filter(**place, outcome=ResourceChange.Outcome.ACCEPTED).order_by()
+    return sizes.annotate(ends=Subquery(made.values("resource_id").annotate(end=Max("deletes_at")).values("end")))

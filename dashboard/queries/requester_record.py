@@ -15,7 +15,7 @@ from jobs.states import FAILURES, JobState
 MAX_JOBS = 50
 """Maximum jobs of the person in the team that are considered, the newest."""
 MIN_USD = Decimal("0.05")
-"""Estimates below this say nothing about how well somebody estimates."""
+"""Estimates below this are no measure of how well somebody estimates."""
 MAX_SEARCHED = 200
 """Maximum jobs of the person in any team among which those of the team are searched, on an index. The newest are used.
 """

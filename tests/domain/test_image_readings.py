@@ -195,6 +195,7 @@ class TestFolders:
         team.refresh_from_db()
         folder = "gs://vision/out"
 
+        put(cloud, "elsewhere/notes.txt", cloud.now)
         assert read(cloud, team, folder).states[folder].status == ImageStatus.NO_CHECKPOINTS
         put(cloud, "out/checkpoints/step-2/model.bin", cloud.now)
         assert read(cloud, team, folder).states[folder].status == ImageStatus.NO_CHECKPOINTS, (

@@ -94,7 +94,7 @@ class TestRequest:
         engineer.post("/jobs/new/", example | SWEEP | {"request_key": "another"})
 
         assert set(Job.objects.exclude(sweep=None).values_list("state", flat=True)) == {"awaiting_approval"}
-        assert "The 3 jobs of the sweep together" in Approval.objects.earliest("pk").findings[0]["message"]
+        assert "for the 3 jobs of the sweep together" in Approval.objects.earliest("pk").findings[0]["message"]
 
     def test_that_is_refused_together_makes_no_job(self, engineer: Client, example: dict[str, str], team: Team) -> None:
         Policy.objects.filter(team=team).update(refuse_over_usd=20)
