@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("jobs", "0076_seals_of_audit_log")]
+    dependencies = [("jobs", "0077_change_waits_message")]
 
     operations = [
         migrations.AddField(
