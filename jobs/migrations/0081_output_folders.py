@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("jobs", "0077_change_waits_message")]
+    dependencies = [("jobs", "0080_newest_of_metrics")]
 
     operations = [
         migrations.AddField(

@@ -7,7 +7,7 @@ from jobs.database import AddIndexConcurrently
 class Migration(migrations.Migration):
     atomic = False
 
-    dependencies = [("jobs", "0078_output_folders")]
+    dependencies = [("jobs", "0081_output_folders")]
 
     operations = [
         AddIndexConcurrently(
