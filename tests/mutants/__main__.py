@@ -111,7 +111,7 @@ def main() -> int:
     if options.tests_first and not options.list:
         with tempfile.TemporaryDirectory(prefix="tb-mutants-") as folder:
             asked = dict.fromkeys(each for guard in guards for each in judges(guard) if not each.on_postgres)
-            for guard, test in ask_tests(guards, asked, copy_of(ROOT, Path(folder) / "copy"), options.processes):
+            for guard, test in ask_tests(guards, asked, copy_of(ROOT, Path(folder) / "copy")):
                 print(f"{guard.path}:{guard.line} {guard.key}  {_line(guard)}\n    {test}", flush=True)
                 noticed.add(guard)
         print(f"{len(noticed)} of {len(guards)} are noticed by tests; the others are taken out one at a time.")

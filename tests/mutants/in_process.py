@@ -15,7 +15,7 @@ from tests.mutants.switched import switch
 Noticed = tuple[Guard, str]
 
 
-def ask_tests(guards: Sequence[Guard], judges: Iterable[Judge], copy: Path, processes: int) -> Iterator[Noticed]:
+def ask_tests(guards: Sequence[Guard], judges: Iterable[Judge], copy: Path) -> Iterator[Noticed]:
     """Yield the guards that a test of these judges notices, each with the test. Write the switches into the copy.
 
     Each test runs once as it is, and again for each guard that it reaches and nobody noticed yet, at most six times for
@@ -31,7 +31,7 @@ def ask_tests(guards: Sequence[Guard], judges: Iterable[Judge], copy: Path, proc
         (folder / "asked").write_text("\n".join(map(str, numbered)))
         environment = {name: value for name, value in os.environ.items() if not name.startswith("TRAINBOARD_")}
         environment |= {"DATABASE_URL": "", "TRAINBOARD_TEST_GUARDS": str(folder)}
-        options = ("-q", "-p", "tests.mutants.plugin", "-p", "no:cacheprovider", "-n", str(processes))
+        options = ("-q", "-p", "tests.mutants.plugin", "-p", "no:cacheprovider")
         command = [sys.executable, "-m", "pytest", *options, *dict.fromkeys(paths)]
         done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
         if done.returncode:

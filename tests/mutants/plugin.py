@@ -45,10 +45,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_runtest_protocol(item: pytest.Item) -> bool:
     """Run a test as it is, then without each guard in turn. If some were noticed, it has to pass again as it is."""
-    another = next(each for each in item.session.items if each is not item)  # keeps what the session shares
     switches.reached.clear()
     began = time.monotonic()
-    reports = runtestprotocol(item, log=False, nextitem=another)
+    reports = _run(item)
     seconds = time.monotonic() - began
     function, noticed = item.nodeid.partition("[")[0], list[int]()
     if not any(report.failed or report.skipped for report in reports):
@@ -56,9 +55,9 @@ def pytest_runtest_protocol(item: pytest.Item) -> bool:
             if tries[number] < MAX_TRIES and (number, function) not in tried and not (FOLDER / str(number)).exists():
                 tries[number] += 1
                 tried.add((number, function))
-                noticed += [number] if _fails_without(number, item, another, seconds) else []
+                noticed += [number] if _fails_without(number, item, seconds) else []
     if noticed:
-        reports = runtestprotocol(item, log=False, nextitem=another)
+        reports = _run(item)
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     for report in reports:
         item.ihook.pytest_runtest_logreport(report=report)
@@ -68,12 +67,17 @@ def pytest_runtest_protocol(item: pytest.Item) -> bool:
     return True
 
 
-def _fails_without(number: int, item: pytest.Item, another: pytest.Item, seconds: float) -> bool:
+def _run(item: pytest.Item) -> list[pytest.TestReport]:
+    """Run a test and tear down all but what the session shares."""
+    return runtestprotocol(item, log=False, nextitem=item.session)  # type: ignore[arg-type]
+
+
+def _fails_without(number: int, item: pytest.Item, seconds: float) -> bool:
     before = signal.signal(signal.SIGALRM, _give_up)
     signal.setitimer(signal.ITIMER_REAL, 60 + 10 * seconds, 5)
     switches.active = number
     try:
-        return any(report.failed for report in runtestprotocol(item, log=False, nextitem=another))
+        return any(report.failed for report in _run(item))
     except NeverEndsError:
         return True
     finally:
