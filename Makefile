@@ -46,6 +46,7 @@ simulate-protocol: .venv/dev.stamp ## run the submission protocol alone, a hundr
 
 search: .venv/dev.stamp ## run the property tests with new random examples, and look for inputs that take too long
 	DATABASE_URL= $(BIN)/pytest -q -n 2 tests/unit --hypothesis-profile=search
+	DATABASE_URL= $(BIN)/pytest -q -s -n 0 tests/growth/requests_of_hostile_texts.py
 	DATABASE_URL= $(BIN)/python -m tests.growth $(if $(ONLY),--only "$(ONLY)")
 
 mutants: .venv/dev.stamp machine ## take out each guard of the core in a copy and print who notices; hours, ONLY= selects by path or name
