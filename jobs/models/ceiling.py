@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from jobs.gate import CeilingKind
 from jobs.models.team import Team
 
 
@@ -13,12 +14,12 @@ class Ceiling(models.Model):
     """One ceiling. See `jobs.gate.CeilingKind` for what each kind limits."""
 
     class Kind(models.TextChoices):
-        """What is limited; the values of `jobs.gate.CeilingKind`."""
+        """What is limited, with words for people."""
 
-        JOB = "job", _("US dollars for one job")
-        HOUR = "hour", _("US dollars per hour at once")
-        PERSON_DAY = "person_day", _("US dollars for one person and day")
-        GPUS = "gpus", _("GPUs at once")
+        JOB = CeilingKind.JOB.value, _("US dollars for one job")
+        HOUR = CeilingKind.HOUR.value, _("US dollars per hour at once")
+        PERSON_DAY = CeilingKind.PERSON_DAY.value, _("US dollars for one person and day")
+        GPUS = CeilingKind.GPUS.value, _("GPUs at once")
 
     team = models.ForeignKey(
         Team, on_delete=models.CASCADE, null=True, blank=True, related_name="ceilings", help_text="Empty: the site."
