@@ -42,6 +42,7 @@ from dashboard.queries.board import (
     list_silent,
     load_jobs,
 )
+from dashboard.queries.ceilings import recent_ceilings
 from dashboard.queries.persistent_resources import get_holdings_for
 from dashboard.queries.saved_views import list_saved_views
 from jobs.clock import display_now
@@ -150,6 +151,7 @@ def _figures(request: Request, asked: Asked, jobs: Sequence[Job], now: datetime)
         "has_jobs": bool(jobs) or jobs_on_board(request.user, asked.who).exists(),
         "is_quiet": all(job.is_finished for job in jobs),
         "spent": get_month_spent(teams, group, now.date()),
+        "ceilings": recent_ceilings(request.user, teams, now),
     }
 
 

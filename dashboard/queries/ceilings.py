@@ -9,8 +9,12 @@ from django.contrib.auth.models import User
 from django.db.models import Q
 
 from jobs.budgets import Use, list_uses, sum_uses
+from jobs.cache import Recent
 from jobs.gate import CeilingKind, format_amount
 from jobs.models import Ceiling, Team
+
+Key = tuple[int, tuple[int, ...]]
+"""A user and teams, by their keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +47,35 @@ def list_ceilings(user: User, teams: Sequence[Team], now: datetime) -> list[Ceil
 
     What is used of a ceiling for one person and day is what the user uses.
     """
+    return _load((user.pk, tuple(team.pk for team in teams)), now)
+
+
+def recent_ceilings(user: User, teams: Sequence[Team], now: datetime) -> list[CeilingLine]:
+    """Return the ceilings whose use is measured, at most ten seconds old, for a page that is polled."""
+    found = _recent.get((user.pk, tuple(team.pk for team in teams)), now)
+    return [line for line in found if line.row.kind != CeilingKind.JOB]
+
+
+def _load(of: Key, now: datetime) -> list[CeilingLine]:
+    user, teams = of
     rows = Ceiling.objects.filter(Q(team=None) | Q(team__in=teams)).select_related("team", "set_by")
     found = sorted(rows, key=lambda row: (row.team is not None, row.team.name if row.team else "", row.kind))
     if not found:
         return []
     is_whole = any(row.team_id is None for row in found)
-    uses = list_uses(now, None if is_whole else [team.pk for team in teams])
+    uses = list_uses(now, None if is_whole else teams)
     return [CeilingLine(row, _used(row, uses, user)) for row in found]
 
 
-def _used(row: Ceiling, uses: Sequence[Use], user: User) -> Decimal | None:
+_recent: Recent[Key, list[CeilingLine]] = Recent(_load)
+_recent.forget_when_saved(Ceiling)
+
+
+def _used(row: Ceiling, uses: Sequence[Use], user: int) -> Decimal | None:
     of_team = [use for use in uses if row.team_id in (None, use.team_id)]
     if row.kind == CeilingKind.JOB:
         return None
     if row.kind == CeilingKind.PERSON_DAY:
-        return sum_uses(use for use in of_team if user.pk in use.people).usd
+        return sum_uses(use for use in of_team if user in use.people).usd
     whole = sum_uses(of_team)
     return Decimal(whole.gpus) if row.kind == CeilingKind.GPUS else whole.usd_per_hour

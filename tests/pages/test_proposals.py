@@ -172,6 +172,20 @@ class TestCeilings:
         assert "$50.00" in shown
         assert "$50.00" not in text_of(signed_in(stranger).get("/ceilings/")), "another team's"
 
+    def test_the_board_shows_the_use_of_each(
+        self, signed_in: SignIn, team: Team, admin: User, owner: User, stranger: User, make_job: MakeJob, clock: Clock
+    ) -> None:
+        for kind, amount in (("gpus", 4), ("hour", 100), ("job", 1000)):
+            budgets.set_ceiling(team, kind, Decimal(amount), by=admin, reason="agreed", now=clock.now)
+        make_job("running")
+
+        page = text_of(signed_in(owner).get("/"))
+
+        assert "GPUs at once (vision): 1 of 4" in page
+        assert "US dollars per hour at once (vision): $" in page
+        assert "1,000" not in page, "nothing is used of a ceiling for one job"
+        assert "GPUs at once" not in text_of(signed_in(stranger).get("/"))
+
     def test_nobody_else_sets_one(self, signed_in: SignIn, team: Team, lead: User) -> None:
         assert signed_in(lead).post("/ceilings/", self.form(whose=str(team.pk))).status_code == 403
         assert not Ceiling.objects.exists()
