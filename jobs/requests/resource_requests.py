@@ -215,6 +215,8 @@ def check_again(change: ResourceChange, now: datetime) -> bool:
         )  # fmt: skip
         if _is_covered(change, columns, load_policy(team).drift_percent):
             return True
+        if not ResourceChange.objects.select_for_update().filter(pk=change.pk, claim=change.claim).exists():
+            return False  # another worker has it by now
         waits: dict[str, Any] = {
             "allowed_at": None,
             "due_at": None,
