@@ -12,6 +12,7 @@ from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Coalesce
 
 from jobs import cost, cron, spec, strategies, timeline
+from jobs.cache import Recent
 from jobs.cost.month_forecast import HOUR, Source, Work, end_of_month
 from jobs.models import Job, ResourceChange, ResourceSize, Schedule
 from jobs.prices import recent_book
@@ -41,11 +42,11 @@ def list_unfinished(keys: Sequence[int]) -> list[Job]:
 
 
 def list_work(keys: Sequence[int], jobs: Iterable[Job], sizes: Iterable[ResourceSize], now: datetime) -> list[Work]:
-    """Return the known work of these teams. One query.
+    """Return the known work of these teams. One query, none if the runs of schedules are known from a moment ago.
 
     `jobs` are those of `list_unfinished`, `sizes` those of their persistent resources that are up, of `with_ends`.
     """
-    return [*_list_jobs(jobs, now), *_list_runs(keys, now), *_list_resources(sizes, now)]
+    return [*_list_jobs(jobs, now), *_runs.get(tuple(keys), now), *_list_resources(sizes, now)]
 
 
 def usd_per_hour(size: ResourceSize) -> Decimal:
@@ -102,6 +103,14 @@ def _list_runs(keys: Sequence[int], now: datetime) -> Iterator[Work]:
             low, middle, high = (min(each, row.cap_usd) for each in (low, middle, high))
         for moment in _moments(row, timedelta(hours=min(float(middle / price), MAX_RUN_HOURS)), now):
             yield Work(Source.SCHEDULED, moment, price, low, middle, high)
+
+
+def _load_runs(keys: tuple[int, ...], now: datetime) -> list[Work]:
+    return list(_list_runs(keys, now))
+
+
+_runs: Recent[tuple[int, ...], list[Work]] = Recent(_load_runs)
+_runs.forget_when_saved(Schedule)
 
 
 def _estimate(row: Schedule, now: datetime) -> cost.Estimate:

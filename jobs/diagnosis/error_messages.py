@@ -79,8 +79,8 @@ def diagnose_output(
     record, cause = output_cause(output)
     if cause is None:
         return record, None
-    is_told = record is not None and cause[1].text.strip() in record.words  # it is quoted with the failure
-    known = quote_cause(cause[0], cause[1], "" if is_told else _("Its log says"))
+    is_quoted = record is not None and cause[1].text.strip() in record.words  # it is quoted with the failure
+    known = quote_cause(cause[0], cause[1], "" if is_quoted else _("Its log says"))
     return record, fit_to_job(known, job) if job is not None else known
 
 

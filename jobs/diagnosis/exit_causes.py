@@ -39,7 +39,7 @@ def program_cause(lines: list[Line]) -> tuple[str, Line] | None:
     if failed and failed[-1].is_of_client:
         clues = [line for line in lines if line.is_of_client or line.folded.startswith("details =")]
         found = first_fit(QUOTED_CUES, clues)
-        if found is not None:  # an internal error of Cloud Storage, say, is none of Vertex AI
+        if found is not None:  # an internal error of Cloud Storage, for example, is none of Vertex AI
             return "unavailable" if found[0].cause == "internal" else found[0].cause, found[1]
     found = first_fit(PROGRAM_CUES, failed) or first_fit(WEAK_CUES[:2], failed) or first_fit(PROGRAM_CUES, lines)
     if found is None and not failed:

@@ -15,7 +15,7 @@ from django.test import Client
 from jobs import messages, observation, requests, steps
 from jobs.models import Job, Message, Policy, Team
 from jobs.queue import installation
-from tests.support import samples
+from tests.support import samples, waiting
 from tests.support.api import caller
 from tests.support.clock import Clock, watch_from
 from tests.support.running_emulator import Running, running
@@ -167,7 +167,7 @@ def finish(jobs: dict[str, Job], cloud: Running, clock: Clock) -> None:
     """Observe until all jobs have ended and their logs are complete. Preempt those that are to be."""
     until, preempted = time.monotonic() + MAX_SECONDS, set[str]()
     while time.monotonic() < until:
-        time.sleep(0.2)  # the programs run in real time
+        waiting.pause(0.2)  # the programs run in real time
         catch_up(clock, cloud)
         clock.forward(seconds=2)
         for scope_id in steps.due_scopes(clock.now):

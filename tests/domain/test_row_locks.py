@@ -5,7 +5,6 @@ without its lock decides by what it read before. SQLite has one lock for all wri
 """
 
 import os
-import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -25,6 +24,7 @@ from jobs.submission.ports import Change
 from jobs.upkeep.approvals import watch_approvals
 from jobs.vertex import RemoteJob
 from tests.domain.conftest import RequestJob
+from tests.support import waiting
 from tests.support.clock import Clock
 
 Answer = TypeVar("Answer")
@@ -57,14 +57,15 @@ def meanwhile(rows: "QuerySet[Any]", change: Callable[[], object], step: Callabl
 
 def wait_for_lock(answer: "Future[Any]") -> None:
     """Return when another connection waits for this one, or when the step has ended without."""
-    ends = time.monotonic() + MAX_SECONDS
-    while not answer.done():
+
+    def waits_or_has_ended() -> bool:
+        if answer.done():
+            return True
         with connection.cursor() as cursor:
             cursor.execute(WAITS)
-            if cursor.fetchone()[0]:
-                return
-        assert time.monotonic() < ends, "the step neither waits nor ends"
-        time.sleep(0.02)
+            return bool(cursor.fetchone()[0])
+
+    waiting.until(waits_or_has_ended, seconds=MAX_SECONDS, every=0.02, what="waiting for a lock")
 
 
 def test_a_step_writes_nothing_after_another_worker_has_claimed_the_job(request_job: RequestJob, clock: Clock) -> None:
