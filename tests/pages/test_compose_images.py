@@ -116,7 +116,7 @@ class TestOutputFolder:
 
         self.check(engineer, example, output="gs://audio-secrets/x")
 
-        assert not ImageReading.objects.filter(name__startswith="gs://").exists()
+        assert not ImageReading.objects.filter(name__startswith="gs://audio-secrets").exists()
 
     def test_of_the_last_run_is_continued_only_by_choice(self, make_job: MakeJob, engineer: Client) -> None:
         job = make_job("running", folder=self.FOLDER)
