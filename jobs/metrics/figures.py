@@ -8,6 +8,7 @@ from jobs.metrics.names import (
     EVALUATION,
     MAX_NAME_CHARACTERS,
     PARTS,
+    PARTS_OF_DATA,
     is_measured,
     is_metric,
     is_of_evaluation,
@@ -27,7 +28,7 @@ NUMBER = rf"[-+]?(?:{WHOLE}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _FIGURE = re.compile(
     rf"(?:(?<=[\w@'\")])(?P<sign>\s*[:=]\s*\[{{0,2}})|(?<=[\w@])(?: is| was| of)?\s+)"
     rf"(?P<number>{NUMBER})(?P<of>/\d{{1,15}})?"
-    r"(?![\w/]|\.\w|:\w|-\d|\s*\*|%\s*(?:[|━]|\d+/)|\s+(?:hours?|minutes?|seconds?|secs|days?|ms)\b)"
+    r"(?![\w/]|\.\w|:\w|-\d|\s*\*(?!\s*\d)|%\s*(?:[|━]|\d+/)|\s+(?:hours?|minutes?|seconds?|secs|days?|ms)\b)"
 )
 _ENDS_NAME = re.compile(r"[,;|\t()\[\]{}<>\"]\s*|'(?!s\s)\s*|\s-{1,2}\s+|\s{2,}|[:=]\s+|:(?=[A-Za-z])")
 _NAME_WORD = re.compile(r"[A-Za-z_][\w./@'\-]*\Z")
@@ -35,8 +36,12 @@ NO_FIGURES = frozenset({"train", "training", "step", "epoch", "iteration", "iter
 """Last words of counters: timm's `Train: 2` is an epoch, and so is the number after `val loss, epoch`."""
 _CONDITION = re.compile(r"@\[[^\]]*\]")
 """COCO's `AP @[ IoU=0.50:0.95 | area=all ] = 0.391` names a condition here, not a metric."""
-_NOTE = re.compile(r"(?<=\w) \([A-Za-z][A-Za-z .]{0,30}\)(?=:)")
-"""LitGPT's `loss train (curr): 1.1`."""
+_NOTE = re.compile(
+    r"(?<=\w) (?:\([A-Za-z][A-Za-z .]{0,30}(?:@[\d.:]+)?\)|for final step"
+    r"|(?:of|on) the(?:(?: \w+){0,9}( train| test| val(?:idation)?)\b)?(?: \w+){0,9})(?= ?[:=]|\s+\d*\.\d)",
+    re.IGNORECASE,
+)
+"""LitGPT's `loss train (curr): 1.1`, and `Accuracy of the network on the 10000 test images: 54.1 %`."""
 _AT = re.compile(r"(?:step|epoch|iteration|iter|batch) #?\d+\s*[:=]\s*(?=[-+.\d])", re.IGNORECASE)
 _BEFORE_AT = re.compile(r"(?<=\w)(?: (?:at|after|on|for|in))?(?: the)?(?: global)? \Z", re.IGNORECASE)
 """`Average loss at step 100: 3.45`."""
@@ -44,15 +49,15 @@ _BEFORE_AT = re.compile(r"(?<=\w)(?: (?:at|after|on|for|in))?(?: the)?(?: global
 
 def figures_in(text: str, position: Position) -> dict[str, float]:
     """Return the metrics of a line. Without a step or an epoch, only names that are certainly metrics are used."""
-    if "@[" in text or "):" in text:
-        text = _NOTE.sub("", _CONDITION.sub(" ", text))
+    if "@[" in text or ")" in text or " the " in text or " final " in text:
+        text = _NOTE.sub(_split_of, _CONDITION.sub(" ", text))
     if position.is_known:
         # `Average loss at step 100: 3.45` becomes `Average loss: 3.45`.
         found = _AT.search(text)
         before = _BEFORE_AT.search(text[: found.start()]) if found is not None else None
         text = f"{text[: before.start()]}: {text[found.end() :]}" if found is not None and before is not None else text
     values: dict[str, float] = {}
-    measured, others, previous = 0, 0, ""
+    measured, others, previous, part = 0, 0, "", ""
     has_place = position.is_known
     figures = list(_figures(text))
     splits = _splits(text, figures)
@@ -61,6 +66,10 @@ def figures_in(text: str, position: Position) -> dict[str, float]:
         others += bool(sign) and not is_metric(name) and may_be_metric(name)
         if not _is_wanted(name, number, whole, sign, has_place=has_place):
             continue
+        # `val Loss: 0.2 Acc: 0.9`: a name goes on with the data of the one before it.
+        first, space, _rest = name.partition(" ")
+        part = first if space and first.lower() in PARTS_OF_DATA else part
+        split = split or (part if part != first and is_quality(name) else "")
         value = number_of(number.replace(",", ""))
         if whole:
             value = _share(value, int(whole[1:]), name)
@@ -74,6 +83,11 @@ def figures_in(text: str, position: Position) -> dict[str, float]:
 def with_part(values: dict[str, float], part: str) -> dict[str, float]:
     """Return metrics with the data on which they were measured in their names."""
     return {_named(name, part): value for name, value in values.items()} if part else values
+
+
+def _split_of(note: re.Match[str]) -> str:
+    """Return the data that a note names, unless the text before it does."""
+    return "" if note[1] is None or note[1].strip().lower() in note.string[: note.start()].lower() else note[1]
 
 
 def _splits(text: str, figures: list[Figure]) -> list[str]:

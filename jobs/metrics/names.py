@@ -17,6 +17,8 @@ BESIDE = frozenset(
     " l2".split()
 )
 """A name with one of these words is a metric only next to a step or an epoch. Elsewhere it is a setting."""
+OUTCOMES = frozenset("score scores return returns".split())
+"""Words that are results together with another word, as in `validation score`."""
 NO_METRIC = frozenset(
     "eta etc time times timing elapsed memory mem wall bsz wpb num number seed port pid date id gpu cpu worker"
     " workers size timestamp host code version runtime oom samples scale scaler second seconds sec secs ms hours"
@@ -24,16 +26,17 @@ NO_METRIC = frozenset(
     " weight weights threshold thresh thres coef coeff gamma eps epsilon smoothing patience tolerance"
     " interval freq warmup dropout momentum mom betas trial skipped params parameters images instances labels"
     " sents flos reader nupdates ip count severity level allocated reserved qsize exitcode config param option"
-    " factor multiplier process proc node thread target".split()
+    " factor multiplier process proc node thread target gb gib mb mib n".split()
 )
 """Words of times, sizes and settings. A name with one of them is never a metric."""
 COUNTS = frozenset(
     "epoch epochs step steps iter iters iteration iterations batch batches total data line rank rank0 global"
-    " update updates timesteps clip tokens tok ite percentage progress episode".split()
+    " update updates timesteps depth leaves clip tokens tok ite percentage progress episode".split()
 )
 """Words of counters. A name with one is a metric only with another word of a metric, as in `step_loss`."""
 EVALUATION = frozenset("val valid validation test eval evaluation dev".split())
-ON_DATA = EVALUATION | {"train", "training", "learn", "cv"}
+PARTS_OF_DATA = EVALUATION | {"train", "training"}
+ON_DATA = PARTS_OF_DATA | {"learn", "cv"}
 """First words of any kind of metric, as in `test-gini` and CatBoost's `learn`."""
 QUIET = frozenset("lr rate gnorm norm speed throughput ips fps wps ups epoch scale".split())
 """Words of values that describe the progress of a training and not its result."""
@@ -106,7 +109,7 @@ def is_figure(name: str) -> bool:
 def importance(name: str) -> tuple[bool, int, str]:
     """Return the sort key of a metric: validation and results before losses, values of progress last."""
     words = frozenset(words_of(name))
-    is_result = not RESULTS.isdisjoint(words) or any(word in words for word in ("score", "return"))
+    is_result = not words.isdisjoint(RESULTS | OUTCOMES)
     is_loss = not is_result and any(word in LOSSES or word.endswith("loss") for word in words)
     rank = 4 * (not EVALUATION.isdisjoint(words)) + 2 * is_result + is_loss
     return not QUIET.isdisjoint(words), -rank, name.lower()
@@ -118,11 +121,11 @@ def is_of_evaluation(name: str) -> bool:
 
 
 def _is_name(name: str, words: list[str]) -> bool:
-    """Return whether a text can be a metric's name: not a file or error class, and not only single letters."""
-    return len(name) <= MAX_NAME_CHARACTERS and any(len(word) > 1 for word in words) and not _OF_CODE.search(name)
+    """Return whether a text can be a metric's name: not a file or error class, and not a single letter."""
+    return len(name) <= MAX_NAME_CHARACTERS and len("".join(words)) > 1 and not _OF_CODE.search(name)
 
 
 def _has_quality(words: list[str]) -> bool:
     return any(
         word in QUALITY or word.rstrip("0123456789") in QUALITY or word.endswith(("loss", "accuracy")) for word in words
-    ) or ("f" in words and "score" in words)
+    ) or (len(words) > 1 and not OUTCOMES.isdisjoint(words))

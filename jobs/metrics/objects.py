@@ -21,6 +21,8 @@ TEXT_NAMES = ("message", "msg", "event", "text")
 HOLDERS = frozenset({"metrics", "data", "values", "results", "result", "logs", "log", "scores", "extra"})
 """Names of objects that contain metrics but are not part of their names. Other names become a prefix."""
 MAX_VALUES = 40
+MAX_DEPTH = 3
+"""Objects inside each other: RLlib has `learners`, a policy, its losses."""
 
 _CALLS = re.compile(r"(?<![\w.])(?:\w+\.)*+[A-Za-z_]\w*+\(\s*([-+.\w]+)\s*(?:,[^()]*)?\)")
 """Numbers as numpy and PyTorch print them: np.float64(0.5), tensor(0.5, device='cuda:0')."""
@@ -78,7 +80,7 @@ def text_in(found: Mapping[str, Any]) -> str:
 
 
 def metrics_in(found: Mapping[str, Any], *, has_place: bool) -> dict[str, float]:
-    """Return the metrics of an object. Names one level below are prefixed with the name of their container.
+    """Return the metrics of an object. Names below are prefixed with those of their containers.
 
     `has_place` means that there is an epoch or a step. Without one, an object with more settings than metrics has none.
     """
@@ -111,11 +113,9 @@ def _named(found: Mapping[str, Any]) -> dict[str, float]:
     return {name: value} if isinstance(name, str) and may_be_metric(name) and value is not None else {}
 
 
-def _flat(found: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+def _flat(found: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, float]]:
     for name, value in found.items():
-        if isinstance(value, dict):
-            prefix = "" if name.lower() in HOLDERS else f"{name}/"
-            inner = ((f"{prefix}{each}", number_of(item)) for each, item in value.items())
-            yield from ((each, number) for each, number in inner if number is not None)
+        if isinstance(value, dict) and depth < MAX_DEPTH:
+            yield from _flat(value, prefix if str(name).lower() in HOLDERS else f"{prefix}{name}/", depth + 1)
         elif (number := number_of(value)) is not None:
-            yield name, number
+            yield f"{prefix}{name}", number

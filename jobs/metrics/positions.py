@@ -9,10 +9,12 @@ WHOLE = r"(?<!\d)(?:\d{1,3}(?:,\d{3}){1,5}|\d{1,18})(?!\d)"
 _WORD = r"(?<![\w-])(?<!(?<!\d)/)"
 """Where a word may begin: not inside a flag, a path or another name."""
 _EPOCH_OF = re.compile(
-    rf"{_WORD}epochs?\b(?:\(\w+\))?[\s:#=\[(|]*({WHOLE})\s*(?:/|of|out of)\s*({WHOLE})", re.IGNORECASE
+    rf"{_WORD}(?:epochs?|ep\.?)(?!\w)(?:\(\w+\)|\.{{3}})?[\s:#=\[(|]*({WHOLE})\s*(?:/|of|out of)\s*({WHOLE})",
+    re.IGNORECASE,
 )
 _EPOCH = re.compile(
-    rf"{_WORD}(?<!best )(?<!from )(?<!at )(?<!each )(?<!per )epoch\b(?:\(\w+\))?[\s:#=\[(]*({WHOLE}(?:\.\d+)?)",
+    rf"{_WORD}(?<!best )(?<!from )(?<!at )(?<!each )(?<!per )(?:epoch|ep\.?)(?!\w)(?:\(\w+\))?[\s:#=\[(]*"
+    rf"({WHOLE}(?:\.\d+)?)",
     re.IGNORECASE,
 )
 _EPOCH_AFTER = re.compile(rf"{_WORD}({WHOLE})(?:/({WHOLE}))?epoch\b", re.IGNORECASE)
@@ -52,12 +54,13 @@ _OTHER_WORK = re.compile(
     r"|extract|appl|prepar|preproc|process|cach|scan|encod|pack|truncat|sav|copy|resolv|comput)",
     re.IGNORECASE,
 )
-_KERAS = re.compile(rf"\s*({WHOLE})/({WHOLE}|Unknown)\s+(?:\[[=>.]|-\s|[━╸╺])")
+_KERAS = re.compile(rf"\s*(?:step )?({WHOLE})/({WHOLE}|Unknown)\s+(?:\[[=>.]|-\s|[━╸╺])")
 _ROUND = re.compile(rf"(?:\A\s*|[:\]-]\s*)\[({WHOLE})\]:?\s+(?=[A-Za-z])|\A\s*({WHOLE}):(?:\t|\s+(?=learn|test))")
 _BRACKET = re.compile(rf"\[\s*({WHOLE})\s*/\s*({WHOLE})\s*\](?:\s*\[\s*({WHOLE})\s*/\s*({WHOLE})\s*\])?")
 _SPLIT = re.compile(
-    r"(?:^|[\s|\]])(train|test|val|valid|validation|eval|evaluation|dev)(?:\s+(?:set|results?|metrics))?"
-    r"\s*(?::\s*(?![\d.+\s-]|n/a|none|nan)|\||\[|on\b|loss at\b|- epoch)"
+    r"(?:^|[\s|\]])(train|test|val|valid|validation|eval|evaluation|dev)"
+    r"(?:\s+(?:set|results?|metrics|net output #\d+))?\s*(?:(?:(?:after|at|for)\s+)?(?:epoch|(?:global )?step|iter)"
+    r"|:\s*(?![\d.+\s-]|n/a|none|nan)|\||\[|on\b|loss at\b|- epoch)"
     r"|[(\[](train|val|valid|validation|test|eval)[)\]]",
     re.IGNORECASE,
 )
@@ -91,7 +94,7 @@ def position_of(text: str) -> Position:
     """Return the epoch and the step of a line, their totals, and whether the line is of an evaluation."""
     lower = text.lower()
     position, rest = Position(), ""
-    if "epoch" in lower or "train" in lower:
+    if "ep" in lower or "train" in lower:
         rest = _set_epoch(position, text)
     elif "G " in text and (found := _YOLO.match(text)) is not None:
         position.epoch, position.epochs = epoch_of(found[1]), count_of(found[2])

@@ -219,7 +219,9 @@ class Record:
         return place.table.columns if place is not None else []
 
     def _add(self, name: str, point: Point, source: tuple[str, int | None], owner: str) -> None:
-        known = next((each for each in self.series if each.name == name and self._is_of(each, owner)), None)
+        known = next(
+            (each for each in self.series if each.name.lower() == name.lower() and self._is_of(each, owner)), None
+        )
         if known is None and len(self.series) < MAX_SERIES:
             known = Series(name, source[0], rank=source[1])
             self.series.append(known)

@@ -13,13 +13,13 @@ from jobs.metrics.positions import count_of
 
 EPOCH_COLUMNS = frozenset({"epoch", "epochs", "e", "ep", "itn."})
 STEP_COLUMNS = frozenset({"step", "steps", "#", "iter", "iteration", "round"})
-CLASS_COLUMN = "class"
+CLASS_COLUMNS = frozenset({"class", "classes"})
 """First column of Ultralytics' validation table, in which only the line `all` is used."""
 MIN_COLUMNS, MAX_COLUMNS = 2, 40
 MAX_CELLS = 60
 """Lines of a table of two columns that are kept until it ends."""
 
-FIRST_COLUMNS = EPOCH_COLUMNS | STEP_COLUMNS | {CLASS_COLUMN}
+FIRST_COLUMNS = EPOCH_COLUMNS | STEP_COLUMNS | CLASS_COLUMNS
 """A table has one of these as its first column, unless its columns are separated by bars."""
 _PIPES = frozenset("|│┃")
 _BAR = re.compile(r"(?::\s+\d{1,3}%|\s\d{1,3}%\s*[|━╸─]).*")
@@ -74,7 +74,7 @@ def columns_of(text: str) -> tuple[str, ...]:
     """Return the column names in a line, or () if it is not a line of names."""
     is_piped = text.lstrip()[:1] in _PIPES
     stripped = text.strip(" |\t│┃")
-    first = stripped.partition(" ")[0].partition("\t")[0]
+    first = _PIPE.split(stripped)[0].strip() if is_piped else re.split(r"[ \t]", stripped, maxsplit=1)[0]
     if not (first.lower() in FIRST_COLUMNS or (is_piped and is_quality(first))):
         return ()
     if stripped[len(first) : len(first) + 2].strip(" ")[:1] not in _PIPES | {"\t", ""}:
@@ -109,7 +109,7 @@ def row_of(text: str, columns: tuple[str, ...]) -> Row | None:
     cells = _cells(stripped) if _PIPE.search(stripped) else stripped.split()
     if len(cells) != len(columns):
         return None
-    is_class = columns[0].lower() == CLASS_COLUMN
+    is_class = columns[0].lower() in CLASS_COLUMNS
     if (cells[0] != "all") if is_class else not cells[0][:1].isdigit():
         return None
     row: dict[str, float] = {}
