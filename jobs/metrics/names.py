@@ -18,7 +18,7 @@ BESIDE = frozenset(
 )
 """A name with one of these words is a metric only next to a step or an epoch. Elsewhere it is a setting."""
 OUTCOMES = frozenset("score scores return returns".split())
-"""Words that are results together with another word, as in `validation score`."""
+"""Last words of results of several words, as in `validation score` and `episode_return_mean`."""
 NO_METRIC = frozenset(
     "eta etc time times timing elapsed memory mem wall bsz wpb num number seed port pid date id gpu cpu worker"
     " workers size timestamp host code version runtime oom samples scale scaler second seconds sec secs ms hours"
@@ -126,6 +126,7 @@ def _is_name(name: str, words: list[str]) -> bool:
 
 
 def _has_quality(words: list[str]) -> bool:
-    return any(
-        word in QUALITY or word.rstrip("0123456789") in QUALITY or word.endswith(("loss", "accuracy")) for word in words
-    ) or (len(words) > 1 and not OUTCOMES.isdisjoint(words))
+    if any(word.rstrip("0123456789") in QUALITY or word.endswith(("loss", "accuracy")) for word in words):
+        return True
+    is_outcome = len(words) > 1 and words[-1 - (words[-1] == "mean")] in OUTCOMES
+    return not QUALITY.isdisjoint(words) or (is_outcome and "min" not in words) or {"f", "score"} <= {*words}

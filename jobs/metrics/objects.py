@@ -87,7 +87,7 @@ def metrics_in(found: Mapping[str, Any], *, has_place: bool) -> dict[str, float]
     named = _named(found)
     if named:
         return named
-    flat = dict(_flat(found))
+    flat = dict(_flat(found, depth=0 if has_place else MAX_DEPTH - 1))
     if has_place:
         values = {name: value for name, value in flat.items() if may_be_metric(name)}
     else:

@@ -23,7 +23,7 @@ FIRST_COLUMNS = EPOCH_COLUMNS | STEP_COLUMNS | CLASS_COLUMNS
 """A table has one of these as its first column, unless its columns are separated by bars."""
 _PIPES = frozenset("|│┃")
 _BAR = re.compile(r"(?::\s+\d{1,3}%|\s\d{1,3}%\s*[|━╸─]).*")
-_COLUMN = re.compile(r"(?:#|[A-Za-z][\w.#/@%()+\-]*(?: [A-Za-z][\w.#/@%()+\-]*){0,2})\Z")
+_COLUMN = re.compile(r"(?:#|[A-Za-z][\w.#/@%()+\-]*(?: [A-Za-z][\w.#/@%()+\-]*){0,2}(?::\.\d+)?)\Z")
 _PIPE = re.compile(r"[|│┃]")
 _BETWEEN = re.compile(r"\s{2,}|\t")
 _CELL = re.compile(
