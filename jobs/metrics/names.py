@@ -26,7 +26,7 @@ NO_METRIC = frozenset(
     " weight weights threshold thresh thres coef coeff gamma eps epsilon smoothing patience tolerance"
     " interval freq warmup dropout momentum mom betas trial skipped params parameters images instances labels"
     " sents flos reader nupdates ip count severity level allocated reserved qsize exitcode config param option"
-    " factor multiplier process proc node thread target gb gib mb mib n".split()
+    " factor multiplier process proc node thread target gb gib mb mib n batchsize".split()
 )
 """Words of times, sizes and settings. A name with one of them is never a metric."""
 COUNTS = frozenset(

@@ -59,8 +59,8 @@ _KERAS = re.compile(rf"\s*(?:step )?({WHOLE})/({WHOLE}|Unknown)\s+(?:\[[=>.]|-\s
 _ROUND = re.compile(rf"(?:\A\s*|[:\]-]\s*)\[({WHOLE})\]:?\s+(?=[A-Za-z])|\A\s*({WHOLE}):(?:\t|\s+(?=learn|test))")
 _BRACKET = re.compile(rf"\[\s*({WHOLE})\s*/\s*({WHOLE})\s*\](?:\s*\[\s*({WHOLE})\s*/\s*({WHOLE})\s*\])?")
 _SPLIT = re.compile(
-    r"(?:^|[\s|\]])(train|test|val|valid|validation|eval|evaluation|dev)(?:(?<=valid)ate)?"
-    r"(?:\s+(?:set|results?|metrics|net output #\d+))?\s*(?:(?:(?:after|at|for)\s+)?(?:epoch|(?:global )?step|iter)"
+    r"(?:^|[\s|\]:])(train|test|val|valid|validation|eval|evaluation|dev)(?:(?<=valid)ate)?"
+    r"(?:[\s_]+(?:set|results?|metrics|net output #\d+))?\s*(?:(?:(?:after|at|for)\s+)?(?:epoch|(?:global )?step|iter)"
     r"|:\s*(?![\d.+\s-]|n/a|none|nan)|\||\[|on\b|loss at\b|- epoch)"
     r"|[(\[](train|val|valid|validation|test|eval)[)\]]",
     re.IGNORECASE,
