@@ -87,7 +87,7 @@ class TestOneDecision:
         question = first.approval
         assert [each["number"] for each in question.attempts] == [1, 2, 3]
         assert [each.get("attempt", 1) for each in question.findings] == [1, 2, 3]
-        assert question.findings[2]["message"].startswith("Attempt 3, Standard in europe-west4: It is expected")
+        assert question.findings[2]["message"].startswith("Attempt 3, Standard in europe-west4: Expected $")
         approve(first, approver, clock=clock)
 
         second = next_of(first, clock)
