@@ -28,10 +28,10 @@ NUMBER = rf"[-+]?(?:{WHOLE}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _FIGURE = re.compile(
     rf"(?:(?<=[\w@'\")])(?P<sign>\s*[:=]\s*\[{{0,2}})|(?<=[\w@])(?: is| was| of)?\s+)"
     rf"(?P<number>{NUMBER})(?P<of>/\d{{1,15}})?"
-    r"(?![\w/]|\.\w|:\w|-\d|\s*\*(?!\s*\d)|%\s*(?:[|━]|\d+/)|\s+(?:hours?|minutes?|seconds?|secs|days?|ms)\b)"
+    r"(?![\w/]|\.\w|:\w|: \d+\.\d|-\d|\s*\*(?!\s*\d)|%\s*(?:[|━]|\d+/)|\s+(?:hours?|minutes?|seconds?|secs|days?|ms)\b)"
 )
 _ENDS_NAME = re.compile(r"[,;|\t()\[\]{}<>\"]\s*|'(?!s\s)\s*|\s-{1,2}\s+|\s{2,}|[:=]\s+|:(?=[A-Za-z])")
-_NAME_WORD = re.compile(r"[A-Za-z_][\w./@'\-]*\Z")
+_NAME_WORD = re.compile(r"(?:[A-Za-z_][\w./@'\-]*|\.\d+)\Z")
 NO_FIGURES = frozenset({"train", "training", "step", "epoch", "iteration", "iter", "batch"})
 """Last words of counters: timm's `Train: 2` is an epoch, and so is the number after `val loss, epoch`."""
 _CONDITION = re.compile(r"@\[[^\]]*\]")

@@ -31,7 +31,7 @@ NO_METRIC = frozenset(
 """Words of times, sizes and settings. A name with one of them is never a metric."""
 COUNTS = frozenset(
     "epoch epochs step steps iter iters iteration iterations batch batches total data line rank rank0 global"
-    " update updates timesteps depth leaves clip tokens tok ite percentage progress episode".split()
+    " update updates run fold timesteps depth leaves clip tokens tok ite percentage progress episode".split()
 )
 """Words of counters. A name with one is a metric only with another word of a metric, as in `step_loss`."""
 EVALUATION = frozenset("val valid validation test eval evaluation dev".split())

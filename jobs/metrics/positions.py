@@ -59,9 +59,9 @@ _KERAS = re.compile(rf"\s*(?:step )?({WHOLE})/({WHOLE}|Unknown)\s+(?:\[[=>.]|-\s
 _ROUND = re.compile(rf"(?:\A\s*|[:\]-]\s*)\[({WHOLE})\]:?\s+(?=[A-Za-z])|\A\s*({WHOLE}):(?:\t|\s+(?=learn|test))")
 _BRACKET = re.compile(rf"\[\s*({WHOLE})\s*/\s*({WHOLE})\s*\](?:\s*\[\s*({WHOLE})\s*/\s*({WHOLE})\s*\])?")
 _SPLIT = re.compile(
-    r"(?:^|[\s|\]:])(train|test|val|valid|validation|eval|evaluation|dev)(?:(?<=valid)ate)?"
+    r"(?:^|[\s|\]:])(train|test|val|valid|validation|eval|evaluation|dev|cv)(?:(?<=valid)ate)?"
     r"(?:[\s_]+(?:set|results?|metrics|net output #\d+))?\s*(?:(?:(?:after|at|for)\s+)?(?:epoch|(?:global )?step|iter)"
-    r"|:\s*(?![\d.+\s-]|n/a|none|nan)|\||\[|on\b|loss at\b|- epoch)"
+    r"|batch|:\s*(?![\d.+\s-]|n/a|none|nan)|\||\[|\(\d+/|on\b|loss at\b|- epoch)"
     r"|[(\[](train|val|valid|validation|test|eval)[)\]]",
     re.IGNORECASE,
 )
@@ -99,7 +99,7 @@ def position_of(text: str) -> Position:
         rest = _set_epoch(position, text)
     elif "G " in text and (found := _YOLO.match(text)) is not None:
         position.epoch, position.epochs = epoch_of(found[1]), count_of(found[2])
-    splits = {split for _, split in splits_in(text)} if "val" in lower or "test" in lower or "dev" in lower else set()
+    splits = {split for _, split in splits_in(text)} if "v" in lower or "test" in lower else set()
     position.part = splits.pop() if len(splits) == 1 and "train" not in splits else ""
     if not position.is_known and _set_totals(position, text, lower):
         return position
