@@ -37,9 +37,8 @@ NO_FIGURES = frozenset({"train", "training", "step", "epoch", "iteration", "iter
 _CONDITION = re.compile(r"@\[[^\]]*\]")
 """COCO's `AP @[ IoU=0.50:0.95 | area=all ] = 0.391` names a condition here, not a metric."""
 _NOTE = re.compile(
-    r"(?<=\w) (?:\([A-Za-z][A-Za-z .]{0,30}(?:@[\d.:]+)?\)|for final step"
-    r"|(?:of|on) the(?:(?: \w+){0,9}( train| test| val(?:idation)?)\b)?(?: \w+){0,9})(?= ?[:=]|\s+\d*\.\d)",
-    re.IGNORECASE,
+    r"(?i)(?<=\w) (?:\([A-Za-z][A-Za-z .]{0,30}(?:@[\d.:]+)?\)|for final step"
+    r"|(?:of|on) the(?:(?: \w+){0,9}( train| test| val(?:idation)?)\b)?(?: \w+){0,9})(?= ?[:=]|\s+\d*\.\d)"
 )
 """LitGPT's `loss train (curr): 1.1`, and `Accuracy of the network on the 10000 test images: 54.1 %`."""
 _AT = re.compile(r"(?:step|epoch|iteration|iter|batch) #?\d+\s*[:=]\s*(?=[-+.\d])", re.IGNORECASE)
@@ -50,7 +49,8 @@ _BEFORE_AT = re.compile(r"(?<=\w)(?: (?:at|after|on|for|in))?(?: the)?(?: global
 def figures_in(text: str, position: Position) -> dict[str, float]:
     """Return the metrics of a line. Without a step or an epoch, only names that are certainly metrics are used."""
     if "@[" in text or ")" in text or " the " in text or " final " in text:
-        text = _NOTE.sub(_split_of, _CONDITION.sub(" ", text))
+        text = _CONDITION.sub(" ", text)
+        text = _NOTE.sub(lambda note: "" if (note[1] or "").strip() in text[: note.start()].lower() else note[1], text)
     if position.is_known:
         # `Average loss at step 100: 3.45` becomes `Average loss: 3.45`.
         found = _AT.search(text)
@@ -83,11 +83,6 @@ def figures_in(text: str, position: Position) -> dict[str, float]:
 def with_part(values: dict[str, float], part: str) -> dict[str, float]:
     """Return metrics with the data on which they were measured in their names."""
     return {_named(name, part): value for name, value in values.items()} if part else values
-
-
-def _split_of(note: re.Match[str]) -> str:
-    """Return the data that a note names, unless the text before it does."""
-    return "" if note[1] is None or note[1].strip().lower() in note.string[: note.start()].lower() else note[1]
 
 
 def _splits(text: str, figures: list[Figure]) -> list[str]:

@@ -32,6 +32,7 @@ _DIGIT = re.compile(r"\d")
 _RANK = re.compile(
     r"(?:[^A-Za-z]{0,40})\[?(?:[Rr]ank|default|trainer)[ :=]?(\d{1,6})\]?(?=[:\s,|])|\[\d+,(\d{1,6})\]<std"
 )
+_HEADING = re.compile(r"(?i)\b(test|val|validation|evaluation)(?: \w+)?(?::|\.{3})\s*\Z|\btrain(?:ing)? metrics:\s*\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class Reading:
     `is_inner` means that the step counts inside the epoch, as batches do. `columns`, `cell` and `is_rule` mean that the
     line belongs to a table: it names the columns, is a line of two columns, or may end the table. `rank` is that of the
     process that wrote it, if the line begins with it. `is_bare` means that the step is that of a bar without words.
+    `heading` is the data that the values of the next lines were measured on: "Test metrics:".
     """
 
     epoch: float | None = None
@@ -54,6 +56,7 @@ class Reading:
     is_rule: bool = False
     rank: int | None = field(default=None, compare=False)
     is_bare: bool = field(default=False, compare=False)
+    heading: str = field(default="", compare=False)
 
     @property
     def is_empty(self) -> bool:
@@ -81,6 +84,8 @@ def read_line(message: str, columns: Sequence[str] = ()) -> Reading:
         if reading.values and reading.step is not None:
             break
         reading = _joined(reading, _read_piece(piece, tuple(columns)))
+    if not reading.values and pieces and (heading := _HEADING.search(pieces[-1][-60:])) is not None:
+        reading = replace(reading, heading=(heading[1] or "train").lower())
     ranked = _RANK.match(message[:80])
     return replace(reading, rank=int(ranked[1] or ranked[2])) if ranked is not None else reading
 

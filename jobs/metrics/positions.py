@@ -9,14 +9,12 @@ WHOLE = r"(?<!\d)(?:\d{1,3}(?:,\d{3}){1,5}|\d{1,18})(?!\d)"
 _WORD = r"(?<![\w-])(?<!(?<!\d)/)"
 """Where a word may begin: not inside a flag, a path or another name."""
 _EPOCH_OF = re.compile(
-    rf"{_WORD}(?:epochs?|(?<![A-Za-z] )ep\.?)(?!\w)(?:\(\w+\)|\.{{3}})?[\s:#=\[(|]*"
-    rf"({WHOLE})\s*(?:/|of|out of)\s*({WHOLE})",
-    re.IGNORECASE,
+    rf"(?i){_WORD}(?:epochs?|(?<![A-Za-z] )ep\.?)(?!\w)(?:\(\w+\)|\.{{3}})?[\s:#=\[(|]*"
+    rf"({WHOLE})\s*(?:/|of|out of)\s*({WHOLE})"
 )
 _EPOCH = re.compile(
-    rf"{_WORD}(?<!best )(?<!from )(?<!at )(?<!each )(?<!per )(?:epoch|(?<![A-Za-z] )ep\.?)(?!\w)(?:\(\w+\))?[\s:#=\[(]*"
-    rf"({WHOLE}(?:\.\d+)?)",
-    re.IGNORECASE,
+    rf"(?i){_WORD}(?<!best )(?<!from )(?<!at )(?<!each )(?<!per )(?:epoch|(?<![A-Za-z] )ep\.?)(?!\w)(?:\(\w+\))?"
+    rf"[\s:#=\[(]*({WHOLE}(?:\.\d+)?)"
 )
 _EPOCH_AFTER = re.compile(rf"{_WORD}({WHOLE})(?:/({WHOLE}))?epoch\b", re.IGNORECASE)
 _TRAIN = re.compile(rf"{_WORD}train(?:ing)?:?\s+({WHOLE})\s*(?=\[)", re.IGNORECASE)
@@ -59,11 +57,10 @@ _KERAS = re.compile(rf"\s*(?:step )?({WHOLE})/({WHOLE}|Unknown)\s+(?:\[[=>.]|-\s
 _ROUND = re.compile(rf"(?:\A\s*|[:\]-]\s*)\[({WHOLE})\]:?\s+(?=[A-Za-z])|\A\s*({WHOLE}):(?:\t|\s+(?=learn|test))")
 _BRACKET = re.compile(rf"\[\s*({WHOLE})\s*/\s*({WHOLE})\s*\](?:\s*\[\s*({WHOLE})\s*/\s*({WHOLE})\s*\])?")
 _SPLIT = re.compile(
-    r"(?:^|[\s|\]:])(train|test|val|valid|validation|eval|evaluation|dev|cv)(?:(?<=valid)ate)?"
+    r"(?i)(?:^|[\s|\]:])(train|test|val|valid|validation|eval|evaluation|dev|cv)(?:(?<=valid)ate)?"
     r"(?:[\s_]+(?:set|results?|metrics|net output #\d+))?\s*(?:(?:(?:after|at|for)\s+)?(?:epoch|(?:global )?step|iter)"
     r"|batch|:\s*(?![\d.+\s-]|n/a|none|nan)|\||\[|\(\d+/|on\b|loss at\b|- epoch)"
-    r"|[(\[](train|val|valid|validation|test|eval)[)\]]",
-    re.IGNORECASE,
+    r"|[(\[](train|val|valid|validation|test|eval)[)\]]"
 )
 
 

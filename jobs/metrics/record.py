@@ -8,6 +8,7 @@ from bisect import insort
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from jobs.metrics.figures import with_part
 from jobs.metrics.lines import Reading, read_cells
 from jobs.metrics.progress import Run
 from jobs.metrics.tables import Table
@@ -70,6 +71,7 @@ class Place:
     is_through: bool = False
     is_headed: bool = False
     is_doubtful: bool = False
+    part: str = ""
     table: Table = field(default_factory=Table)
 
     def take(self, reading: Reading) -> bool:
@@ -199,14 +201,16 @@ class Record:
         place = self.places.get(where)
         if reading.is_rule and place is not None:
             reading = read_cells(place.table.end())
+        if place is not None and (reading.heading or reading.has_position):
+            place.part = reading.heading
         if reading.is_empty or (place is None and len(self.places) >= MAX_SERIES):
             return
-        place = self.places.setdefault(where, place or Place())
+        place = self.places.setdefault(where, place or Place(part=reading.heading))
         if reading.columns or reading.cell is not None:
             place.table.take(reading.columns, reading.cell)
             return
         is_taken = place.take(reading)
-        for name, value in reading.values.items():
+        for name, value in with_part(reading.values, place.part).items():
             point = (at, reading.step if reading.step is not None else place.overall, value)
             self._add(name, point, (source, reading.rank), owner)
         fraction = place.fraction(self.totals, has_values=bool(reading.values))
