@@ -142,19 +142,19 @@ def _read_piece(text: str, columns: tuple[str, ...]) -> Reading:
 
 
 def _read_found(found: dict[str, object], around: str) -> Reading:
-    position, place = position_of(around), positions_in(found)
+    part = next((found[name] for name in ("split", "phase", "mode") if name in found), "")
+    position, place = position_of(f"{around} [{part}]"), positions_in(found)
     epoch, step = first_number(place, EPOCH_NAMES), count_of(first_number(place, STEP_NAMES))
     has_place = epoch is not None or step is not None or position.is_known
     values = metrics_in(found, has_place=has_place)
     if not values:
         return _read_beside(text_in(found) or around, epoch, step)
-    has_step = step is not None
     return Reading(
         epoch=epoch if epoch is not None else position.epoch,
         epochs=count_of(first_number(place, EPOCHS_NAMES)) or position.epochs,
-        step=step if has_step else position.step,
-        steps=count_of(first_number(place, STEPS_NAMES)) if has_step else position.steps,
-        is_inner=not has_step and position.is_inner,
+        step=step if step is not None else position.step,
+        steps=count_of(first_number(place, STEPS_NAMES)) if step is not None else position.steps,
+        is_inner=step is None and position.is_inner,
         values=with_part(values, position.part),
     )
 

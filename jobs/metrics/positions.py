@@ -60,7 +60,7 @@ _SPLIT = re.compile(
     r"(?i)(?:^|[\s|\]:])(train|test|val|valid|validation|eval|evaluation|dev|cv)(?:(?<=valid)ate)?"
     r"(?:[\s_]+(?:set|results?|metrics|net output #\d+))?\s*(?:(?:(?:after|at|for)\s+)?(?:epoch|(?:global )?step|iter)"
     r"|batch|:\s*(?![\d.+\s-]|n/a|none|nan)|\||\[|\(\d+/|on\b|loss at\b|- epoch)"
-    r"|[(\[](train|val|valid|validation|test|eval)[)\]]"
+    r"|[(\[](train|val|valid|validation|test|eval)(?:[)\]]| ?@)"
 )
 
 
