@@ -27,7 +27,7 @@ from jobs.exporter import FORMATS
 from jobs.importer import Reading
 from jobs.models import Team
 from jobs.requests import imported_drafts
-from jobs.requests.placing import Place, place
+from jobs.requests.placing import OTHER_PROJECT, Place, place
 from jobs.spec import Finding, Severity, Submission
 
 MAX_OPEN_VALUES = 40
@@ -206,11 +206,18 @@ def _place_rules(reading: Reading, rules: Sequence[Finding]) -> list[Finding]:
 
 
 def _kept(request: Request, found: Imported, team: Team, form: ImportForm) -> dict[str, Any]:
-    """Save a draft for the compose form. Return it with the body as text, or why it could not be saved."""
-    assert found.submission is not None
+    """Save a draft for the compose form. Return it with the body as text, or why it could not be saved.
+
+    A project that the team may not use is kept, so that the form refuses it too instead of taking the default one.
+    """
+    submission, named = found.submission, found.reading.submission
+    assert submission is not None
+    assert named is not None
+    if any(finding.code == OTHER_PROJECT for group in found.groups for finding in group.findings):
+        submission = replace(submission, project=named.project)
     try:
         draft = imported_drafts.save_draft(
-            submission=found.submission,
+            submission=submission,
             left_out=found.reading.left_out,
             team=team,
             by=request.user,

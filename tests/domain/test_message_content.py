@@ -63,7 +63,7 @@ def test_an_approval_tells_the_amount_why_it_asks_and_where_to_decide(newest: Ma
     found = newest("approval_needed", hours=100, name="big")
 
     assert found.subject.startswith("Approval needed: big may cost up to $")
-    assert "need an approval" in found.lines[0]
+    assert "limit without approval is $0.00" in found.lines[0]
     assert "sign in" in found.lines[1]
     assert found.links[0][0] == "Review and approve"
     assert "/approvals/?job=" in found.links[0][1]
@@ -75,7 +75,7 @@ def test_an_approval_tells_why_in_the_language_of_who_reads_it(newest: MakeConte
     with override("es"):
         found = newest("approval_needed", hours=100, name="big")
 
-    assert found.lines[0].startswith("Se prevé que cueste")
+    assert found.lines[0].startswith("Se prevén $")
 
 
 def test_a_rejection_tells_the_words_of_the_approver(

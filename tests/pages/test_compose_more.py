@@ -380,7 +380,7 @@ def test_a_live_preview_asks_the_database_a_few_times_at_most(
     engineer: Client, example: dict[str, str], django_assert_max_num_queries: Callable[[int], Any]
 ) -> None:
     engineer.post("/jobs/new/check/", example | {"pool-0-args": "--epochs 4"})
-    with django_assert_max_num_queries(6):
+    with django_assert_max_num_queries(7):
         page = engineer.post("/jobs/new/check/", example | {"pool-0-args": "--epochs 41"})
 
     assert "--epochs" in text_in(page.content.decode(), "request")

@@ -93,10 +93,14 @@ class TestImport:
     @pytest.mark.parametrize(
         "change", [("replicaCount: 1", "replicaCount: $N"), ("strategy: SPOT", "strategy: ${STRATEGY}")]
     )
-    def test_a_number_or_choice_is_filled_in_before_the_form_opens(
+    def test_a_number_or_choice_is_filled_in_on_the_page_or_in_the_form(
         self, team: Team, owner: User, signed_in: SignIn, change: tuple[str, str]
     ) -> None:
-        page = send(signed_in(owner), YAML.replace(*change))
+        client = signed_in(owner)
 
-        assert "Fill in these placeholders in the text" in text_of(page)
-        assert not Draft.objects.exists()
+        page = text_of(send(client, YAML.replace(*change)))
+
+        assert "Fill in what is open" in page
+        form = client.get(f"/jobs/new/?draft={Draft.objects.get().pk}")
+        assert form.status_code == 200
+        assert "penguins:latest" in form.content.decode()

@@ -32,11 +32,12 @@ class TestResources:
     def test_one_is_made_and_changed_there(self, approver: User, signed_in: SignIn, clock: Clock) -> None:
         row, browser = seen(project=SECOND, now=clock.now), signed_in(approver)
 
-        browser.post("/persistent-resources/new/", NEW | {"project": SECOND, "create": ""})
+        browser.post("/persistent-resources/new/", NEW | {"project": SECOND, "create": ""})  # its name is taken
+        browser.post("/persistent-resources/new/", NEW | {"project": SECOND, "resource_id": "day-shift", "create": ""})
         browser.post(f"/persistent-resources/{row.pk}/reboot/")
 
         changes = ResourceChange.objects.order_by("pk")
-        assert [(each.action, each.project) for each in changes] == [("create", SECOND)]
+        assert [(each.action, each.project) for each in changes] == [("create", SECOND), ("reboot", SECOND)]
         assert "Another change of night-shift is open" in text_of(
             browser.post(f"/persistent-resources/{row.pk}/reboot/", follow=True)
         )

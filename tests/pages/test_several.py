@@ -99,7 +99,7 @@ class TestRunningAgain:
 
         assert re.fullmatch(r"gs://vision-training/again/run-[\d-]{17}", output_folder(copy.spec))
         form = text_of(client.get("/jobs/new/", {"job": str(job.pk)}))
-        assert "To continue from the last output, write gs://vision-training/again as output folder." in form
+        assert "Continue from the last output instead" in form
 
 
 class TestStrangers:

@@ -62,7 +62,8 @@ class TestWaits:
     def test_and_ranges_say_on_how_many_jobs_they_rest(self, make_job: MakeJob, clock: Clock, engineer: Client) -> None:
         ended(make_job, clock, strategy="spot", minutes=[20] * 3)
 
-        words = text_in(engineer.get("/jobs/new/?example=1").content.decode(), "estimate")
+        page = engineer.get("/jobs/new/?example=1").content.decode()
+        words = text_in(page, "estimate") + text_in(page, "chosen")
 
         assert f"3 jobs like this (same program, {MACHINE}, similar length) took" in words
         assert f"Your team's Spot jobs on {MACHINE} in us-central1 were preempted 0 times in " in words
@@ -85,7 +86,7 @@ class TestWaits:
         page = signed_in(stranger).get("/jobs/new/?example=1").content.decode()
 
         assert "unknown no job yet" in text_in(page, "strategy-spot-facts")
-        assert "No job of your team that is like this one has succeeded yet" in text_in(page, "estimate")
+        assert "No job of your team that is like this one has succeeded yet" in text_in(page, "chosen")
 
 
 class TestTags:

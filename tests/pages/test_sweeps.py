@@ -158,7 +158,7 @@ class TestIdentical:
         engineer.post("/jobs/new/", example)
 
         page = engineer.post("/jobs/new/check/", example | {"name": "other", "request_key": "k"}).content.decode()
-        different = engineer.post("/jobs/new/check/", example | {"pool-0-args": "-x"}).content.decode()
+        different = engineer.post("/jobs/new/check/", example | {"pool-0-args": "-x", "output": ""}).content.decode()
 
         words = f"The team has an identical job: {example['name']} (awaiting approval)."
         assert words in text_in(page, "findings")

@@ -163,7 +163,7 @@ def test_a_used_request_key_brings_back_the_first_job(post: Post, example: dict[
 def test_an_imported_body_is_judged_when_it_is_requested(engineer: Client, team: Team) -> None:
     text = json.dumps(samples.body(scheduling={"timeout": WEEK}))
     page = engineer.post("/jobs/import/", {"text": text, "team": team.pk, "run_time": "1 min"})
-    assert "need an approval" in text_of(page)
+    assert "limit without approval" in text_of(page)
 
     form = fields_of(engineer.get(f"/jobs/new/?draft={Draft.objects.get().pk}").content.decode())
     engineer.post("/jobs/new/", form | {"run_time": "1 min"})
