@@ -83,7 +83,7 @@ def test_an_import_is_accessible_and_fits(window: OpenWindow, owner: User) -> No
     page.get_by_label("Paste it").fill(TEXT)
     page.get_by_role("button", name="Import").click()
 
-    expect(page.get_by_text("Did you mean `replicaCount`?")).to_be_visible()
+    expect(page.get_by_role("region", name="Wrong").get_by_text("Did you mean `replicaCount`?")).to_be_visible()
     expect(page.get_by_role("link", name="Open in the form")).to_be_visible()
     assert faults(view) == []
 
