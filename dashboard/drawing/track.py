@@ -34,6 +34,8 @@ HEIGHT = 40
 PREEMPTED = "preempted"
 ANCHOR, ANCHOR_BEFORE_NOW = ' x="~~%"', ' x="~%"'
 """Stand for where the anchor is, in percent of the axis and of its part before now. Text in a row has no raw quote."""
+STUB = SafeString('<path class="bar-before" d="M6 15 1 20l5 5"/>')
+"""The arrow at the left edge of a track that began before the axis."""
 FAR = 300.0
 """Positions end at this many percent from the anchor, beyond every axis that shows it."""
 
@@ -99,7 +101,7 @@ def render_track(track: Track, scale: Scale) -> SafeString:
         '<svg height="{}"><svg{} overflow="visible">{}{}</svg></svg>{}<svg{} overflow="visible">{}</svg></svg>',
         describe(track, scale.now),
         HEIGHT,
-        _stub(track) if track.began_before else "",
+        STUB if track.began_before else "",
         HEIGHT,
         mark_safe(ANCHOR),  # noqa: S308
         _expected(track, anchor, scale),
@@ -148,7 +150,7 @@ def _look(span: Span, track: Track) -> str:
 
 
 def _bars(spans: Sequence[Span], track: Track, anchor: datetime, scale: Scale) -> SafeString:
-    """Return a bar for each span. One that lasts ends far behind now."""
+    """Return a bar for each span. One that lasts ends far beyond now."""
     bars = []
     for span in spans:
         left = _from(anchor, span.start, scale)
@@ -180,9 +182,3 @@ def _expected(track: Track, anchor: datetime, scale: Scale) -> SafeString:
         f"{left:.2f}",
         f"{max(right - left, MIN_PERCENT):.2f}",
     )
-
-
-def _stub(track: Track) -> SafeString:
-    """Return the arrow at the left edge of a track that began before the axis."""
-    look = look_of(track.state)
-    return format_html('<path class="bar-before {}" d="M6 15 1 20l5 5"/>', look)
