@@ -5,9 +5,12 @@ BIN := .venv/bin
 LOCK := $(BIN)/pip-compile --generate-hashes --allow-unsafe --strip-extras --no-emit-index-url --no-emit-find-links --no-header --quiet
 INSTALL := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check install --quiet --no-deps --require-hashes --requirement
 
+# Compiled modules are kept: without them each of the site's seven processes takes another second to start.
+unexport PYTHONDONTWRITEBYTECODE
+
 WITHOUT_TEXTS := bench cli docs emulator examples jobs/migrations staticfiles tests var
 
-.PHONY: up grpc otel simulate simulate-protocol mutants mutants-quick search test test-sqlite test-postgres test-journeys chaos truth check format lint bench lock machine messages screenshots sbom audit-dependencies pin-images clean
+.PHONY: up grpc otel simulate simulate-protocol mutants mutants-quick search test test-sqlite test-postgres test-journeys chaos truth check format lint bench lock machine messages diagram screenshots sbom audit-dependencies pin-images clean
 
 up: .venv/run.stamp ## run the whole site on this machine at http://127.0.0.1:8000; PORT= sets another port
 	@exec $(BIN)/python manage.py up --follow $$PPID
@@ -91,6 +94,9 @@ machine: ## install the programs that tests need besides Python
 messages: .venv/dev.stamp machine ## extract the texts into dashboard/locale/*/LC_MESSAGES/django.po and compile them
 	$(BIN)/python manage.py makemessages --all --no-obsolete --add-location file $(foreach each,$(WITHOUT_TEXTS),--ignore "$(each)/*")
 	$(BIN)/python manage.py compilemessages --ignore ".*"
+
+diagram: .venv/dev.stamp ## draw the diagram of states in docs/lifecycle.md from the table in jobs/states.py
+	$(BIN)/python -m docs.state_diagram
 
 screenshots: .venv/dev.stamp machine ## make docs/*.png from a running demo; ALL=FOLDER writes every page to that folder
 	$(BIN)/python -m docs.screenshots $(if $(ALL),--all "$(ALL)")

@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 
+from docs.state_diagram import PAGE, with_diagram
 from jobs.states import FINISHED, LOCAL, LOCAL_MOVES, REMOTE, RUNNING, WAITING, JobState, from_vertex, may_follow
 
 OURS = LOCAL - {JobState.LOST}
@@ -79,3 +80,10 @@ def test_every_state_is_waiting_running_finished_or_asks_a_person() -> None:
     assert WAITING | RUNNING | FINISHED | resting == set(JobState)
     assert not WAITING & RUNNING
     assert not (WAITING | RUNNING) & FINISHED
+
+
+def test_the_diagram_of_the_docs_is_drawn_from_the_table() -> None:
+    """`make diagram` draws it again."""
+    page = PAGE.read_text()
+
+    assert with_diagram(page) == page
