@@ -30,7 +30,7 @@ def ask_tests(guards: Sequence[Guard], judges: Iterable[Judge], copy: Path) -> I
         folder = Path(name)
         (folder / "asked").write_text("\n".join(map(str, numbered)))
         environment = {name: value for name, value in os.environ.items() if not name.startswith("TRAINBOARD_")}
-        environment |= {"DATABASE_URL": "", "TRAINBOARD_TEST_GUARDS": str(folder)}
+        environment |= {"DATABASE_URL": "", "PYTHONDONTWRITEBYTECODE": "1", "TRAINBOARD_TEST_GUARDS": str(folder)}
         options = ("-q", "-p", "tests.mutants.plugin", "-p", "no:cacheprovider")
         command = [sys.executable, "-m", "pytest", *options, *dict.fromkeys(paths)]
         done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)

@@ -25,7 +25,8 @@ class Judge:
     def notices(self, copy: Path) -> bool:
         """Run it in a copy of the repository; return whether it failed, was killed or never ended."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("TRAINBOARD_")}
-        environment |= {"DATABASE_URL": ""} | ({"TRAINBOARD_TEST_POSTGRES": "1"} if self.on_postgres else {})
+        environment |= {"DATABASE_URL": "", "PYTHONDONTWRITEBYTECODE": "1"}  # the next mutant may have the same time
+        environment |= {"TRAINBOARD_TEST_POSTGRES": "1"} if self.on_postgres else {}
         command = [sys.executable, "-m", *self.arguments]
         try:
             done = subprocess.run(
