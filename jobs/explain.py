@@ -128,8 +128,11 @@ def explain_ended(_now: datetime) -> int:
     """Explain up to MAX_AT_ONCE jobs that other rules explained, or none, newest first. Return their number."""
     failed = Job.objects.filter(state__in=sorted(ENDED_BADLY)).order_by("explained_by", "-ended_at", "pk")
     others = (Q(explained_by__isnull=True), Q(explained_by__lt=RULES), Q(explained_by__gt=RULES))  # ranges of the index
-    jobs = [job for other in others for job in failed.filter(other)[:MAX_AT_ONCE]][:MAX_AT_ONCE]
-    return take_each(jobs, _explain_again, what="explanations of jobs")
+    keys = [key for other in others for key in failed.filter(other).values_list("pk", flat=True)[:MAX_AT_ONCE]]
+    if not keys:
+        return 0
+    jobs = Job.objects.filter(pk__in=keys[:MAX_AT_ONCE]).order_by("-ended_at", "pk")
+    return take_each(list(jobs), _explain_again, what="explanations of jobs")
 
 
 def _explain_again(job: Job) -> bool:

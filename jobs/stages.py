@@ -5,7 +5,7 @@ stage has a row of `Upkeep` with its due time, when it last finished and its las
 `/metrics` read these rows. A stage that raises or hangs delays neither the hand-out nor another stage.
 
 One query asks for all due stages whether they have work, so that an idle sweep is cheap. It decides little: in the
-first sweep of each minute every due stage runs, and so does one that failed.
+first sweep of every five minutes each due stage runs, and so does one that failed.
 """
 
 import logging
@@ -13,13 +13,11 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import reduce
-from operator import or_
 from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import BooleanField, Case, Exists, ExpressionWrapper, Q, QuerySet, Value, When
+from django.db.models import Exists, QuerySet
 
 from jobs import budgets, explain, messages, observation
 from jobs.clock import Clock
@@ -39,6 +37,7 @@ from jobs.upkeep import (
     priced_jobs,
     repair,
     repair_starts,
+    repair_times,
     seal_audit_log,
     uncounted,
     warn_of_ends,
@@ -57,6 +56,10 @@ WHOLE = "sweep"
 LEASE = timedelta(minutes=1)
 """How long a stage may run before the next sweep runs it too. Every stage may run twice at once."""
 MIN_LATE = timedelta(minutes=1)
+AGAIN = timedelta(seconds=55)
+"""The longest pause after which a stage that failed runs again."""
+IN_ANY_CASE = timedelta(minutes=5)
+"""The first sweep of each of these spans runs every due stage, whatever the answer about its work."""
 MIN_DOWNTIME = timedelta(minutes=10)
 """Without a sweep for so long, the site counts as having been down."""
 
@@ -106,19 +109,20 @@ STAGES = (
     Stage("ended jobs", at_now(count_ended), find_work=lambda _now: uncounted()),
     Stage("caps", at_now(watch_caps), find_work=lambda _now: [capped_jobs()], every=2),
     Stage("spending", at_now(watch_spending), find_work=lambda now: [priced_jobs(now)], every=2),
-    Stage("budgets", at_now(budgets.watch_budgets), find_work=budgets.list_due, every=2),
-    Stage("approvals", at_now(watch_approvals), find_work=due_approvals, every=2),
+    Stage("budgets", at_now(budgets.watch_budgets), every=2),
+    Stage("approvals", at_now(watch_approvals), find_work=lambda now: [due_approvals(now)], every=2),
     Stage("repair", at_now(repair), every=3),
-    Stage("repair of starts", at_now(repair_starts), every=12),
-    Stage("explanations", at_now(explain.explain_ended), every=6),
+    Stage("repair of times", at_now(repair_times), every=24),
     Stage("persistent resources", at_now(observation.watch_resources), every=6),
-    Stage("ends of resources", at_now(warn_of_ends), every=6),
-    Stage("lifetimes of resources", at_now(end_lifetimes), every=6),
-    Stage("long waits", at_now(messages.watch_waits), every=6),
-    Stage("reports", at_now(messages.report_when_due), every=12),
+    Stage("lifetimes of resources", at_now(end_lifetimes), every=12),
+    Stage("explanations", at_now(explain.explain_ended), every=24),
+    Stage("seals of the audit log", at_now(seal_audit_log), every=24),
+    Stage("long waits", at_now(messages.watch_waits), every=60),
+    Stage("ends of resources", at_now(warn_of_ends), every=60),
     Stage("months", lambda _clock: fold_months(), every=12),
-    Stage("seals of the audit log", at_now(seal_audit_log), every=12),
-    Stage("drafts", at_now(imported_drafts.expire), every=12),
+    Stage("reports", at_now(messages.report_when_due), every=60),
+    Stage("drafts", at_now(imported_drafts.expire), every=60),
+    Stage("repair of starts", at_now(repair_starts), every=120),
 )
 """In the order in which they run if several are due at once."""
 
@@ -225,34 +229,32 @@ def _is_due(stage: Stage, row: Upkeep, now: datetime) -> bool:
 def _finish_idle(due: Iterable[Stage], rows: Mapping[str, Upkeep], now: datetime) -> set[str]:
     """Record the due stages that have nothing to do as finished, and return their names. Two queries.
 
-    If the question fails, no stage counts as idle: each then runs in its own guard.
+    The next sweep asks about them again. If the question fails, no stage counts as idle: each runs in its own guard.
     """
     asked = [(stage, stage.find_work) for stage in due if stage.find_work and _may_be_idle(rows[stage.name], now)]
     if not asked:
         return set()
     try:
-        found = [reduce(or_, (Q(Exists(rows.order_by())) for rows in find_work(now))) for _, find_work in asked]
-        columns = [ExpressionWrapper(has_work, output_field=BooleanField()) for has_work in found]
-        answers = Upkeep.objects.values_list(*columns).get(pk=rows[WHOLE].pk)
+        parts = [(stage, Exists(rows.order_by())) for stage, find_work in asked for rows in find_work(now)]
+        answers = Upkeep.objects.values_list(*(has_work for _, has_work in parts)).get(pk=rows[WHOLE].pk)
     except Exception as error:
         if is_outage(error):
             raise
         logger.exception("the sweep could not ask which stages have nothing to do")
         return set()
-    idle = [stage for (stage, _), has_work in zip(asked, answers, strict=True) if not has_work]
-    due_at = Case(*(When(pk=rows[stage.name].pk, then=Value(_next_due(stage, now))) for stage in idle))
+    busy = {stage.name for (stage, _), has_work in zip(parts, answers, strict=True) if has_work}
+    idle = [stage for stage, _ in asked if stage.name not in busy]
     if idle:
-        Upkeep.objects.filter(pk__in=[rows[stage.name].pk for stage in idle], claim=None).update(
-            due_at=due_at, answered_at=now
-        )
+        asked_about = Upkeep.objects.filter(pk__in=[rows[stage.name].pk for stage in idle], claim=None)
+        asked_about.update(due_at=now + settings.SWEEP_INTERVAL / 2, answered_at=now)
     return {stage.name for stage in idle}
 
 
 def _may_be_idle(row: Upkeep, now: datetime) -> bool:
-    """Return whether the stage ran without failing in this minute, and no other sweep has left its claim there."""
+    """Return whether the stage finished in this span without failing, and no other sweep has left its claim there."""
     return (
         row.answered_at is not None
-        and row.answered_at.replace(second=0, microsecond=0) == now.replace(second=0, microsecond=0)
+        and row.answered_at.timestamp() // IN_ANY_CASE.total_seconds() == now.timestamp() // IN_ANY_CASE.total_seconds()
         and not row.failures
         and row.claim is None
     )
@@ -276,11 +278,10 @@ def _run(stage: Stage, row: Upkeep, clock: Clock, now: datetime) -> None:
             raise
         # The rows that failed have their own tracebacks in the log, and a stage that goes on failing needs one only.
         logger.warning("the stage %s of the sweep failed: %s", stage.name, describe(error), exc_info=not row.failures)
-        result = _failed(row, error, now)
+        result = _failed(row, error, now) | {"due_at": min(_next_due(stage, now), now + AGAIN)}
     else:
-        result = _worked(clock.now())
-    finished = Upkeep.objects.filter(pk=row.pk, claim=token)
-    finished.update(due_at=_next_due(stage, now), claim=None, claimed_until=None, **result)
+        result = _worked(clock.now()) | {"due_at": _next_due(stage, now)}
+    Upkeep.objects.filter(pk=row.pk, claim=token).update(claim=None, claimed_until=None, **result)
 
 
 def _failed(row: Upkeep, error: Exception, now: datetime) -> dict[str, object]:

@@ -49,7 +49,7 @@ def due_jobs(now: datetime) -> list[uuid.UUID]:
     does not wait behind many new ones. Return nothing if the database belongs to another instance, as a copy for
     staging does.
     """
-    if installation.is_external():
+    if not Job.objects.due(now).exists() or installation.is_external():
         return []
     oldest_first = ["requested_at", "due_at", "pk"]
     is_new = ExpressionWrapper(Q(state=JobState.APPROVED), BooleanField())
@@ -89,9 +89,8 @@ def due_scopes(now: datetime) -> list[int]:
 
 def due_resource_changes(now: datetime) -> list[int]:
     """Return the due changes of persistent resources, oldest first; none if another instance is in charge."""
-    if installation.is_external():
-        return []
-    return list(ResourceChange.objects.due(now).filter(ended_at=None).values_list("pk", flat=True)[:AT_ONCE])
+    keys = list(ResourceChange.objects.due(now).filter(ended_at=None).values_list("pk", flat=True)[:AT_ONCE])
+    return [] if keys and installation.is_external() else keys
 
 
 def change_resource(change_id: int, *, clock: Clock) -> None:

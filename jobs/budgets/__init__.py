@@ -10,7 +10,7 @@ from jobs.budgets.resource_cost import ResourceCost, cost_of_resource
 from jobs.budgets.resources import OUTAGE, commit_resource, committed_usd_of
 from jobs.budgets.settings import BudgetValues, change_budget, check_change, close_budget, create_budget
 from jobs.budgets.spent import Spent, Use, list_uses, spent, sum_uses
-from jobs.budgets.watch import list_due, record_all, watch_budgets
+from jobs.budgets.watch import record_all, watch_budgets
 
 __all__ = [
     "OUTAGE",
@@ -36,7 +36,6 @@ __all__ = [
     "left_for_job",
     "left_for_submission",
     "left_of",
-    "list_due",
     "list_uses",
     "load_ceilings",
     "lock_teams",

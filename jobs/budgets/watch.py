@@ -2,16 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from jobs.budgets.notices import open_budgets, record_notices
+from jobs.budgets.notices import record_notices
 from jobs.budgets.record import lock_teams, record_spend
-from jobs.budgets.resources import due_resources, watch_resources
+from jobs.budgets.resources import watch_resources
 from jobs.isolation import take_each, take_portions
 from jobs.models import Job, JobSpend
 from jobs.states import JobState
@@ -31,11 +30,6 @@ def watch_budgets(now: datetime) -> int:
     A team that is locked elsewhere, or whose jobs cannot be recorded, delays no other.
     """
     return take_each((_record_due, watch_resources, record_notices), lambda part: part(now), what="budgets")
-
-
-def list_due(now: datetime) -> list[QuerySet[Any]]:
-    """Return selections of all that `watch_budgets` may have to record."""
-    return [_due_spends(now), _unknown_jobs(), due_resources(now), open_budgets()]
 
 
 def _due_spends(now: datetime) -> QuerySet[JobSpend]:

@@ -7,9 +7,8 @@ about an end before the start. Summaries do not wait, because they list their me
 import uuid
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import Any
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from jobs.messages.retries import MAX_RETRY_AFTER
@@ -34,7 +33,12 @@ State = Delivery.State
 
 
 def due_destinations(now: datetime) -> list[str]:
-    """Return the destinations with due messages: EMAIL, and keys of channels that are not claimed; two queries."""
+    """Return the destinations with due messages: EMAIL, and keys of channels that are not claimed.
+
+    Three queries, one if nothing is due.
+    """
+    if not Delivery.objects.filter(state=State.WAITING, due_at__lte=now).exists():
+        return []
     email = [EMAIL] if _due(now).filter(person__isnull=False).exists() else []
     waiting = Delivery.objects.filter(channel=OuterRef("pk"), state=State.WAITING, due_at__lte=now)
     free = Q(claimed_until=None) | Q(claimed_until__lte=now)
@@ -89,17 +93,18 @@ def _due(now: datetime) -> QuerySet[Delivery]:
     return Delivery.objects.filter(free, state=State.WAITING, due_at__lte=now)
 
 
-def times_ahead(now: datetime) -> Iterator[tuple[QuerySet[Any], dict[str, datetime]]]:
-    """Yield rows with times further ahead than any that is written, and the columns that repair them.
+def times_ahead(now: datetime) -> Iterator[tuple[type[Model], Q, dict[str, datetime]]]:
+    """Yield times further ahead than any that is written, and the columns that repair them.
 
     They were written while the database's clock was ahead. A claim is only shortened, as in `jobs.upkeep.repair`.
     """
-    waiting, failed = Delivery.objects.filter(state=State.WAITING), now + MAX_FAILURE_PAUSE
+    waiting, failed = Q(state=State.WAITING), now + MAX_FAILURE_PAUSE
     single = Q(is_digest=False) & (Q(due_at__gt=failed) | Q(due_at__gt=now + SLACK, failures=0))
-    yield waiting.filter(single | Q(due_at__gt=now + MAX_DIGEST_PAUSE)), {"due_at": now}
-    yield waiting.filter(claim__isnull=False, claimed_until__gt=now + LEASE + SLACK), {"claimed_until": now + LEASE}
-    yield Channel.objects.filter(held_until__gt=failed), {"held_until": now}
-    yield Channel.objects.filter(claimed_until__gt=now + CHANNEL_LEASE + SLACK), {"claimed_until": now + CHANNEL_LEASE}
+    yield Delivery, waiting & (single | Q(due_at__gt=now + MAX_DIGEST_PAUSE)), {"due_at": now}
+    held = Q(claim__isnull=False, claimed_until__gt=now + LEASE + SLACK)
+    yield Delivery, waiting & held, {"claimed_until": now + LEASE}
+    yield Channel, Q(held_until__gt=failed), {"held_until": now}
+    yield Channel, Q(claimed_until__gt=now + CHANNEL_LEASE + SLACK), {"claimed_until": now + CHANNEL_LEASE}
 
 
 def finish(rows: Sequence[Delivery], state: str, now: datetime, words: str = "") -> None:

@@ -5,7 +5,7 @@ from jobs.upkeep.caps import capped_jobs, watch_caps
 from jobs.upkeep.fallbacks import open_fallbacks, watch_fallbacks
 from jobs.upkeep.figures import count_all, count_ended, standard_price, uncounted
 from jobs.upkeep.month_figures import fold as fold_months
-from jobs.upkeep.repair import repair
+from jobs.upkeep.repair import repair, repair_times
 from jobs.upkeep.resource_lifetimes import end_lifetimes, warn_of_ends
 from jobs.upkeep.schedules import due_schedules, watch_schedules
 from jobs.upkeep.seals import seal_audit_log
@@ -25,6 +25,7 @@ __all__ = [
     "priced_jobs",
     "repair",
     "repair_starts",
+    "repair_times",
     "seal_audit_log",
     "standard_price",
     "uncounted",

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import F, QuerySet, Value
+from django.db.models import F, Q, QuerySet, Value
 
 from jobs import transitions
 from jobs.isolation import take_each
@@ -20,20 +20,20 @@ AT_ONCE = 100
 
 def watch_approvals(now: datetime) -> int:
     """Send reminders of open requests and end those that have expired. Return how many events were written."""
-    over, due = due_approvals(now)
+    due = due_approvals(now)
+    over = due.filter(expires_at__lte=now).order_by("expires_at")[:AT_ONCE]
+    silent = due.exclude(expires_at__lte=now).order_by("remind_at")[:AT_ONCE]
 
     def step(question: Approval) -> bool:
         is_over = question.expires_at is not None and question.expires_at <= now
         return (_expire if is_over else _remind)(question, now)
 
-    return take_each([*over[:AT_ONCE], *due[:AT_ONCE]], step, what="open approvals")
+    return take_each([*over, *silent], step, what="open approvals")
 
 
-def due_approvals(now: datetime) -> tuple[QuerySet[Approval], QuerySet[Approval]]:
+def due_approvals(now: datetime) -> QuerySet[Approval]:
     """Select the open requests that have expired, and those whose approvers are due to be reminded."""
-    is_open = Approval.objects.filter(decision="")
-    due = is_open.filter(remind_at__lte=now).exclude(expires_at__lte=now)
-    return is_open.filter(expires_at__lte=now).order_by("expires_at"), due.order_by("remind_at")
+    return Approval.objects.filter(Q(expires_at__lte=now) | Q(remind_at__lte=now), decision="")
 
 
 def extend_open_approvals(since: datetime, now: datetime) -> int:

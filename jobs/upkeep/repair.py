@@ -4,12 +4,11 @@ import logging
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet, Value
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet, Value
 
 from jobs import transitions
 from jobs.isolation import take_each
@@ -36,54 +35,60 @@ Google asks for it (`MAX_WAIT`)."""
 SLACK = timedelta(seconds=30)
 AT_ONCE = 500
 """Jobs repaired by one sweep. The next sweep finds the rest."""
+Ahead = tuple[type[Model], Q, dict[str, datetime]]
+"""A table, which of its rows have a time that lies too far ahead, and the columns that repair it."""
 
 
 def repair(now: datetime) -> int:
     """Repair rows that no worker would take up again, and return how many.
 
-    These are expired claims, rows that need a step and have none, and times that were written while the database's
-    clock was ahead.
+    These are expired claims, and rows that need a step and have none.
     """
-    parts = (_ahead, _dead_claims, _without_step, _unwatched_scopes, _unread_feeds)
+    parts = (_dead_claims, _without_step, _unwatched_scopes, _unread_feeds)
     return take_each(parts, lambda part: part(now), what="repairs")
 
 
-def _ahead(now: datetime) -> int:
-    """Make rows due now whose due time or claim lies further ahead than any that is written.
+def repair_times(now: datetime) -> int:
+    """Make rows due now whose due time or claim lies further ahead than any that is written. Return how many.
 
-    A claim is only shortened: its worker may still be in the call that it was taken for.
+    They were written while the database's clock was ahead. A claim is only shortened: its worker may still be in the
+    call that it was taken for.
     """
     limit = max(MAX_PAUSE, 4 * settings.POLL_INTERVAL)
     late = Q(due_at__gt=now + limit, failures=0, last_error="") | Q(due_at__gt=now + MAX_WAIT + limit)
-    jobs = Job.objects.filter(late)
-    far = [(jobs, dict[str, datetime]()), *_times_ahead(now, late), *queue.times_ahead(now)]
-    # One query in nearly every case, instead of one for each kind of times.
-    first, *others = (rows.order_by().values_list(Value(number)) for number, (rows, _) in enumerate(far))
-    numbers = {number for (number,) in first.union(*others)}
-    count: int = sum(far[number][0].update(**far[number][1]) for number in sorted(numbers - {0}))
+    far = [*_times_ahead(now, late), *queue.times_ahead(now)]
+    wrong: dict[type[Model], Q] = {Job: late}
+    for model, condition, _ in far:
+        wrong[model] = wrong.get(model, Q()) | condition
+    # One query asks about all tables, because in nearly every case there is nothing to repair.
+    tables = [model._default_manager.filter(condition).order_by() for model, condition in wrong.items()]
+    first, *others = (rows.values_list(Value(number)) for number, rows in enumerate(tables))
+    found = {tables[number].model for (number,) in first.union(*others)}
+    if not found:
+        return 0
+    count: int = sum(
+        model._default_manager.filter(condition).update(**values) for model, condition, values in far if model in found
+    )
     if count:
         logger.error("%d due times or claims lay too far ahead; was the database's clock set back?", count)
-    if 0 not in numbers:
-        return count
-    first_jobs = list(jobs.order_by("due_at", "pk").values_list("pk", "due_at")[:AT_ONCE])
+    first_jobs = list(Job.objects.filter(late).order_by("due_at", "pk").values_list("pk", "due_at")[:AT_ONCE])
     return count + take_each(first_jobs, lambda row: _make_due(*row, now), what="due times of jobs")
 
 
-def _times_ahead(now: datetime, late: Q) -> Iterator[tuple["QuerySet[Any]", dict[str, datetime]]]:
-    """Yield rows with times that lie too far ahead, and the columns that repair them. `late`: of steps that wait."""
+def _times_ahead(now: datetime, late: Q) -> Iterator[Ahead]:
+    """Yield times that lie too far ahead, and the columns that repair them. `late`: of steps that wait."""
     answered = Q(answered_at__gt=now + MAX_PAUSE)
     for row in (Scope, LogFeed, Discovery):
-        yield row.objects.filter(answered), {"due_at": now, "answered_at": now}
-        yield row.objects.filter(late), {"due_at": now}
-    yield ResourceChange.objects.filter(late, ended_at=None), {"due_at": now}
-    yield ImageReading.objects.filter(due_at__gt=now + SLACK), {"due_at": now}
+        yield row, answered, {"due_at": now, "answered_at": now}
+        yield row, late, {"due_at": now}
+    yield ResourceChange, late & Q(ended_at=None), {"due_at": now}
+    yield ImageReading, Q(due_at__gt=now + SLACK), {"due_at": now}
     # Upkeep tasks have intervals of up to a day: the time of the last run shows that it was written ahead.
-    yield Upkeep.objects.filter(answered), {"due_at": now, "answered_at": now}
+    yield Upkeep, answered, {"due_at": now, "answered_at": now}
     leases = {Job: claims.JOB_LEASE, ResourceChange: claims.JOB_LEASE, Upkeep: MAX_PAUSE}
     for model in (Job, ResourceChange, Upkeep, Scope, LogFeed, Discovery):
         lease = leases.get(model, claims.LEASE)
-        held = model._default_manager.filter(claim__isnull=False, claimed_until__gt=now + lease + SLACK)
-        yield held, {"claimed_until": now + lease}
+        yield model, Q(claim__isnull=False, claimed_until__gt=now + lease + SLACK), {"claimed_until": now + lease}
 
 
 def _make_due(pk: UUID, due_at: datetime | None, now: datetime) -> bool:
@@ -122,12 +127,9 @@ def _without_step(now: datetime) -> int:
     waiting = Q(state__in=[JobState.APPROVED, JobState.SUBMITTING])
     unsent = Q(cancel_requested_at__isnull=False) & ~Q(state__in=LOCAL) & ~Q(remote_name="")
     kept = Q(deletion_requested_at__isnull=False, deleted_at=None)
-    repaired = 0
-    for rows in (Job.objects.unfinished().filter(waiting | unsent), Job.objects.filter(kept)):
-        lost = rows.filter(due_at=None, claim=None)
-        keys = list(lost.order_by("requested_at", "pk").values_list("pk", flat=True)[:AT_ONCE])
-        repaired += take_each(keys, partial(_schedule, lost, now), what="jobs without a next step")
-    return repaired
+    lost = Job.objects.filter(Q(waiting | unsent, ended_at=None) | kept, due_at=None, claim=None)
+    keys = list(lost.order_by("requested_at", "pk").values_list("pk", flat=True)[:AT_ONCE])
+    return take_each(keys, partial(_schedule, lost, now), what="jobs without a next step")
 
 
 def _schedule(lost: "QuerySet[Job]", now: datetime, pk: UUID) -> bool:

@@ -13,7 +13,7 @@ from tests.simulation.site.process import Process, SiteKernel
 
 IDLE_SECONDS = 90.0
 """The longest pause between two sweeps. Without work left, beat is slower than in production, to save real time."""
-QUIET_IDLE_SECONDS = 180.0
+QUIET_IDLE_SECONDS = 240.0
 """The same after the storm, when nothing fails any more. Below the five minutes after which a delay is a violation."""
 
 

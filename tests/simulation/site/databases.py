@@ -1,5 +1,6 @@
 """Real databases below the simulated processes: connections that wait, fail and crash, and snapshots of everything."""
 
+import re
 import shutil
 import sqlite3
 import tempfile
@@ -147,11 +148,11 @@ class SqliteDatabase:
         """Return the connection of a new process."""
         return SqliteConnection(self, process)
 
-    def ask(self, sql: str, *values: str) -> Any:
+    def ask(self, sql: str, **values: str) -> Any:
         """Return the first value of a query that no process of the site makes, and that takes no time."""
         if self._observer is None:
             self._observer = sqlite3.connect(self.file)
-        return self._observer.execute(sql.replace("%s", "?"), values).fetchone()[0]
+        return self._observer.execute(re.sub(r"%\((\w+)\)s", r":\1", sql), values).fetchone()[0]
 
     def unlock(self, connection: SqliteConnection) -> None:
         """Give the write lock back if this connection holds it."""

@@ -8,9 +8,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from django.db import transaction
 from django.db.models import Q
 
-from jobs import states
+from jobs import stages, states
+from jobs.clock import DatabaseClock
 from jobs.models import (
     Delivery,
     FallbackAttempt,
@@ -41,6 +43,8 @@ def problem_of(run: "SiteSimulation") -> str:
     """Return what is wrong after everything was quiet, in a sentence, or ""."""
     if run.queue.failures:
         return f"A task failed: {run.queue.failures[0]}"
+    if run.overlooked:
+        return run.overlooked
     if run.google.overlaps and not run.was_restored:
         return run.google.overlaps[0]
     finders = (
@@ -50,6 +54,24 @@ def problem_of(run: "SiteSimulation") -> str:
     for find in finders:
         if problem := find(run):
             return problem
+    return ""
+
+
+def overlooked_work() -> str:
+    """Return a problem if a stage of the sweep would do something although its own question finds no work, or "".
+
+    Every stage runs in a transaction that is rolled back.
+    """
+    clock = DatabaseClock()
+    for stage in stages.STAGES:
+        if stage.find_work is None:
+            continue
+        has_work = any(rows.exists() for rows in stage.find_work(clock.now()))
+        with transaction.atomic():
+            done = stage.run(clock)
+            transaction.set_rollback(True)
+        if done and not has_work:
+            return f"The stage {stage.name} had work ({done}) that its question does not find."
     return ""
 
 

@@ -80,7 +80,7 @@ class PostgresDatabase:
         """Return the connection of a new process."""
         return PostgresConnection(self, process)
 
-    def ask(self, sql: str, *values: Any) -> Any:
+    def ask(self, sql: str, **values: str) -> Any:
         """Return the first value of a query that no process of the site makes, and that takes no time."""
         assert self._observer is not None
         row = self._observer.execute(sql, values).fetchone()  # type: ignore[arg-type]

@@ -34,11 +34,18 @@ RESTORE_SHARE = 0.35
 STEP_SHARE = 0.2
 """Of the runs: the database's clock steps forward or back, and back again."""
 BASE_MONOTONIC = 1_000.0
-BUSY = (
-    "SELECT (SELECT count(*) FROM jobs_job WHERE due_at <= %s)"
-    " + (SELECT count(*) FROM jobs_delivery WHERE state = 'waiting' AND due_at <= %s)"
-    " + (SELECT count(*) FROM jobs_message WHERE routed_at IS NULL)"
-)
+BUSY = """
+SELECT EXISTS (SELECT 1 FROM jobs_job WHERE due_at <= %(soon)s AND (claimed_until IS NULL OR claimed_until <= %(soon)s))
+    OR EXISTS (SELECT 1 FROM jobs_message WHERE routed_at IS NULL)
+    OR EXISTS (
+        SELECT 1 FROM jobs_delivery AS delivery LEFT JOIN jobs_channel AS channel ON channel.id = delivery.channel_id
+        WHERE delivery.state = 'waiting' AND delivery.due_at <= %(soon)s
+            AND (delivery.claimed_until IS NULL OR delivery.claimed_until <= %(soon)s)
+            AND (channel.claimed_until IS NULL OR channel.claimed_until <= %(soon)s)
+            AND (channel.held_until IS NULL OR channel.held_until <= %(soon)s)
+    )
+"""
+"""Whether a sweep would find a step or a message to hand out. What is claimed or held, it would not."""
 
 
 class SiteSimulation:
@@ -58,6 +65,8 @@ class SiteSimulation:
         self.is_undisturbed = True
         """Whether no process died and no statement failed, so that nothing has a reason to be repeated."""
         self.expected_rules: set[str] = set()
+        self.overlooked = ""
+        """What a stage of the sweep would have done although its question found no work."""
 
     def run(self) -> None:
         """Run it; raises Violation."""
@@ -68,6 +77,9 @@ class SiteSimulation:
             for name in WORKERS:
                 self._start(name)
             self._start("Beat")
+            if self.kernel.seed % 5 == 0 and self.database.restores_in_place:
+                for _ in range(4):
+                    self.kernel.start(self._ask_idle, at=self.random.uniform(0, STORM_SECONDS))
             self.kernel.run(STORM_SECONDS)
             self._end_faults()
             self.kernel.run(STORM_SECONDS + QUIET_SECONDS)
@@ -127,7 +139,13 @@ class SiteSimulation:
     def _is_busy(self) -> bool:
         """Return whether a job or a message is due within the next seconds."""
         soon = str((self.kernel.database_now + timedelta(seconds=SWEEP_SECONDS)).replace(tzinfo=None))
-        return bool(self.database.ask(BUSY, soon, soon))
+        return bool(self.database.ask(BUSY, soon=soon))
+
+    def _ask_idle(self) -> None:
+        """Let the judge compare what the stages of the sweep say of their work with what they do."""
+        if self.database.writer is None and not self.overlooked:
+            with self.looking():
+                self.overlooked = judge.overlooked_work()
 
     # ------------------------------------------------------------ what goes wrong
     def _plan_faults(self) -> None:
