@@ -8,7 +8,9 @@ from typing import Any
 from django.db import OperationalError, connections
 from greenlet import getcurrent, greenlet
 
+from jobs import clock, steps
 from jobs.queue import installation
+from jobs.submission.doubts import Doubts
 from tests.simulation.kernel import EPOCH, Kernel, Killed
 
 STATEMENT_SECONDS = 0.003
@@ -65,7 +67,7 @@ class Process:
         self.is_killed = False
         self._connect = connect
         self.connection = connect(self)
-        self.watch, self.lock = installation.Watch(), threading.Lock()
+        self.watch, self.lock, self.doubts = installation.Watch(), threading.Lock(), Doubts()
         self.task: greenlet | None = None
         self.task_began_at = 0.0
         self.sent_last: set[str] = set()
@@ -90,6 +92,7 @@ class Process:
         """Make this process the one whose connection and memory the site's modules use."""
         connections["default"] = self.connection
         installation._watch, installation._lock = self.watch, self.lock
+        steps._doubts, clock._asked = self.doubts, None
 
     def kill(self) -> None:
         """End the process where it waits. Its open transaction is lost."""
