@@ -58,9 +58,17 @@ def storm(plan: Plan, state: Path, *, share: float) -> None:
         rows, lives = house.rows(), house.truth()
         print(f"{len(rows)} jobs of which {len(lives)} were sent; kills {dict(house.kills)}, wipes {house.wipes}")
         print(f"faults {dict(house.struck)} in {house.calls.total()} calls that arrived")
-        assert len(rows) == plan.jobs
+        requested = [row for row in rows if row["request_key"].startswith("chaos-")]
+        scheduled = [row for row in rows if row["request_key"].startswith("schedule-")]
+        further = [row for row in rows if row["attempt"] and row["attempt"][1] > 1]
+        assert len(requested) == plan.jobs
+        assert len(requested) + len(scheduled) + len(further) == len(rows)
         assert plan.jobs < 1_000 or len(lives) >= 1_000
         oracle.assert_each_exists_once(rows, lives)
+        print(f"{len(scheduled)} by schedules, {oracle.assert_attempts_follow(rows, lives)} attempts after another")
+        approved = [row for row in rows if any(event["to"] == "approved" for event in row["events"][1:])]
+        assert scheduled
+        assert approved
         known: Counter[str] = Counter()
         for row in rows:
             if row["remote_name"]:

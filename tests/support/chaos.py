@@ -19,10 +19,10 @@ from redis import Redis, RedisError
 
 from tests.support import postgres, waiting
 from tests.support.parts import House, Part, Plan
-from tests.support.public import Public
+from tests.support.public import BUDGET_LABEL, Public
 
 UNDONE = """
-SELECT count(*) FROM jobs_job
+SELECT (SELECT count(*) FROM jobs_fallback WHERE ended_at IS NULL) + count(*) FROM jobs_job
 WHERE ended_at IS NULL OR (remote_name <> '' AND NOT log_complete)
    OR (state IN ('failed', 'cancelled') AND error IS NULL)
 """
@@ -59,7 +59,10 @@ class Chaos(House):
                  "from dashboard.management.supervisor import prepare; prepare.database(print)\n"
                  "prepare.static_files(print)\n"
                  "from dashboard.management.demo import people; people.create('127.0.0.1')\n"
-                 "from jobs.models import Policy; Policy.objects.update(ask_over_usd=1000)")  # fmt: skip
+                 "from jobs.models import Budget, Policy; Policy.objects.update(ask_over_usd=1000)\n"
+                 "Budget.objects.create(team_id=Policy.objects.get(team__name='vision').team_id, name='small',"
+                 f" dimension='label', value='{BUDGET_LABEL}', amount_usd='0.01', passing='ask',"
+                 f" created_at='{self.clock().isoformat()}')")  # fmt: skip
         began = time.time()
         self.run("-c", "import django; django.setup(); import dashboard.urls, dashboard.celery")
         self.warm_seconds = 2 * (time.time() - began)

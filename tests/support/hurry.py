@@ -69,8 +69,11 @@ def web() -> Any:
 
 def tell() -> None:
     """Print every job with its events as JSON lines."""
-    from jobs.models import Job
+    from jobs.models import FallbackAttempt, Job
 
+    attempts = {
+        str(job): (str(plan), n) for job, plan, n in FallbackAttempt.objects.values_list("job", "fallback", "number")
+    }
     for job in Job.objects.order_by("requested_at", "pk").defer("estimate").iterator(chunk_size=200):
         events = job.events.order_by("id")
         row = {
@@ -78,6 +81,8 @@ def tell() -> None:
             "kind": job.kind,
             "error": job.error,
             "name": job.display_name,
+            "request_key": job.request_key,
+            "attempt": attempts.get(str(job.pk)),
             "state": job.state,
             "remote_name": job.remote_name,
             "restarts": job.restarts,

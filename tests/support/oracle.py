@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 LOCAL = {"awaiting_approval", "approved", "rejected", "withdrawn", "submitting", "submit_failed"}
@@ -110,6 +111,25 @@ def assert_each_exists_once(rows: list[Row], lives: dict[str, Life]) -> None:
     assert sorted(lives) == sorted(row["remote_name"] for row in sent)
     for row in sent:
         assert lives[row["remote_name"]]["labels"]["trainboard_job"] == row["pk"]
+
+
+def assert_attempts_follow(rows: list[Row], lives: dict[str, Life]) -> int:
+    """Check that no further attempt was created before its predecessor ended. Return the number of further attempts."""
+    plans: dict[str, list[tuple[int, Life]]] = {}
+    for row in rows:
+        if row["attempt"] and row["remote_name"]:
+            plan, number = row["attempt"]
+            plans.setdefault(plan, []).append((number, lives[row["remote_name"]]["document"]))
+    further = 0
+    for attempts in plans.values():
+        ordered = [document for _, document in sorted(attempts, key=lambda each: each[0])]
+        for before, after in pairwise(ordered):
+            assert datetime.fromisoformat(after["createTime"]) >= datetime.fromisoformat(before["endTime"]), (
+                before,
+                after,
+            )
+            further += 1
+    return further
 
 
 def assert_same(row: Row, life: Life) -> Counter[str]:

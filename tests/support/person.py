@@ -76,6 +76,11 @@ def compose_form(html: str) -> Form:
     return next(form for form in forms(html) if "do" in form.buttons)
 
 
+def csrf_of(html: str) -> str:
+    """Return the token that every form of the page sends."""
+    return next(form.values["csrfmiddlewaretoken"] for form in forms(html) if "csrfmiddlewaretoken" in form.values)
+
+
 class Person:
     """A browser session of one person at one site."""
 
