@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from jobs.spec import Submission
-from jobs.strategies import STRATEGIES
+from jobs.strategies import STRATEGIES, strategy_label
 from jobs.texts import translatable as _
 
 MAX_FURTHER = 4
@@ -160,7 +160,7 @@ def path_words(strategy: str, region: str, plan: Plan) -> str:
     words = []
     for step in (Step(strategy, region), *plan.steps):
         key = step.strategy or strategy
-        label = STRATEGIES[key].label if key in STRATEGIES else key
+        label = strategy_label(key)
         words.append(f"{label} · {step.region}" if step.region and step.region != region else label)
     return " → ".join(words)
 

@@ -15,7 +15,6 @@ from jobs.catalog import ACCELERATORS, count_accelerators
 from jobs.models import Role, ScheduleRun
 from jobs.state_words import STATE_WORDS
 from jobs.states import LOCAL, JobState
-from jobs.strategies import STRATEGIES
 
 LOOKS: dict[str, str] = {
     JobState.AWAITING_APPROVAL: "ask",
@@ -126,11 +125,6 @@ def state_mark(state: str) -> SafeString:
     """Return a state as icon, word and colour."""
     look = look_of(state)
     return format_html('<span class="state {}">{}{}</span>', look, shape(look), state_word(state))
-
-
-def strategy_label(key: str) -> str:
-    """Return the name of a strategy. Return an unknown one as stored."""
-    return STRATEGIES[key].label if key in STRATEGIES else key
 
 
 def trial_look(state: str) -> str:

@@ -31,6 +31,7 @@ from dashboard.drawing import (
 )
 from jobs.cost.prices import age_words, old_parts
 from jobs.models import Trial
+from jobs.strategies import strategy_label
 from jobs.timeline import Metric, Span, value_of, wait_percentile
 from jobs.translations import translated
 
@@ -86,7 +87,7 @@ register.simple_tag(scatter_chart.draw_scatter, name="scatter_chart")
 register.simple_tag(trial_curves.draw_curves, name="trial_curves")
 register.filter("job_name", usage_chart.name_of)
 register.filter("percentile", wait_percentile)
-register.filter("strategy_label", marks.strategy_label)
+register.filter("strategy_label", strategy_label)
 register.filter("thousands", figures.thousands)
 register.filter("percent", figures.percent)
 register.simple_tag(findings.render_finding, name="finding")

@@ -19,7 +19,7 @@ from dashboard.pages.parts.fallback_part import fallback_part, worst_case_of
 from dashboard.pages.parts.fragments import live_page, version_of
 from dashboard.pages.parts.rows import row_of
 from dashboard.pages.parts.strategy_rows import StrategyRow
-from dashboard.pages.parts.ways import asks_requester, cheaper, expected_usd_of, label_of, load_submission, ways_of
+from dashboard.pages.parts.ways import asks_requester, cheaper, expected_usd_of, load_submission, ways_of
 from dashboard.queries.approvals import list_approvals
 from dashboard.queries.requester_record import get_record
 from jobs import budgets
@@ -29,6 +29,7 @@ from jobs.errors import NotPermitted
 from jobs.models import Approval, Job, Vote
 from jobs.requests.approver_groups import groups_of, who_is_in
 from jobs.requests.deciders import Decider, approved_by
+from jobs.strategies import strategy_label
 
 MAX_ROWS = 50
 
@@ -180,7 +181,7 @@ def _why_not(ask: Ask, decider: Decider) -> str:
     is_own = ask.job.owner_id == decider.by.pk
     if is_own and ask.approval.requested_spec is not None:
         words = _("Approved under %(strategy)s, which you have to accept.")
-        return words % {"strategy": label_of(ask.job)}
+        return words % {"strategy": strategy_label(ask.job.strategy)}
     if is_own:
         return _("You requested this job: another approver or lead of the team decides.")
     if all(vote.voter_id != decider.by.pk for vote in ask.votes):

@@ -13,7 +13,6 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from dashboard.access import Request, jobs_of, teams_of
-from dashboard.drawing.marks import strategy_label
 from dashboard.drawing.scale import axis
 from dashboard.drawing.track import board_scale, hour_lines, place
 from dashboard.pages.parts.board_axis import AXES, HOURS_HEADER, hours_for
@@ -48,6 +47,7 @@ from dashboard.queries.saved_views import list_saved_views
 from jobs.clock import display_now
 from jobs.models import Dimension, Job, Scope, Team
 from jobs.states import FINISHED
+from jobs.strategies import strategy_label
 
 PAGE_SIZE = 50
 MAX_TEAM_TABS = 4

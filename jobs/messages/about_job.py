@@ -16,7 +16,7 @@ from jobs.models import Approval, Job, JobEvent, Message, ShownJob
 from jobs.spec.findings import kept_message
 from jobs.state_words import STATE_WORDS
 from jobs.states import JobState
-from jobs.strategies import STRATEGIES
+from jobs.strategies import strategy_label
 from jobs.translations import translated
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _why(message: Message, job: Job) -> str:
 
 def _facts(job: Job, cost: Decimal | None) -> tuple[tuple[str, str], ...]:
     together = Job.objects.filter(sweep=job.sweep).count() if job.sweep is not None else 1
-    label = STRATEGIES[job.strategy].label if job.strategy in STRATEGIES else job.strategy
+    label = strategy_label(job.strategy)
     spent = format_usd(cost.quantize(CENT)) if cost is not None and job.started_at is not None else ""
     return (
         (_("Job"), job.display_name),

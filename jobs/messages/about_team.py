@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 from jobs.cost import format_usd
 from jobs.messages.parts import Parts
 from jobs.models import Message, MonthFigures, Team
-from jobs.strategies import STRATEGIES
+from jobs.strategies import strategy_label
 from jobs.translations import translated
 
 Kind = Message.Kind
@@ -59,7 +59,7 @@ def _report(team: Team, month: date) -> Parts:
     cents, jobs = sums["cents__sum"] or 0, sums["jobs__sum"] or 0
     by_strategy: Counter[str] = Counter()
     for strategy, spent in rows.order_by().values_list("strategy").annotate(Sum("cents")):
-        by_strategy[STRATEGIES[strategy].label if strategy in STRATEGIES else strategy] += spent or 0
+        by_strategy[strategy_label(strategy)] += spent or 0
     values = {"jobs": f"{jobs:,}", "team": team.name, "month": _month(month), "cost": _usd(cents)}
     sentence = ngettext(
         "%(jobs)s job of %(team)s ended in %(month)s and cost %(cost)s.",

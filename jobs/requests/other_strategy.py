@@ -37,7 +37,7 @@ from jobs.requests.deciders import load_missing
 from jobs.requests.policy_versions import current_version, terms_of
 from jobs.requests.questions import Question, save_question
 from jobs.requests.request import assessed_columns
-from jobs.strategies import STRATEGIES, strategy_of
+from jobs.strategies import STRATEGIES, strategy_label, strategy_of
 
 
 def approve_as(
@@ -103,7 +103,7 @@ def accept_change(job: Job, *, by: User, now: datetime, digest: str | None = Non
         for each in waiting:
             question = questions[each.pk]
             Approval.objects.filter(pk=question.pk).update(requested_spec=None)
-            label = STRATEGIES[each.strategy].label
+            label = strategy_label(each.strategy)
             words = f"{by.get_username()} accepted the strategy {label}."
             _record_answer(each, question, by, "accepted", words, now)
             votes = Vote.objects.filter(job=each, asked_at=question.asked_at).select_related("voter").order_by("pk")
@@ -221,7 +221,7 @@ def _record_change(
 
 
 def _cost(strategy: str, usd: Decimal | None) -> str:
-    label = STRATEGIES[strategy].label if strategy in STRATEGIES else strategy
+    label = strategy_label(strategy)
     return f"{label} (about {format_usd(usd)})" if usd is not None else label
 
 

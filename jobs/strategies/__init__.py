@@ -6,7 +6,7 @@
 from jobs.strategies.base import OFF, Known, KnownResource, Rule, Severities, Strategy
 from jobs.strategies.checks import check, check_each, conflicts
 from jobs.strategies.permissions import Permission, permissions_of
-from jobs.strategies.registry import RULES, STANDARD, STRATEGIES, is_on_resource, max_wait, strategy_of
+from jobs.strategies.registry import RULES, STANDARD, STRATEGIES, is_on_resource, max_wait, strategy_label, strategy_of
 
 __all__ = [
     "OFF",
@@ -25,5 +25,6 @@ __all__ = [
     "is_on_resource",
     "max_wait",
     "permissions_of",
+    "strategy_label",
     "strategy_of",
 ]

@@ -21,6 +21,11 @@ RULES: Mapping[str, Rule] = {
 """All rules by code."""
 
 
+def strategy_label(key: str) -> str:
+    """Return the name of a strategy for people. Return an unknown key as it is stored."""
+    return STRATEGIES[key].label if key in STRATEGIES else key
+
+
 def is_on_resource(key: str) -> bool:
     """Return whether jobs of a strategy run on a persistent resource; False for an unknown key."""
     return key in STRATEGIES and STRATEGIES[key].runs_on_resource

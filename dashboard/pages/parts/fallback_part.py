@@ -7,7 +7,6 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from dashboard.drawing.marks import strategy_label
 from dashboard.queries.jobs import list_attempts
 from jobs import fallback, timeline
 from jobs.assessment import Context, assess
@@ -15,6 +14,7 @@ from jobs.fallback import Plan
 from jobs.models import Fallback, FallbackAttempt, Job
 from jobs.requests.fallback_attempts import get_plan
 from jobs.spec import Submission
+from jobs.strategies import strategy_label
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from dashboard.drawing.marks import strategy_label
 from dashboard.forms.history import HistoryForm
 from dashboard.pages.parts.search import states_for
 from dashboard.queries.history import get_owners
@@ -17,6 +16,7 @@ from dashboard.queries.history_figures import HistoryFigures
 from dashboard.queries.history_filters import FACETS, NO_ACCELERATOR, HistoryFilters
 from jobs.catalog import ACCELERATORS
 from jobs.state_words import STATE_WORDS
+from jobs.strategies import strategy_label
 
 TITLES = {
     "state": _("State"),

@@ -9,7 +9,6 @@ from jobs.assessment import Context, assess
 from jobs.models import Job
 from jobs.requests.policy_versions import terms_of
 from jobs.spec import Submission
-from jobs.strategies import STRATEGIES
 from jobs.timeline.resource_holdings import find_submission
 
 
@@ -56,8 +55,3 @@ def asks_requester(job: Job) -> bool:
     """Return whether the requester has to accept a strategy chosen by an approver."""
     policy = getattr(job.team, "policy", None)
     return not terms_of(policy.current if policy is not None else None).approvers_choose_strategy
-
-
-def label_of(job: Job) -> str:
-    """Return the name of the job's strategy."""
-    return STRATEGIES[job.strategy].label if job.strategy in STRATEGIES else job.strategy
