@@ -58,7 +58,7 @@ mutants: .venv/dev.stamp machine ## take out each guard of the core in a copy an
 mutants-quick: .venv/dev.stamp machine ## take out seven guards, one at a time, and print who notices; about three minutes
 	$(BIN)/python -m tests.mutants --quick
 
-check: lint test ## run all checks that CI runs
+check: lint test mutants-quick ## run all checks that CI runs
 
 lint: .venv/dev.stamp ## check format, lint, types, import contracts and migrations
 	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports

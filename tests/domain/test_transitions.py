@@ -7,7 +7,7 @@ import pytest
 from jobs import transitions
 from jobs.models import Job, JobEvent
 from jobs.observation import observe
-from jobs.observation.record import record
+from jobs.observation.record import record, record_absence
 from jobs.upkeep.audit import audit
 from jobs.vertex import RemoteJob, timestamp
 from jobs.vertex.wire import remote_job
@@ -63,6 +63,20 @@ def test_an_answer_that_is_recorded_late_changes_nothing(
     assert next(stalls, None) is None
     assert (job.state, job.events.filter(to_state="queued").count()) == ("succeeded", 0)
     assert list(audit(cloud.now)) == []
+
+
+def test_an_absence_that_is_recorded_late_loses_no_end(submit: Submit, cloud: Cloud) -> None:
+    """An observer has read the row and stalls. Another one records the end, then the first writes that it is lost."""
+    job = submit("short")
+    late = Job.objects.get(pk=job.pk)
+    record_absence(late, now=cloud.now)
+    cloud.forward(hours=3)
+    look(cloud)
+
+    record_absence(late, now=cloud.now)
+
+    job.refresh_from_db()
+    assert (job.state, job.events.filter(to_state="lost").count()) == ("succeeded", 0)
 
 
 def test_an_older_answer_that_is_recorded_late_takes_nothing_back(submit: Submit, cloud: Cloud) -> None:
