@@ -5,9 +5,14 @@ ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 RUN python -m venv --without-pip /opt/venv
 # `--build-arg EXTRA=otel` installs OpenTelemetry tracing (docs/operations.md).
 ARG EXTRA=""
-COPY requirements/run.txt requirements/otel.txt /build/
+COPY requirements/run.txt requirements/otel.txt requirements/build.txt /build/
 RUN python -m pip --python /opt/venv/bin/python install --no-deps --require-hashes --only-binary :all: \
     --requirement /build/run.txt ${EXTRA:+--requirement "/build/$EXTRA.txt"}
+# Babel compiles the translations. It stays in this stage.
+RUN python -m pip install --no-deps --require-hashes --only-binary :all: --requirement /build/build.txt
+COPY deploy/compile_texts.py /build/
+COPY dashboard/locale /build/locale
+RUN python /build/compile_texts.py /build/locale/*/LC_MESSAGES/django.po
 
 FROM python:3.12.11-slim-bookworm
 RUN python -m pip uninstall --yes pip && mkdir /state && chown 10001:10001 /state
@@ -15,6 +20,7 @@ COPY --from=build /opt/venv /opt/venv
 COPY manage.py /app/manage.py
 COPY jobs /app/jobs
 COPY dashboard /app/dashboard
+COPY --from=build /build/locale /app/dashboard/locale
 COPY emulator /app/emulator
 COPY templates /app/templates
 COPY deploy/start.sh deploy/health.py /app/deploy/

@@ -4,15 +4,20 @@ PYTHON ?= python3
 BIN := .venv/bin
 LOCK := $(BIN)/pip-compile --generate-hashes --allow-unsafe --strip-extras --no-emit-index-url --no-emit-find-links --no-header --quiet
 INSTALL := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check install --quiet --no-deps --require-hashes --requirement
+# Translations are compiled as a part of the environment, by Babel. Git has the .po files only.
+TEXTS := $(patsubst %.po,%.mo,$(wildcard dashboard/locale/*/LC_MESSAGES/django.po))
+RUN := .venv/run.stamp $(TEXTS)
+DEV := .venv/dev.stamp $(TEXTS)
 
 # Compiled modules are kept: without them each of the site's seven processes takes another second to start.
 unexport PYTHONDONTWRITEBYTECODE
 
 WITHOUT_TEXTS := bench cli docs emulator examples jobs/migrations staticfiles tests var
 
-.PHONY: up grpc otel simulate simulate-protocol mutants mutants-quick search test test-sqlite test-postgres test-journeys chaos truth check format lint bench lock machine messages diagram screenshots sbom audit-dependencies pin-images clean
+.NOTPARALLEL:
+.PHONY: up grpc otel simulate simulate-protocol mutants mutants-quick search test test-sqlite test-postgres test-journeys chaos truth check format lint bench lock machine texts messages diagram screenshots sbom audit-dependencies pin-images clean
 
-up: .venv/run.stamp ## run the whole site on this machine at http://127.0.0.1:8000; PORT= sets another port
+up: $(RUN) ## run the whole site on this machine at http://127.0.0.1:8000; PORT= sets another port
 	@exec $(BIN)/python manage.py up --follow $$PPID
 
 grpc: .venv/run.stamp ## install what the emulator needs for gRPC; `make up` then also serves gRPC
@@ -25,54 +30,55 @@ test: test-sqlite test-postgres test-journeys ## run all tests, on SQLite and on
 
 # Three processes on two cores, because tests spend a third of the time waiting for servers and commands. Only two with
 # PostgreSQL, because its server needs processor time too.
-test-sqlite: .venv/dev.stamp machine
+test-sqlite: $(DEV) machine
 	DATABASE_URL= $(BIN)/pytest -q -n 3 --both-databases-only -m "not stack and not browser and not chaos and not truth"
 
-test-postgres: .venv/dev.stamp machine
+test-postgres: $(DEV) machine
 	TRAINBOARD_TEST_POSTGRES=1 $(BIN)/pytest -q -n 2 -m "not browser and not truth" tests/domain tests/pages
 
-test-journeys: .venv/dev.stamp machine
+test-journeys: $(DEV) machine
 	DATABASE_URL= $(BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder -m "stack or browser"
 
-chaos: .venv/dev.stamp machine ## submit a thousand jobs while processes are killed at random; about 10 minutes
+chaos: $(DEV) machine ## submit a thousand jobs while processes are killed at random; about 10 minutes
 	DATABASE_URL= $(BIN)/pytest -q -s -m chaos tests/journeys
 
-truth: .venv/dev.stamp machine ## compare estimated and actual cost with the emulator's record for 5 x JOBS jobs (100), and ranges in strata
+truth: $(DEV) machine ## compare estimated and actual cost with the emulator's record for 5 x JOBS jobs (100), and ranges in strata
 	DATABASE_URL= $(BIN)/pytest -q -s tests/unit/cost/test_teams.py
 	DATABASE_URL= TRUTH_JOBS=$(or $(JOBS),100) $(BIN)/pytest -q -s -m truth tests/domain
 
-simulate: .venv/dev.stamp ## run the whole site over a real database in virtual time with faults; SEEDS= sets the number of runs
+simulate: $(DEV) ## run the whole site over a real database in virtual time with faults; SEEDS= sets the number of runs
 	DATABASE_URL= $(BIN)/python -m tests.simulation --seeds $(or $(SEEDS),1000)
 
-simulate-protocol: .venv/dev.stamp ## run the submission protocol alone, a hundred times faster; SEEDS= sets the number of runs
+simulate-protocol: $(DEV) ## run the submission protocol alone, a hundred times faster; SEEDS= sets the number of runs
 	DATABASE_URL= $(BIN)/python -m tests.simulation --protocol --seeds $(or $(SEEDS),100000)
 
-search: .venv/dev.stamp ## run the property tests with new random examples, and look for inputs that take too long
+search: $(DEV) ## run the property tests with new random examples, and look for inputs that take too long
 	DATABASE_URL= $(BIN)/pytest -q -n 2 tests/unit --hypothesis-profile=search
 	DATABASE_URL= $(BIN)/pytest -q -s -n 0 tests/growth/requests_of_hostile_texts.py
 	DATABASE_URL= $(BIN)/python -m tests.growth $(if $(ONLY),--only "$(ONLY)")
 
-mutants: .venv/dev.stamp machine ## take out each guard of the core in a copy and print who notices; hours, ONLY= selects by path or name
+mutants: $(DEV) machine ## take out each guard of the core in a copy and print who notices; hours, ONLY= selects by path or name
 	$(BIN)/python -m tests.mutants $(if $(ONLY),--only "$(ONLY)")
 
-mutants-quick: .venv/dev.stamp machine ## take out seven guards, one at a time, and print who notices; about three minutes
+mutants-quick: $(DEV) machine ## take out seven guards, one at a time, and print who notices; about three minutes
 	$(BIN)/python -m tests.mutants --quick
 
 check: lint test mutants-quick ## run all checks that CI runs
 
-lint: .venv/dev.stamp ## check format, lint, types, import contracts and migrations
+lint: $(DEV) ## check format, lint, types, import contracts and migrations
 	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports
 	$(BIN)/python manage.py makemigrations --check --dry-run
 
 format: .venv/dev.stamp ## format the code and fix what ruff can fix
 	$(BIN)/ruff format . && $(BIN)/ruff check --fix .
 
-bench: .venv/dev.stamp ## run the benchmarks against other tools, both in the same run
+bench: $(DEV) ## run the benchmarks against other tools, both in the same run
 	@for race in bench/[a-z]*.py; do $(BIN)/python "$$race" || missed="$$missed $$race"; done; [ -z "$$missed" ] || { echo "missed a target:$$missed"; exit 1; }
 
 lock: .venv/dev.stamp ## lock requirements/*.in in requirements/*.txt; UPGRADE=--upgrade uses newer versions
 	$(LOCK) $(UPGRADE) --output-file requirements/run.txt requirements/run.in
-	$(LOCK) $(UPGRADE) --constraint requirements/run.txt --output-file requirements/dev.txt requirements/dev.in
+	$(LOCK) $(UPGRADE) --output-file requirements/build.txt requirements/build.in
+	$(LOCK) $(UPGRADE) --constraint requirements/run.txt --constraint requirements/build.txt --output-file requirements/dev.txt requirements/dev.in
 	$(LOCK) --constraint requirements/dev.txt --output-file requirements/grpc.txt requirements/grpc.in
 	$(LOCK) --constraint requirements/dev.txt --output-file requirements/otel.txt requirements/otel.in
 	$(LOCK) $(UPGRADE) --output-file requirements/audit.txt requirements/audit.in
@@ -91,14 +97,16 @@ pin-images: .venv/run.stamp ## write the digests of the base images into Dockerf
 machine: ## install the programs that tests need besides Python
 	@sh tests/machine.sh
 
+texts: $(TEXTS) ## compile the translations; every other command does it where it is needed
+
 messages: .venv/dev.stamp machine ## extract the texts into dashboard/locale/*/LC_MESSAGES/django.po and compile them
 	$(BIN)/python manage.py makemessages --all --no-obsolete --add-location file $(foreach each,$(WITHOUT_TEXTS),--ignore "$(each)/*")
-	$(BIN)/python manage.py compilemessages --ignore ".*"
+	@$(MAKE) --no-print-directory texts
 
-diagram: .venv/dev.stamp ## draw the diagram of states in docs/lifecycle.md from the table in jobs/states.py
+diagram: $(DEV) ## draw the diagram of states in docs/lifecycle.md from the table in jobs/states.py
 	$(BIN)/python -m docs.state_diagram
 
-screenshots: .venv/dev.stamp machine ## make docs/*.png from a running demo; ALL=FOLDER writes every page to that folder
+screenshots: $(DEV) machine ## make docs/*.png from a running demo; ALL=FOLDER writes every page to that folder
 	$(BIN)/python -m docs.screenshots $(if $(ALL),--all "$(ALL)")
 
 clean: ## remove the installed tools and caches; the data in var/ is kept
@@ -110,12 +118,15 @@ clean: ## remove the installed tools and caches; the data in var/ is kept
 	@$(PYTHON) -m venv --clear --without-pip .venv
 	@touch $@
 
-.venv/run.stamp: requirements/run.txt | .venv/python.stamp
+.venv/run.stamp: requirements/run.txt requirements/build.txt | .venv/python.stamp
 	@echo "Installing $< into .venv; this takes about half a minute and happens once."
-	@$(INSTALL) $<
+	@$(INSTALL) $< --requirement requirements/build.txt
 	@touch $@
 
 .venv/dev.stamp: requirements/dev.txt | .venv/python.stamp
 	@echo "Installing $< into .venv; this takes about half a minute and happens once."
 	@$(INSTALL) $<
 	@touch $@ .venv/run.stamp
+
+dashboard/locale/%/LC_MESSAGES/django.mo: dashboard/locale/%/LC_MESSAGES/django.po | .venv/run.stamp
+	@$(BIN)/python deploy/compile_texts.py $<

@@ -16,7 +16,7 @@ from django.db import connection
 from django.test import Client
 from hypothesis import settings
 
-from tests.support import migrated, network, postgres, redis
+from tests.support import compiled_texts, migrated, network, postgres, redis
 from tests.support.clock import Clock
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
     network.close()
     if hasattr(config, "workerinput") or config.option.collectonly:
         return
+    compiled_texts.compile_new()
     state = Path(os.environ["TRAINBOARD_TEST_STATE"])
     servers = config.stash[SERVERS] = ExitStack()
     servers.callback(shutil.rmtree, state, ignore_errors=True)

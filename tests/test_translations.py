@@ -1,6 +1,7 @@
 """Tests that every text for people is marked in the code and translated into every language that the site offers."""
 
 import ast
+import os
 import re
 import subprocess
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import pytest
 from django.conf import settings
 from django.utils.translation import to_locale
 
+from tests.support.compiled_texts import compile_new
 from tests.support.pseudo import extract
 
 ROOT = Path(settings.BASE_DIR)
@@ -151,6 +153,7 @@ class TestLanguage:
         assert wrong == []
 
     def test_is_compiled(self, code: str) -> None:
+        """`make` does it, with Babel; a run of pytest by hand with polib."""
         path = ROOT / "dashboard/locale" / code / "LC_MESSAGES/django.mo"
         compiled = {(each.msgctxt, each.msgid): forms_of(each) for each in polib.mofile(str(path))}
 
@@ -164,6 +167,25 @@ class TestLanguage:
         )  # fmt: skip
 
         assert (checked.returncode, checked.stderr) == (0, "")
+
+
+def test_compiled_translations_are_not_committed() -> None:
+    files = subprocess.run(["git", "ls-files", "*.mo"], cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert files.stdout == ""
+
+
+def test_a_changed_translation_is_compiled_again(tmp_path: Path) -> None:
+    folder = tmp_path / "es" / "LC_MESSAGES"
+    folder.mkdir(parents=True)
+    source = folder / "django.po"
+    source.write_bytes((ROOT / "dashboard/locale/es/LC_MESSAGES/django.po").read_bytes())
+
+    assert (compile_new(tmp_path), compile_new(tmp_path)) == (["es"], [])
+
+    compiled = source.with_suffix(".mo").stat().st_mtime
+    os.utime(source, (compiled + 1, compiled + 1))
+    assert compile_new(tmp_path) == ["es"]
 
 
 def called(node: ast.Call) -> str:
