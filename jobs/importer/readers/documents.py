@@ -6,7 +6,7 @@ Source of the forms: 539 published specs; gcloud's `--config` help; the REST ref
 from jobs.importer.nodes import Draft, Node, Notes, exceeded_limit, folded, max_jobs
 from jobs.importer.readers.ai_platform import converted, is_training_input
 from jobs.importer.readers.flat_yaml import read_any_yaml
-from jobs.importer.readers.sdk_jobs import custom_job
+from jobs.importer.readers.sdk_requests import job_of
 from jobs.importer.syntax.json_text import read_json
 from jobs.spec import KINDS, CustomJob, CustomJobSpec, quoted
 from jobs.spec.shape import slots
@@ -109,7 +109,7 @@ def identify(node: Node, notes: Notes, depth: int = 0, inside: str = "") -> Draf
     if form in KIND:
         return Draft(KIND[form], node, f"a {KINDS[KIND[form]].__name__}{inside}")
     if form == "calls":
-        return custom_job(node, None, notes)
+        return job_of("CustomJob", node, None, notes)
     if form == "spec":
         return _of_spec(node, notes, "a bare CustomJobSpec, which gcloud's --config takes" + inside)
     if form in ("pools", "pool"):
@@ -177,7 +177,7 @@ def _unwrap(node: Node, notes: Notes, depth: int) -> Draft | None:
         return None
     spec, run = node.entries.get("spec"), node.entries.get("run")
     if spec is not None and run is not None and looks_like(spec) in ("spec", "calls") and isinstance(run.value, dict):
-        return custom_job(spec, run, notes)
+        return job_of("CustomJob", spec, run, notes)
     for name, item in entries:
         own = Notes()
         draft = None if item.is_scalar else identify(item, own, depth + 1, f", inside {quoted(name)}")

@@ -9,13 +9,12 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from jobs.importer.nodes import Draft, Node, Notes, folded, set_at
-from jobs.importer.python.parsing import MAX_LENGTH, LeftOut, parse
+from jobs.importer.python.parsing import MAX_LENGTH, parse
 from jobs.importer.python.program import Program
 from jobs.importer.python.values import JobCall
 from jobs.importer.readers.documents import PLACE_NAMES, identify
-from jobs.importer.readers.sdk_jobs import custom_job, local_script, tuning_job
-from jobs.importer.readers.sdk_pipelines import job_of_operator, training_job
-from jobs.importer.sdk_names import CREATES, LOCAL_SCRIPT, MAKES_A_JOB, OPERATORS, TRAINING, other_job
+from jobs.importer.readers.sdk_requests import job_of
+from jobs.importer.sdk_names import CREATES, LOCAL_SCRIPT, MAKES_A_JOB, OPERATORS, SIGNATURES, TRAINING, other_job
 from jobs.spec import Severity, quoted
 from jobs.texts import translatable as _
 
@@ -24,11 +23,10 @@ POOLS = re.compile(r"\bworker_?pool_?specs?\b", re.IGNORECASE)
 MAX_JOBS, MAX_BOUND = 20, 5_000
 UNSEEN = ("displayName", "jobSpec", "trialJobSpec", "studySpec", "maxTrialCount", "parallelTrialCount")
 """Fields that unknown `**names` may set."""
-KEYS_OF: dict[str, tuple[str, ...]] = dict.fromkeys(
-    ("CustomJob", "from_local_script", "HyperparameterTuningJob"), ("encryption_spec_key_name",)
-)
-KEYS_OF |= dict.fromkeys(TRAINING, ("training_encryption_spec_key_name", "model_encryption_spec_key_name"))
-"""The arguments of each class whose default is the encryption key of init()."""
+OF_INIT = {"project": "project", "location": "location"}
+KEYS = dict.fromkeys(("encryption_spec_key_name", "training_encryption_spec_key_name"), "encryption_spec_key_name")
+KEYS |= {"model_encryption_spec_key_name": "encryption_spec_key_name"}
+"""Arguments of the constructors whose default is an argument of init()."""
 
 
 def read_program(text: str, notes: Notes, environment: Mapping[str, str] = MappingProxyType({})) -> list[Draft]:
@@ -51,7 +49,18 @@ def read_program(text: str, notes: Notes, environment: Mapping[str, str] = Mappi
     except (RecursionError, MemoryError, ValueError):
         notes.error("unreadable_python", None, _("The Python is nested too deep to be read."), _("Give only the job."))
         return []
-    _report_left_out(left_out, bool(drafts), notes)
+    meant = [part for part in left_out if MAKES_A_JOB.search(part.text) or POOLS.search(part.text)]
+    if not drafts and meant:
+        _refuse_syntax(meant[0].reason, meant[0].line, notes)
+    elif drafts and left_out:
+        message = _("This part is not valid Python 3 and is left out: %(reason)s.", reason=quoted(left_out[0].reason))
+        if len(left_out) > 1:
+            message = _(
+                "This part and %(count)s more below are not valid Python 3 and are left out: %(reason)s.",
+                count=len(left_out) - 1,
+                reason=quoted(left_out[0].reason),
+            )
+        notes.note("left_out", left_out[0].line, message)
     if not drafts and (other := other_job(text)) is not None:
         message = _("This creates %(what)s, which Trainboard does not run.", what=other[0])
         line = text.count("\n", 0, other[1]) + 1
@@ -64,21 +73,6 @@ def _refuse_syntax(reason: str, line: int | None, notes: Notes) -> None:
     notes.error("unreadable_python", line, message, _("Give the whole statement."))
 
 
-def _report_left_out(left_out: list[LeftOut], has_jobs: bool, notes: Notes) -> None:
-    """Report parts that are not Python, as an error if they were to create a job and no other part did."""
-    meant = [part for part in left_out if MAKES_A_JOB.search(part.text) or POOLS.search(part.text)]
-    if not has_jobs and meant:
-        _refuse_syntax(meant[0].reason, meant[0].line, notes)
-    elif has_jobs and left_out:
-        words = {"count": len(left_out) - 1, "reason": quoted(left_out[0].reason)}
-        message = _("This part is not valid Python 3 and is left out: %(reason)s.", reason=words["reason"])
-        if len(left_out) > 1:
-            message = _(
-                "This part and %(count)s more below are not valid Python 3 and are left out: %(reason)s.", **words
-            )
-        notes.note("left_out", left_out[0].line, message)
-
-
 def _drafts(program: Program, notes: Notes) -> Iterator[Draft]:
     """Yield the jobs that the calls of a program create, those that are run first; else one assigned to a name."""
     ready = [made for made in program.job_calls if not made.is_used]
@@ -87,33 +81,20 @@ def _drafts(program: Program, notes: Notes) -> Iterator[Draft]:
         yield bound
     for made in ready[:MAX_JOBS]:
         own = Notes()
-        draft = _draft(made, program, own)
-        if draft is None:
+        if (draft := _draft(made, program, own)) is None:
             notes.extend(own)
-            continue
-        yield draft._replace(unseen=UNSEEN if made.is_open else draft.unseen, notes=own)
+        else:
+            yield draft._replace(unseen=UNSEEN if made.is_open else draft.unseen, notes=own)
 
 
 def _draft(made: JobCall, program: Program, notes: Notes) -> Draft | None:
-    maker = made.maker
-    if maker in CREATES:
+    if made.maker in CREATES:
         return _created(made, program, notes)
     args, run = _with_defaults(made)
-    if maker in TRAINING:
-        if made.run is None:
-            notes.note("not_run", args.line, _("run() is not called in this text; the SDK's defaults are used."))
-        return _edited(training_job(maker, args, run, notes), made, notes)
-    if maker == "HyperparameterTuningJob":
-        custom = made.custom
-        draft = tuning_job(args, run, notes, is_local_script=custom is not None and custom.maker == LOCAL_SCRIPT)
-        return _edited(draft, made, notes)
-    if maker in OPERATORS:
-        return job_of_operator(maker, args, notes)
-    return _edited((local_script if maker == LOCAL_SCRIPT else custom_job)(args, run, notes), made, notes)
-
-
-def _edited(draft: Draft, made: JobCall, notes: Notes) -> Draft:
-    """Return a job with the fields that the program sets in its request, and in that of its custom job."""
+    if made.maker in TRAINING and made.run is None:
+        notes.note("not_run", args.line, _("run() is not called in this text; the SDK's defaults are used."))
+    draft = job_of(made.maker, args, run, notes, made.custom.maker if made.custom is not None else "")
+    # The fields that the program sets in the request of the job, and in that of its custom job.
     inner = made.custom.edits if made.custom is not None else []
     edits = [*((["trialJobSpec", *path[1:]], node) for path, node in inner if path[:1] == ["job_spec"]), *made.edits]
     if lost := [node.line for path, node in edits if not set_at(draft.body, path, node)]:
@@ -128,33 +109,29 @@ def _with_defaults(made: JobCall) -> tuple[Node, Node]:
     `submit` takes only the service account from there, that of a training job only the network. Source:
     `initializer.global_config` in google-cloud-aiplatform 2.7.0, aiplatform/jobs.py and training_jobs.py.
     """
-    args, run = made.args, made.run or Node({}, made.args.line)
-    own = _taken(made.init, {"project": "project", "location": "location"})
+    args, run, names = made.args, made.run or Node({}, made.args.line), OF_INIT
     if made.maker in OPERATORS:
-        return _completed(args, own), run
-    bucket = _taken(made.init, {"staging_bucket": "staging_bucket"})
-    own |= _taken(made.init, dict.fromkeys(KEYS_OF.get(made.maker, ()), "encryption_spec_key_name"))
+        return _completed(args, made.init, names), run
+    known = SIGNATURES["CustomJob" if made.maker == LOCAL_SCRIPT else made.maker]["positions"]
+    names = names | {name: source for name, source in KEYS.items() if name in known}
     later = ["service_account", "network"]
     if made.is_submitted:
         later = ["network" if made.maker in TRAINING else "service_account"]
-    run = _completed(run, _taken(made.run_init, {name: name for name in later}))
+    run = _completed(run, made.run_init, {name: name for name in later})
+    bucket = {"staging_bucket": "staging_bucket"}
     if made.maker != "HyperparameterTuningJob":
-        return _completed(args, own | bucket), run
+        return _completed(args, made.init, names | bucket), run
     if (custom := args.value.get("custom_job")) is not None:
-        args = Node(args.value | {"custom_job": _completed(custom, bucket)}, args.line)
-    return _completed(args, own), run
+        args = Node(args.value | {"custom_job": _completed(custom, made.init, bucket)}, args.line)
+    return _completed(args, made.init, names), run
 
 
-def _taken(init: dict[str, Node], names: dict[str, str]) -> dict[str, Node]:
-    """Return `{argument: value}` for `{argument: argument of init}`, without those that init was not given."""
-    return {name: init[source] for name, source in names.items() if source in init}
-
-
-def _completed(args: Node, defaults: dict[str, Node]) -> Node:
-    """Return arguments with the defaults of those that are missing, None or empty; other values unchanged."""
+def _completed(args: Node, init: dict[str, Node], names: dict[str, str]) -> Node:
+    """Return arguments with those of init for what is missing, None or empty, by `{argument: argument of init}`."""
     if not isinstance(args.value, dict):
         return args
-    missing = {name: node for name, node in defaults.items() if name not in args.value or not args.value[name].value}
+    given = {name for name, node in args.value.items() if node.value}
+    missing = {name: init[source] for name, source in names.items() if source in init and name not in given}
     return Node(args.value | missing, args.line)
 
 
