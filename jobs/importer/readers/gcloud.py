@@ -17,15 +17,17 @@ from jobs.importer.readers.documents import read_documents
 from jobs.importer.readers.gcloud_flags import (
     Flags,
     check_lists,
+    config_text,
     key_name,
     load_config,
-    read_document,
+    on_line,
     read_flags,
     split_pairs,
 )
 from jobs.importer.readers.gcloud_pools import pools_of_flags, with_flags
 from jobs.importer.syntax.shell import Command, Shell, note_repetition, refuse_unclosed
 from jobs.importer.syntax.shell_words import Word
+from jobs.importer.syntax.yaml_text import read_yaml
 from jobs.spec import CustomJobSpec, HyperparameterTuningJob, quoted
 from jobs.spec.shape import find_parents
 from jobs.texts import translatable as _
@@ -174,7 +176,9 @@ def _former_job(call: Call, shell: Shell, files: Files, notes: Notes) -> Draft:
     given = read_flags(call.words[len(name) :], notes)
     document = Node({}, call.line)
     for word in given.get("config", []):
-        document = read_document(word, call.command.document, shell, files, notes) or document
+        found = config_text(word, call.command.document, shell, files, notes)
+        held = next(iter(read_yaml(found.text, notes)), document) if found is not None else document
+        document = held if held is document or (found is not None and found.line) else on_line(held, word.line)
     return ai_platform.of_command(name, given, document, call.line, notes)
 
 

@@ -11,7 +11,6 @@ from jobs.importer.nodes import Draft, Node, Notes, paths
 from jobs.importer.readers.documents import read_config
 from jobs.importer.syntax.shell import STDIN, Shell
 from jobs.importer.syntax.shell_words import Word
-from jobs.importer.syntax.yaml_text import read_yaml
 from jobs.spec import quoted
 from jobs.spec.shape import nearest
 from jobs.texts import translatable as _
@@ -44,7 +43,6 @@ OF_POOLS = {
     ).split()
 } | {"image-uri": "container-image-uri", "container-uri": "container-image-uri"}
 """What people write as flags, and the keys of --worker-pool-spec that they mean."""
-KNOWN = frozenset({*OWN, *WITHOUT_VALUE, *WITH_VALUE})
 KEY_PARTS = ("kms-keyring", "kms-location", "kms-project")
 DELIMITED = re.compile(r"\^([^^]+)\^")
 BRACKETED = re.compile(r"\s*\[.*\]\s*", re.DOTALL)
@@ -60,7 +58,14 @@ def read_flags(words: list[Word], notes: Notes) -> Flags:
     given: Flags = {}
     waiting = list(reversed(words))
     while waiting:
-        word = _with_hyphens(waiting.pop(), notes)
+        word = waiting.pop()
+        if dash := DASH.match(word.text):  # web pages and editors make one of two hyphens; gcloud does not take it
+            message = _(
+                "%(text)s begins with a dash where gcloud takes two hyphens; it is read as a flag.",
+                text=quoted(word.text),
+            )
+            notes.error("odd_dash", word.line, message, _("Write --."))
+            word = word.part(dash.end(), "--")
         if word.text == "--":
             if waiting:
                 notes.note("words_after_dashes", word.line, _("What follows -- is read as arguments of the program."))
@@ -73,30 +78,21 @@ def read_flags(words: list[Word], notes: Notes) -> Flags:
             continue
         name, equals, value = word.text[2:].partition("=")
         name = name.replace("_", "-")
+        follows = waiting and (name in LISTS or not waiting[-1].text.startswith("--"))
         if equals:
             given.setdefault(name, []).append(word.part(len(word.text) - len(value)))
-        elif name.removeprefix("no-") in SWITCHES or name in WITHOUT_VALUE:
-            given.setdefault(name, []).append(Word("", word.line))
-        elif waiting and (name in LISTS or not waiting[-1].text.startswith("--")):
+        elif (
+            name.removeprefix("no-") in SWITCHES
+            or name in WITHOUT_VALUE
+            or (not follows and name not in {*OWN, *WITH_VALUE})
+        ):
+            given.setdefault(name, []).append(Word("", word.line))  # an unknown one is refused as such
+        elif follows:
             given.setdefault(name, []).append(waiting.pop())
-        elif name not in KNOWN:
-            given.setdefault(name, []).append(Word("", word.line))  # refused as unknown, not for its missing value
         else:
             message = _("The flag --%(name)s has no value.", name=quoted(name)[1:-1])
             notes.error("flag_without_value", word.line, message)
     return given
-
-
-def _with_hyphens(word: Word, notes: Notes) -> Word:
-    """Accept the dash that web pages and editors make of two hyphens; gcloud itself does not."""
-    dash = DASH.match(word.text)
-    if dash is None:
-        return word
-    message = _(
-        "%(text)s begins with a dash where gcloud takes two hyphens; it is read as a flag.", text=quoted(word.text)
-    )
-    notes.error("odd_dash", word.line, message, _("Write --."))
-    return Word(f"--{word.text[dash.end() :]}", word.line, [place + 2 - dash.end() for place in word.breaks])
 
 
 def nearest_flag(name: str) -> str:
@@ -116,31 +112,30 @@ def split_list(text: str) -> Iterator[tuple[int, str]]:
 
 def check_lists(given: Flags, notes: Notes) -> None:
     """Add findings for lists that gcloud does not split as their writer probably means."""
-    for name in ("args", "command"):
-        for word in given.get(name, ()):
-            items = [item for _place, item in split_list(word.text)] if not DELIMITED.match(word.text) else []
-            if BRACKETED.fullmatch(word.text) or any(is_cut(item) for item in items):
-                message = _("gcloud splits --%(flag)s at every comma, also in brackets and quotes.", flag=name)
-                remedy = _(
-                    "Write the words with commas between them and no brackets: --%(flag)s=A,B. If a word has commas,"
-                    " use another separator: --%(flag)s='^;^A;B'.",
-                    flag=name,
-                )
-                notes.error("list_in_brackets", word.line, message, remedy)
-            elif several := next(filter(SEVERAL.match, items), ""):
-                message = _("%(text)s is one word for the program, with spaces in it.", text=quoted(several))
-                remedy = _("Write commas between words: --%(flag)s=A,B.", flag=name)
-                notes.note("spaces_in_word", word.line, message, remedy)
-            elif cut := next((at for at in range(1, len(items)) if CUT.fullmatch(f"{items[at - 1]},{items[at]}")), 0):
-                message = _(
-                    "gcloud splits --%(flag)s at every comma: %(word)s is a word of its own for the program.",
-                    flag=name,
-                    word=quoted(items[cut]),
-                )
-                remedy = _(
-                    "If it belongs to the word before it, use another separator: --%(flag)s='^;^A;B'.", flag=name
-                )
-                notes.note("split_at_comma", word.line, message, remedy)
+    for name, word in ((flag, word) for flag in ("args", "command") for word in given.get(flag, ())):
+        items = [item for _place, item in split_list(word.text)] if not DELIMITED.match(word.text) else []
+        cut = next((at for at in range(1, len(items)) if CUT.fullmatch(f"{items[at - 1]},{items[at]}")), 0)
+        if BRACKETED.fullmatch(word.text) or any(is_cut(item) for item in items):
+            message = _("gcloud splits --%(flag)s at every comma, also in brackets and quotes.", flag=name)
+            remedy = _(
+                "Write the words with commas between them and no brackets: --%(flag)s=A,B. If a word has commas,"
+                " use another separator: --%(flag)s='^;^A;B'.",
+                flag=name,
+            )
+            notes.error("list_in_brackets", word.line, message, remedy)
+        elif several := next(filter(SEVERAL.match, items), ""):
+            message = _("%(text)s is one word for the program, with spaces in it.", text=quoted(several))
+            notes.note(
+                "spaces_in_word", word.line, message, _("Write commas between words: --%(flag)s=A,B.", flag=name)
+            )
+        elif cut:
+            message = _(
+                "gcloud splits --%(flag)s at every comma: %(word)s is a word of its own for the program.",
+                flag=name,
+                word=quoted(items[cut]),
+            )
+            remedy = _("If it belongs to the word before it, use another separator: --%(flag)s='^;^A;B'.", flag=name)
+            notes.note("split_at_comma", word.line, message, remedy)
 
 
 def is_cut(item: str) -> bool:
@@ -164,19 +159,12 @@ def load_config(given: Flags, document: Word | None, shell: Shell, files: Files,
     words = given.get("config")
     if not words and document is None:
         return None
-    word = words[-1] if words else Word("-", 1)
-    if (written := shell.file(word.text, document)) is not None:
-        return read_config(written.text, written.line, notes)
-    text = files.get(word.text)
-    if text is None:
-        message = _("The job itself is in the file %(name)s, which is not part of this text.", name=quoted(word.text))
-        if word.text in STDIN:
-            message = _("The job itself comes from another command, which is not part of this text.")
-        remedy = _("Give that file; the name, region and flags are read from the command.")
-        notes.error("config_elsewhere", word.line, message, remedy)
+    word, own = words[-1] if words else Word("-", 1), Notes()
+    if (found := config_text(word, document, shell, files, notes)) is None:
         return None
-    own = Notes()
-    draft = read_config(text, 1, own)
+    if found.line:
+        return read_config(found.text, found.line, notes)
+    draft = read_config(found.text, 1, own)
     for finding in own.result():
         message = _(
             "In %(text)s, line %(line)s: %(message)s",
@@ -186,26 +174,29 @@ def load_config(given: Flags, document: Word | None, shell: Shell, files: Files,
         )
         note = notes.error if finding.severity == "error" else notes.note
         note(finding.code, word.line, message, finding.remedy, finding.field)
-    return None if draft is None else draft._replace(body=_on_line(draft.body, word.line))
+    return None if draft is None else draft._replace(body=on_line(draft.body, word.line))
 
 
-def read_document(word: Word, document: Word | None, shell: Shell, files: Files, notes: Notes) -> Node | None:
-    """Return the first document of a config file of another service; adds an error if it is missing."""
-    written = shell.file(word.text, document)
-    text = written.text if written is not None else files.get(word.text)
-    if text is None:
-        message = _("The job itself is in the file %(name)s, which is not part of this text.", name=quoted(word.text))
-        notes.error("config_elsewhere", word.line, message, _("Give that file."))
-        return None
-    found = next(iter(read_yaml(text, notes)), None)
-    return found if found is None or written is not None else _on_line(found, word.line)
+def config_text(word: Word, document: Word | None, shell: Shell, files: Files, notes: Notes) -> Word | None:
+    """Return the text of a config file, on line 0 if it is not part of the text; adds an error if it is missing."""
+    if (written := shell.file(word.text, document)) is not None:
+        return written
+    if (text := files.get(word.text)) is not None:
+        return Word(text, 0)
+    message = _("The job itself is in the file %(name)s, which is not part of this text.", name=quoted(word.text))
+    if word.text in STDIN:
+        message = _("The job itself comes from another command, which is not part of this text.")
+    remedy = _("Give that file; the name, region and flags are read from the command.")
+    notes.error("config_elsewhere", word.line, message, remedy)
+    return None
 
 
-def _on_line(node: Node, line: int) -> Node:
+def on_line(node: Node, line: int) -> Node:
+    """Return a value with all its parts on one line."""
     if isinstance(node.value, dict):
-        return Node({name: _on_line(item, line) for name, item in node.value.items()}, line)
+        return Node({name: on_line(item, line) for name, item in node.value.items()}, line)
     if isinstance(node.value, list):
-        return Node([_on_line(item, line) for item in node.value], line)
+        return Node([on_line(item, line) for item in node.value], line)
     return Node(node.value, line, node.raw)
 
 

@@ -40,9 +40,9 @@ class Word:
         """Return the line of the character at `place`."""
         return self.line + bisect_right(self.breaks, place)
 
-    def part(self, start: int) -> "Word":
-        """Return the rest of the word from a position."""
-        return Word(self.text[start:], self.line, [place - start for place in self.breaks])
+    def part(self, start: int, before: str = "") -> "Word":
+        """Return the rest of the word from a position, after another text."""
+        return Word(before + self.text[start:], self.line, [place - start + len(before) for place in self.breaks])
 
 
 def unknown_output(command: str) -> str:
