@@ -1,7 +1,8 @@
 """Parse shell text to commands and their words, as a shell would split them, without running anything.
 
 Known variables are replaced by their values, unknown ones become placeholders, and here-documents are kept with their
-lines. Source: POSIX, "Shell Command Language", 2.7 Redirection and 2.9 Shell Commands.
+lines. Loops and conditions are not followed: what they change is unknown after them. Source: POSIX, "Shell Command
+Language", 2.7 Redirection and 2.9 Shell Commands; bash's manual, "Looping Constructs".
 """
 
 import re
@@ -9,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from jobs.importer.nodes import Notes
-from jobs.importer.syntax.shell_blocks import BEFORE_COMMAND, Blocks
 from jobs.importer.syntax.shell_words import CONTINUED, PLACEHOLDER, Word, Words
 from jobs.texts import translatable as _
 
@@ -17,8 +17,8 @@ ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\+?)=(.*)", re.DOTALL)
 HEREDOC = re.compile(r"<<(-?)[ \t]*(['\"]?)([A-Za-z_]\w*)\2")
 NEXT_FLAG = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)+(?=[ \t]*--[a-z])")
 REDIRECT = re.compile(r"[<>&|]+[ \t]*")
-PASSED = re.compile(r"[ \t]+|#[^\n]*|[0-9]+(?=[<>])")
-"""Skipped parts: spaces, comments, and the number of a redirected file descriptor."""
+PASSED = re.compile(r"[\\`^][ \t]*\n|[ \t]+|#[^\n]*|[0-9]+(?=[<>])")
+"""Skipped parts: continued lines, spaces, comments, and the number of a redirected file descriptor."""
 IN_ARRAY = re.compile(r"[ \t\n;&|(<>]|#[^\n]*")
 ARRAY = re.compile(r"\$\{(\w+)\[[@*]\]\}")
 CREATES = re.compile(r"^(?>[^\n]*?gcloud\b)(?>[^\n]*?\bai\b)[^\n]*\bcreate\b", re.MULTILINE)
@@ -29,10 +29,15 @@ REPEATING = frozenset({"xargs", "parallel"})
 READERS = frozenset({"read", "unset", "mapfile", "readarray"})
 """Commands after which the variables that they name are unknown."""
 TESTS = frozenset({"[", "[[", "test"})
+LOOPS = frozenset({"for", "while", "until", "select"})
+BEFORE_COMMAND = frozenset({"if", "elif", "else", "then", "do", "while", "until", "!", "{"})
+"""Reserved words that a command follows without a separator."""
+SETTING = re.compile(r"\b([A-Za-z_]\w*)[ \t]*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))|(?:\+\+|--)([A-Za-z_]\w*)")
+"""A variable that an arithmetic expression changes."""
 OPERATOR = re.compile(r"&&|\|\||;;|[;&|()]")
 ARITHMETIC = re.compile(r"\(\(([^\n]*?)\)\)")
 STDIN = ("-", "/dev/stdin", "")
-MAX_VALUE, MAX_WORDS, MAX_INNER, MAX_DEPTH = 200_000, 20_000, 20, 3
+MAX_VALUE, MAX_WORDS, MAX_INNER, MAX_DEPTH, MAX_OPEN = 200_000, 20_000, 20, 3, 50
 
 
 @dataclass
@@ -49,13 +54,82 @@ class Command:
     doubtful: int = 0
     is_conditional: bool = False
 
-    def is_output(self) -> bool:
-        """Return whether the command is echo or printf."""
-        return bool(self.words) and self.words[0].text in OUTPUT
+    def begins_with(self, names: frozenset[str]) -> bool:
+        """Return whether the first word is one of these."""
+        return bool(self.words) and self.words[0].text in names
 
-    def is_test(self) -> bool:
-        """Return whether the command only tests something, so that what follows it after && depends on that."""
-        return bool(self.words) and self.words[0].text in TESTS
+
+@dataclass
+class Block:
+    """A compound command that is not closed yet.
+
+    `line` is where a loop begins, else 0. `before` has the values that variables had before the current branch changed
+    them, None if they had none. `outcomes` has the values that each of them may have after the block.
+    """
+
+    line: int
+    before: dict[str, str | None] = field(default_factory=dict)
+    outcomes: dict[str, set[str]] = field(default_factory=dict)
+
+
+class Blocks:
+    """The open blocks of a script and its variables.
+
+    A value that is set in a branch holds until the branch ends. After the block, a variable that may have one of
+    several values is unknown: its value is its own name as a placeholder. One without a value before the block keeps
+    the only value that the block gives it, because scripts set their defaults so.
+    """
+
+    def __init__(self, variables: dict[str, str]) -> None:
+        self.variables = variables
+        self.open: list[Block] = []
+        self.too_deep = self.header = 0
+        self.is_elif = False
+
+    def assign(self, name: str, value: str | None, *, is_conditional: bool = False) -> None:
+        """Set a variable; None makes it unknown, and so does a condition that may leave it another value."""
+        old = self.variables.get(name)
+        if self.open:
+            self.open[-1].before.setdefault(name, old)
+        is_unknown = value is None or (is_conditional and old is not None and old != value)
+        self.variables[name] = f"${{{name}}}" if is_unknown or value is None else value
+
+    def read(self, words: list[str], line: int) -> None:
+        """Open, change or close a block for a reserved word that may begin a command, and the two words after it."""
+        first = words[0].lstrip("@-+")
+        if first in LOOPS:
+            self.header = line
+            if first in ("for", "select") and len(words) > 1 and words[1].isidentifier():
+                self.assign(words[1], None)
+        elif first == "then" or (first == "do" and self.header) or (first == "case" and words[2:] == ["in"]):
+            if self.is_elif and first != "case":
+                pass  # the block is open already
+            elif len(self.open) < MAX_OPEN:
+                self.open.append(Block(self.header if first == "do" else 0))
+            else:
+                self.too_deep += 1
+            self.header, self.is_elif = (self.header, self.is_elif) if first == "case" else (0, False)
+        elif first in ("else", "elif"):
+            self.is_elif = first == "elif"
+            self.end_branch()
+        elif first in ("fi", "done", "esac") and self.too_deep:
+            self.too_deep -= 1
+        elif first in ("fi", "done", "esac") and self.open:
+            self.end_branch()
+            for name, possible in self.open.pop().outcomes.items():
+                self.assign(name, possible.pop() if len(possible) == 1 else None)
+
+    def end_branch(self) -> None:
+        """End a branch of the innermost block: its variables have the values from before it again."""
+        if not self.open or self.too_deep:
+            return
+        block = self.open[-1]
+        for name, old in block.before.items():
+            possible = block.outcomes.setdefault(name, set() if old is None else {old})
+            possible.add(self.variables.pop(name))
+            if old is not None:
+                self.variables[name] = old
+        block.before.clear()
 
 
 class Shell(Words):
@@ -82,7 +156,7 @@ class Shell(Words):
         command = Command()
         while self.at < len(self.text) and self.taken < MAX_WORDS:
             if (end := self._step(command)) is not None:
-                is_conditional = end == "||" or (end == "&&" and command.is_test())
+                is_conditional = end == "||" or (end == "&&" and command.begins_with(TESTS))
                 yield from self._finish(command)
                 if end == ";;":
                     self.blocks.end_branch()
@@ -90,13 +164,13 @@ class Shell(Words):
         yield from self._finish(command)
 
     def _finish(self, command: Command) -> Iterator[Command]:
+        """Carry out the assignments of a command; yield it, and the commands in its substitutions and documents."""
         written = command.document or self._output(command)
         if command.target and written is not None:
             self.documents[command.target] = written
         while command.words:
             words = [word.text for word in command.words[:3]]
-            setting = ASSIGNMENT.fullmatch(words[0])
-            if setting is not None:
+            if (setting := ASSIGNMENT.fullmatch(words[0])) is not None:
                 name, plus, value = setting.groups()
                 before = self.variables.get(name, f"${{{name}}}") if plus else ""
                 self.blocks.assign(name, f"{before}{value}"[:MAX_VALUE], is_conditional=command.is_conditional)
@@ -105,14 +179,10 @@ class Shell(Words):
                     self.blocks.assign(name, None)
             elif words[0] not in SETTERS:
                 self.blocks.read(words, command.words[0].line)
-                command.loop = self.blocks.loop
+                command.loop = next((block.line for block in reversed(self.blocks.open) if block.line), 0)
                 yield command
                 break
             command.words.pop(0)
-        yield from self._inner()
-
-    def _inner(self) -> Iterator[Command]:
-        """Yield the commands inside the substitutions and here-documents that were read since the last call."""
         while self.inner:
             text, line = self.inner.pop(0)
             self.inner_read += 1
@@ -123,7 +193,8 @@ class Shell(Words):
 
     def _output(self, command: Command) -> Word | None:
         """Return the text that echo or printf prints."""
-        return self._with_line(command.words[-1]) if command.is_output() and len(command.words) > 1 else None
+        is_output = command.begins_with(OUTPUT) and len(command.words) > 1
+        return self._with_line(command.words[-1]) if is_output else None
 
     def _with_line(self, word: Word) -> Word:
         return Word(word.text, self.first_lines.get(word.text, word.line))
@@ -131,17 +202,22 @@ class Shell(Words):
     def _step(self, command: Command) -> str | None:
         """Read the next part of the text; return the operator or line end that ends the command, else None."""
         text, at = self.text, self.at
-        if (match := CONTINUED.match(text, at)) or (match := PASSED.match(text, at)):
+        if match := PASSED.match(text, at) or HEREDOC.match(text, at):
+            self.waiting += [match] if match.re is HEREDOC else []
             self.at = match.end()
         elif text[at] == "\n":
-            return self._newline(command)
-        elif match := HEREDOC.match(text, at):
-            self.waiting.append(match)
-            self.at = match.end()
+            self.at += 1
+            if self.waiting:
+                self._documents(command)
+            elif command.words and (follows := NEXT_FLAG.match(text, at)):  # it continues the command
+                self.at = follows.end()
+                return None
+            return "\n"
         elif text[at] == "(" and command.words and text[at - 1] == "=" and self._array(command):
             command.words.pop()
         elif (match := ARITHMETIC.match(text, at)) and (not command.words or command.words[0].text == "for"):
-            self.blocks.change(match[1])
+            for setting in SETTING.finditer(match[1]):
+                self.blocks.assign(setting[1] or setting[2], None)
             self.at = match.end()
         elif match := OPERATOR.match(text, at):
             self.piped = self._output(command) if match[0] == "|" else None
@@ -151,10 +227,9 @@ class Shell(Words):
             self._redirect(command)
         else:
             self._word(command)
-            first = command.words[0] if len(command.words) == 1 else Word("", 0)
-            if first.text in BEFORE_COMMAND:  # now, because it decides about values of the next words
-                self.blocks.read([first.text], first.line)
-                command.words.clear()
+            if len(command.words) == 1 and command.begins_with(BEFORE_COMMAND):
+                # now, because it decides about values of the next words
+                self.blocks.read([command.words[0].text], command.words.pop().line)
         return None
 
     def _word(self, command: Command) -> None:
@@ -162,7 +237,7 @@ class Shell(Words):
         command.document, self.piped = command.document or self.piped, None
         word = self.word()
         array = ARRAY.fullmatch(word.text)
-        words = self.arrays.get(array[1]) if array and not command.is_output() else None
+        words = self.arrays.get(array[1]) if array and not command.begins_with(OUTPUT) else None
         command.words.extend([word] if words is None else words)
         command.doubtful = command.doubtful or (self.doubtful.get(array[1], 0) if array else 0)
         self.taken += 1 + len(words or ())
@@ -186,17 +261,6 @@ class Shell(Words):
             self.doubtful[setting[1]] = self.line(self.at - 1)
         self.arrays[setting[1]] = before + held.words if setting[2] else held.words
         return True
-
-    def _newline(self, command: Command) -> str | None:
-        """Read the end of a line; a flag at the beginning of the next line continues the command."""
-        at = self.at
-        self.at += 1
-        if self.waiting:
-            self._documents(command)
-        elif command.words and (follows := NEXT_FLAG.match(self.text, at)):
-            self.at = follows.end()
-            return None
-        return "\n"
 
     def _redirect(self, command: Command) -> None:
         sign = REDIRECT.match(self.text, self.at)

@@ -10,11 +10,19 @@ from dataclasses import dataclass, field
 
 CONTINUED = re.compile(r"[\\`^][ \t]*\n")
 PLACEHOLDER = re.compile(r"<[A-Za-z][\w .-]*>|\{\{[^{}\n]*\}\}")
-PLAIN = re.compile(r"[^\\'\"$ \t\n;&|()<>`^{]+|.")
-IN_DOUBLE = re.compile(r'[^"\\$`]+|`')
-BACKTICKS = re.compile(r"`((?:[^`\n\\]|\\.)+)`", re.DOTALL)
+PIECE = re.compile(
+    r"""(?P<joined>\\\n) | (?P<mark><[A-Za-z][\w .-]*>|\{\{[^{}\n]*\}\}) | (?P<end>[ \t\n;&|()<>]|[\\`^][ \t]*\n)
+    | \\(?P<escaped>.?) | '(?P<single>[^']*)(?P<closed>'?) | (?P<double>") | \$'(?P<ansi>(?:[^'\\]|\\.)*)'?
+    | (?P<dollar>\$) | `(?P<ticks>(?:[^`\n\\]|\\.)+)` | (?P<plain>[^\\'"$ \t\n;&|()<>`^{]+|.)""",
+    re.DOTALL | re.VERBOSE,
+)
+QUOTED = re.compile(
+    r"""(?P<end>") | (?P<joined>\\\n) | \\(?P<escaped>["\\$`]) | (?P<dollar>\$) | `(?P<ticks>(?:[^`\n\\]|\\.)+)`
+    | (?P<plain>[^"\\$`]+|.)""",
+    re.DOTALL | re.VERBOSE,
+)
+"""The pieces of a word, and of a text in double quotes."""
 ANSI = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|(.))|\\\Z", re.DOTALL)
-IN_ANSI = re.compile(r"(?:[^'\\]|\\.)*", re.DOTALL)
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
 NAME = re.compile(r"[A-Za-z_]\w*|[0-9]")
 PARAMETER = re.compile(r"(\w+)(?:(:?[-=?+])(.*))?", re.DOTALL)
@@ -61,10 +69,9 @@ class Words:
         self.text, self.at, self.first_line = text, 0, first_line
         self.newlines = [place for place, sign in enumerate(text) if sign == "\n"]
         self.variables: dict[str, str] = {}
-        self.inserted = 0
+        self.inserted = self.unclosed = 0
         self.inner: list[tuple[str, int]] = []
         self.first_lines: dict[str, int] = {}
-        self.unclosed = 0
 
     def line(self, place: int) -> int:
         """Return the line of a position in the text."""
@@ -80,115 +87,56 @@ class Words:
 
     def word(self) -> Word:
         """Read one word; the current position is its first character."""
-        word = Word("", self.line(self.at))
-        parts: list[str] = []
-        start, size = self.at, 0
-        while self.at < len(self.text):
-            sign, before = self.text[self.at], self.at
-            inside: list[int] = []
-            if sign == "\\" and self.text[self.at + 1 : self.at + 2] == "\n":
-                self.at += 2
-                piece = ""
-            elif mark := PLACEHOLDER.match(self.text, self.at):
-                self.at = mark.end()
-                piece = mark[0]
-            elif sign in " \t\n;&|()<>" or CONTINUED.match(self.text, self.at):
-                break
-            else:
-                piece = self._piece(sign, inside)
-            # A line that begins inside quotes begins at its position; one before or after the piece, at its end.
-            begins = inside or [len(piece)] * self.text.count("\n", before, self.at)
-            word.breaks.extend(size + place for place in begins)
-            parts.append(piece)
-            size += len(piece)
+        word, start = Word("", self.line(self.at)), self.at
+        word.text = self._pieces(PIECE, word.breaks, 0)
         self.at += self.at == start
-        word.text = "".join(parts)
         return word
 
-    def _piece(self, sign: str, inside: list[int]) -> str:
-        """Read to the end of a quoted piece; `inside` collects the positions where lines begin."""
-        if sign == "\\":
-            self.at += 2
-            return self.text[self.at - 1 : self.at]
-        if sign == "'":
-            return self._single(inside)
-        if sign == '"':
-            return self._double(inside)
-        if sign == "$":
-            return self._ansi() if self.text.startswith("$'", self.at) else self._dollar()
-        if sign == "`" and (command := BACKTICKS.match(self.text, self.at)):
-            return self._backticks(command)
-        plain = PLAIN.match(self.text, self.at)
-        self.at = plain.end() if plain else self.at + 1
-        return plain[0] if plain else ""
-
-    def _single(self, inside: list[int]) -> str:
-        end = self.text.find("'", self.at + 1)
-        if end < 0:
-            self.unclosed, end = self.unclosed or self.line(self.at), len(self.text)
-        piece = self.text[self.at + 1 : end]
-        inside.extend(place + 1 for place, sign in enumerate(piece) if sign == "\n")
-        self.at = end + 1
-        return piece
-
-    def _double(self, inside: list[int]) -> str:
-        began, size = self.at, 0
-        self.at += 1
+    def _pieces(self, pattern: re.Pattern[str], breaks: list[int], size: int) -> str:
+        """Read the pieces of a word from position `size` of it, or of a part in double quotes, up to its end."""
         parts: list[str] = []
-        while self.at < len(self.text) and (sign := self.text[self.at]) != '"':
-            piece = ""
-            if sign == "$":
-                piece = self._dollar()
-            elif sign == "`" and (command := BACKTICKS.match(self.text, self.at)):
-                piece = self._backticks(command)
-            elif sign == "\\":
-                follows = self.text[self.at + 1 : self.at + 2]
-                piece = "" if follows == "\n" else follows if follows in '"\\$`' else sign + follows
-                inside.extend([size] if follows == "\n" else [])
-                self.at += 2
-            elif plain := IN_DOUBLE.match(self.text, self.at):
-                piece, self.at = plain[0], plain.end()
-                inside.extend(size + place + 1 for place, sign in enumerate(piece) if sign == "\n")
-            parts.append(piece)
-            size += len(piece)
-        if self.at >= len(self.text):
-            self.unclosed = self.unclosed or self.line(began)
-        self.at += 1
+        while (piece := pattern.match(self.text, self.at)) and piece.lastgroup != "end":
+            kind, text = piece.lastgroup or "", piece[piece.lastgroup or 0]
+            self.at = piece.end()
+            if kind in ("double", "dollar", "ticks", "ansi"):
+                before, count = piece.start(), len(breaks)
+                text = self._expanded(kind, text, piece, breaks, size)
+                if len(breaks) == count:  # lines within it begin after it
+                    breaks += [size + len(text)] * self.text.count("\n", before, self.at)
+            elif kind == "closed":
+                text = piece["single"]
+                self.unclosed = self.unclosed or (0 if piece["closed"] else self.line(piece.start()))
+            if kind in ("plain", "closed"):
+                breaks += [size + place + 1 for place, sign in enumerate(text) if sign == "\n"]
+            elif kind == "joined":
+                breaks.append(size)
+                text = ""
+            parts.append(text)
+            size += len(text)
         return "".join(parts)
 
-    def _ansi(self) -> str:
-        """Read $'text with escapes'."""
-        text = IN_ANSI.match(self.text, self.at + 2)
-        self.at = (text.end() if text else self.at + 1) + 1
-
-        def unescape(match: re.Match[str]) -> str:
-            code = int(match[1] or match[2] or match[3] or "0", 16)
-            if match[4] is None and match[0] != "\\":
-                return chr(code) if 0 < code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"
-            return ESCAPES.get(match[4] or "", match[4] or "")
-
-        return ANSI.sub(unescape, text[0] if text else "")
-
-    def _dollar(self) -> str:
-        """Read an expression that begins with a dollar: a variable or $(command)."""
-        at = self.at
-        if self.text.startswith("$(", at):
-            return self._substituted(self._balanced(at + 1), self.line(at + 2))
-        if self.text.startswith("${", at):
-            inner = self._balanced(at + 1)
+    def _expanded(self, kind: str, text: str, piece: re.Match[str], breaks: list[int], size: int) -> str:
+        """Return what a piece stands for: a part in quotes, a variable, or what a command prints."""
+        at = piece.start()
+        if kind == "double":
+            text = self._pieces(QUOTED, breaks, size)
+            self.unclosed = self.unclosed or (0 if self.at < len(self.text) else self.line(at))
+            self.at += 1
+            return text
+        if kind == "ansi":
+            return ANSI.sub(_unescaped, text)
+        if kind == "ticks":  # one that begins a word and creates a job is quoted in a sentence
+            is_word = self.text[at - 1 : at].isspace()
+            return unknown_output(text) if is_word else self._substituted(text, self.line(at + 1))
+        if self.text.startswith("(", self.at):
+            return self._substituted(self._balanced(self.at), self.line(at + 2))
+        if self.text.startswith("{", self.at):
+            inner = self._balanced(self.at)
             return f"${{{inner}}}" if inner.startswith("{") else self.parameter(inner)  # ${{ name }} of GitHub
-        if name := NAME.match(self.text, at + 1):
+        if name := NAME.match(self.text, self.at):
             self.at = name.end()
             return self.value(name[0], f"${{{name[0]}}}")
-        self.at += 1
         return "$"
-
-    def _backticks(self, command: re.Match[str]) -> str:
-        """Read `command`; one that begins a word and creates a job is quoted in a sentence."""
-        self.at = command.end()
-        if self.text[command.start() - 1 : command.start()].isspace():
-            return unknown_output(command[1])
-        return self._substituted(command[1], self.line(command.start(1)))
 
     def _substituted(self, command: str, line: int) -> str:
         """Return the result of $(command): the text of a here-document that cat prints, else a placeholder."""
@@ -239,3 +187,10 @@ class Words:
                 break
         self.at = place
         return self.text[at + 1 : place - 1]
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    code = int(match[1] or match[2] or match[3] or "0", 16)
+    if match[4] is None and match[0] != "\\":
+        return chr(code) if 0 < code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"
+    return ESCAPES.get(match[4] or "", match[4] or "")
