@@ -1,4 +1,4 @@
-"""Find jobs in pages of prose: fenced and indented blocks of Markdown, and commands in sentences.
+"""Find jobs in pages of prose: fenced and indented blocks of Markdown, runs of JSON and YAML, commands in sentences.
 
 Source: CommonMark's specification, "Fenced code blocks" and "Indented code blocks", read 2026-11-21.
 """
@@ -6,7 +6,7 @@ Source: CommonMark's specification, "Fenced code blocks" and "Indented code bloc
 import itertools
 import re
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from jobs.importer.detect import (
@@ -24,8 +24,7 @@ from jobs.importer.nodes import Node
 from jobs.importer.sdk_names import SDK
 
 IN_BLOCK, INDENTED, IN_PROSE = ", in a fenced block", ", in an indented block", ", between sentences"
-MAX_PARTS = 50
-INDENT = 4
+MAX_PARTS, INDENT = 50, 4
 TASK = re.compile(r"(?:container|python_?package)_?spec|image_?uri", re.IGNORECASE)
 """Fields for what a worker pool runs; a block without them shows only part of a job."""
 MACHINE = re.compile(r"machine_?(?:spec|type)", re.IGNORECASE)
@@ -33,6 +32,8 @@ OBJECT = re.compile(r"\s*\{\s*\"(?:displayName|display_name|jobSpec|trialJobSpec
 IN_BACKTICKS = re.compile(r"(?<!`)`([^`\n]{1,1500})`(?!`)")
 IN_QUOTES = re.compile(r"(?<!\\)\"((?:[^\"\\\n]|\\.){1,1500})\"")
 FLAG = re.compile(r"--[\w-]{1,100}[ =]\S")
+Block = tuple[int, list[str]]
+"""A run of lines of a page, and the number of its first line, from 0."""
 
 
 class Part(NamedTuple):
@@ -49,14 +50,6 @@ class Part(NamedTuple):
     node: Node | None = None
 
 
-class _Block(NamedTuple):
-    """A run of lines of a page: the number of the first line, from 0, the lines, and their indent."""
-
-    start: int
-    lines: list[str]
-    indent: int
-
-
 def on_line(line: int, text: str) -> str:
     """Return a text that begins on a line, from 1, with empty lines before it so that line numbers are kept."""
     return "\n" * (line - 1) + text
@@ -65,24 +58,23 @@ def on_line(line: int, text: str) -> str:
 def fenced_blocks(text: str) -> list[Part]:
     """Return the fenced blocks of a page that mention jobs; a config block is also the file of a command."""
     lines = text.split("\n")
-    blocks: list[_Block] = []
-    start: int | None = None
+    rest, blocks, start = list(lines), [], -1
     for number, line in enumerate([*lines, "```"]):  # an unclosed fence runs to the end
-        if FENCE.match(line) and (start is None or not FENCE_END.fullmatch(line)):
+        if FENCE.match(line) and (start < 0 or not FENCE_END.fullmatch(line)):
             start = number
-        elif start is not None and FENCE_END.fullmatch(line):
-            blocks.append(_Block(start + 1, lines[start + 1 : number], 0))
-            start = None
-    for block in blocks:
-        lines[block.start - 1 : block.start + len(block.lines) + 1] = [""] * (len(block.lines) + 2)
+        elif start >= 0 and FENCE_END.fullmatch(line):
+            blocks.append((start + 1, lines[start + 1 : number]))
+            rest[start : number + 1] = [""] * (number + 1 - start)
+            start = -1
     fenced = _parts(blocks, IN_BLOCK)
-    return sorted([*fenced, *indented_blocks("\n".join(lines))], key=_rank) if fenced else []
+    return sorted([*fenced, *indented_blocks("\n".join(rest))], key=_rank) if fenced else []
 
 
 def indented_blocks(text: str) -> list[Part]:
     """Return the indented blocks of a page that mention jobs, as `fenced_blocks` does."""
     lines = text.split("\n")
-    return _parts(_indented(lines), INDENTED) if any(_indent(line) == 0 for line in lines if line.strip()) else []
+    is_page = any(line.strip() and not line[0].isspace() for line in lines)
+    return _parts(list(_indented(lines)), INDENTED) if is_page else []
 
 
 def objects_in_prose(text: str) -> list[Part]:
@@ -124,21 +116,14 @@ def is_page(text: str) -> bool:
     return 2 * len(of_data) < len(margin)
 
 
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
-
-
-def _parts(blocks: Iterable[_Block], where: str) -> list[Part]:
-    texts = ((block.start + 1, textwrap.dedent("\n".join(block.lines))) for block in blocks)
-    placed = [on_line(line, text) for line, text in texts if _mentions_jobs(text)][:MAX_PARTS]
-    named = [(detect_format(text), text) for text in placed]
+def _parts(blocks: list[Block], where: str) -> list[Part]:
+    texts = ((start + 1, textwrap.dedent("\n".join(lines))) for start, lines in blocks)
+    signs = (CREATE, SDK_FIELD, SDK)
+    jobs = (each for each in texts if "trialJobSpec" in each[1] or any(sign.search(each[1]) for sign in signs))
+    named = [(detect_format(text), on_line(line, text)) for line, text in itertools.islice(jobs, MAX_PARTS)]
     configs = [text for name, text in named if is_document(name) and names_a_job(text) and TASK.search(text)]
     config = configs[0].strip("\n") if len(configs) == 1 else None
     return sorted((Part(name, text, where, config) for name, text in named), key=_rank)
-
-
-def _mentions_jobs(text: str) -> bool:
-    return bool(CREATE.search(text) or SDK_FIELD.search(text) or SDK.search(text) or "trialJobSpec" in text)
 
 
 def _rank(part: Part) -> int:
@@ -150,30 +135,26 @@ def _rank(part: Part) -> int:
     return int(part.config is None and "--config" in part.text)
 
 
-def _indented(lines: list[str]) -> Iterator[_Block]:
-    """Yield the runs of indented lines.
+def _indented(lines: list[str]) -> Iterator[Block]:
+    """Yield the runs of lines that begin after a blank line and are indented as far as their first line.
 
-    A line indented further after a blank line, such as code in a list item, begins a new run, unless the run is a
-    config or has an open bracket.
+    A line that is indented further after a blank line ends a run too, except inside of brackets or a config.
     """
-    block: _Block | None = None
-    blank, is_config = True, False
+    start, held, least, is_after_blank, is_config = -1, list[str](), 0, True, False
     for number, line in enumerate(lines):
         if not line.strip():
-            blank = True
+            is_after_blank = True
             continue
-        indent = _indent(line.expandtabs(INDENT))
-        if block is not None:
-            deeper = blank and indent >= block.indent + INDENT and not is_config
-            if indent < block.indent or (deeper and not block.lines[-1].rstrip().endswith(("{", "[", ","))):
-                yield block
-                block = None
-        if block is not None:
-            block.lines.extend([""] * (number - block.start - len(block.lines)))
-            block.lines.append(line)
-        elif indent >= INDENT and blank:
-            block, is_config = _Block(number, [line], indent), False
+        indent = len(line.expandtabs(INDENT)) - len(line.expandtabs(INDENT).lstrip())
+        deeper = is_after_blank and indent >= least + INDENT and not is_config
+        if held and (indent < least or (deeper and not held[-1].rstrip().endswith(("{", "[", ",")))):
+            yield start, held
+            held = []
+        if not held and indent >= INDENT and is_after_blank:
+            start, least, is_config = number, indent, False
+        if held or start == number:
+            held += [""] * (number - start - len(held)) + [line]
         is_config = is_config or bool(CONFIG.match(line))
-        blank = False
-    if block is not None:
-        yield block
+        is_after_blank = False
+    if held:
+        yield start, held
