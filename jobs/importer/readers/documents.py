@@ -87,10 +87,8 @@ def looks_like(node: Node) -> str:
         return "pools" if is_whole and any(looks_like(item) == "pool" for item in items) else ""
     names = {folded(name) for name in node.entries}
     form = next((form for form, known in FORMS.items() if names & known), "")
-    if form == "spec" and names & SDK_NAMES and "displayname" in names:
-        return "calls"
     if form:
-        return form
+        return "calls" if form == "spec" and names & SDK_NAMES and "displayname" in names else form
     if names & SPEC_ONLY and not names & {"spec", "run"}:
         return "spec"
     return "job" if names and names <= JOB_NAMES and names & {"displayname", "labels"} else ""
@@ -149,24 +147,22 @@ def _of_spec(spec: Node, notes: Notes, form: str) -> Draft:
     outer: dict[str, Node] = {}
     places = {"project": "", "region": ""}
     for name, item in spec.value.items():
-        place = PLACE_NAMES.get(folded(name))
+        place, remedy = PLACE_NAMES.get(folded(name)), _("gcloud takes it as a flag, REST in the address.")
+        message = _("%(name)s is not a field of CustomJobSpec; it is read as the region of the job.", name=quoted(name))
         if folded(name) in JOB_NAMES:
             outer[name] = item
             message = _(
                 "%(name)s is not a field of CustomJobSpec; it is read as a field of the job.", name=quoted(name)
             )
             remedy = _("Put it beside a jobSpec, or give it to gcloud as a flag.")
-            notes.error("misplaced", item.line, message, remedy, quoted(name)[1:-1])
         elif place and isinstance(item.value, str):
             places[place] = item.value
-            message = _(
-                "%(name)s is not a field of CustomJobSpec; it is read as the region of the job.", name=quoted(name)
-            )
-            notes.error("misplaced", item.line, message, _("gcloud takes it as a flag, REST in the address."), name)
         else:
             inner[name] = item
+            continue
+        notes.error("misplaced", item.line, message, remedy, quoted(name)[1:-1])
     body = Node({**outer, "jobSpec": Node(inner, spec.line)}, spec.line)
-    return Draft("custom_job", body, form, places["project"], places["region"])
+    return Draft("custom_job", body, form, *places.values())
 
 
 def _unwrap(node: Node, notes: Notes, depth: int) -> Draft | None:
