@@ -37,11 +37,11 @@ def read_curl(text: str, notes: Notes, files: Files) -> list[Draft]:
         note_repetition(command, own)
         body = _body(command, data, shell, files, own)
         document = next(iter(read_json(body.text, own, body.line)), None) if body is not None else None
-        project, region, collection = address.groups() if address else ("", "", "")
+        *places, collection = address.groups() if address else ("", "", "")
         draft = _draft(document, collection, own) if document is not None else None
         if draft is not None:
             form = f"a curl command that posts {draft.form}"
-            drafts.append(draft._replace(form=form, project=project, region=region, notes=own))
+            drafts.append(Draft(draft.kind, draft.body, form, *places, notes=own))
             continue
         if document is not None:
             refuse_document(document, _("Give a command that creates a job."), own)
@@ -75,10 +75,8 @@ def _data(command: Command) -> Word | None:
         name, equals, value = word.text.partition("=")
         if word.text in DATA and following is not None:
             return Word(f"@{following.text}", following.line) if word.text == "-InFile" else following
-        if equals and name in DATA:
-            return Word(value, word.line)
-        if word.text.startswith("-d") and len(word.text) > 2:
-            return Word(word.text[2:], word.line)
+        if (equals and name in DATA) or (word.text.startswith("-d") and len(word.text) > 2):
+            return Word(value if equals and name in DATA else word.text[2:], word.line)
     return None
 
 
@@ -89,11 +87,11 @@ def _body(command: Command, data: Word | None, shell: Shell, files: Files, notes
     if not data.text.startswith("@"):
         held = shell.documents.get("")
         return Word(data.text, held.line) if held is not None and data.text == held.text else data
-    name = data.text[1:]
-    if (written := shell.file(name, command.document)) is not None:
+    if (written := shell.file(data.text[1:], command.document)) is not None:
         return written
-    if (text := files.get(name)) is not None:
+    if (text := files.get(data.text[1:])) is not None:
         return Word(text, data.line)
-    message = _("The job itself is in the file %(name)s, which is not part of this text.", name=quoted(name))
+    name = quoted(data.text[1:])
+    message = _("The job itself is in the file %(name)s, which is not part of this text.", name=name)
     notes.error("config_elsewhere", data.line, message, _("Give that file."))
     return None

@@ -74,17 +74,10 @@ def read_gcloud(text: str, notes: Notes, files: Files) -> list[Draft]:
     for call in calls[: max_jobs(text)]:
         own = Notes()
         note_repetition(call.command, own)
-        if call.kind in FORMER:
-            drafts.append(_former_job(call, shell, files, own)._replace(notes=own))
-            continue
-        given = read_flags(call.words, own)
-        check_lists(given, own)
-        config = load_config(given, call.command.document, shell, files, own)
-        drafts.append(_job(call, given, config, own)._replace(notes=own))
-    return [
-        draft._replace(project=draft.project or defaults["project"], region=draft.region or defaults["region"])
-        for draft in drafts
-    ]
+        draft = (_former_job if call.kind in FORMER else _job)(call, shell, files, own)
+        places = {name: getattr(draft, name) or default for name, default in defaults.items()}
+        drafts.append(draft._replace(notes=own, **places))
+    return drafts
 
 
 def read_gcloud_yaml(text: str, notes: Notes) -> list[Draft]:
@@ -111,9 +104,8 @@ def _with_command(draft: Draft, command: Draft) -> Draft:
         message = _("The command in the comment at the top is read too: it sets what the file cannot.")
         notes.note("command_in_comment", 1, message)
     notes.extend(draft.notes)
-    project, region = draft.project or command.project, draft.region or command.region
-    body = Node({**taken, **draft.body.value}, draft.body.line)
-    return draft._replace(body=body, project=project, region=region, notes=notes)
+    places = {name: getattr(draft, name) or getattr(command, name) for name in ("project", "region")}
+    return draft._replace(body=Node(taken | draft.body.value, draft.body.line), notes=notes, **places)
 
 
 def _call(command: Command) -> Call | None:
@@ -137,8 +129,11 @@ def _call(command: Command) -> Call | None:
     return Call(KIND[names[1]], given, line, command)
 
 
-def _job(call: Call, given: Flags, config: Draft | None, notes: Notes) -> Draft:
+def _job(call: Call, shell: Shell, files: Files, notes: Notes) -> Draft:
     """Return the job of a command: the content of its config file, changed by its flags."""
+    given = read_flags(call.words, notes)
+    check_lists(given, notes)
+    config = load_config(given, call.command.document, shell, files, notes)
     if config is not None and config.kind != call.kind:
         message = _("The config file describes another kind of job than the command creates.")
         notes.error("other_kind", call.line, message)
@@ -152,8 +147,7 @@ def _job(call: Call, given: Flags, config: Draft | None, notes: Notes) -> Draft:
     for name, words in given.items():
         if not _set_field(name, words, body, call.kind, notes):
             message = _("gcloud has no flag --%(name)s for this.", name=quoted(name)[1:-1])
-            remedy = "" if notes.is_full else _remedy(name, call.kind)
-            notes.error("unknown_flag", words[-1].line, message, remedy)
+            notes.error("unknown_flag", words[-1].line, message, "" if notes.is_full else _remedy(name, call.kind))
     if not is_tuning:
         body.value[key] = body.value.pop(key)  # after the name and the labels, as in files
         _set_pools(body.value[key], given, notes, is_unseen=is_unseen)
@@ -164,10 +158,8 @@ def _job(call: Call, given: Flags, config: Draft | None, notes: Notes) -> Draft:
             notes.note("count_assumed", call.line, _("%(name)s is not given; gcloud takes 1.", name=name), "", name)
             body.value[name] = Node(1, call.line)
     form = f"a gcloud command{f', with {config.form} as its config' if config is not None else ''}"
-    project, region = (
-        given[name][-1].text if name in given else getattr(config, name, "") for name in ("project", "region")
-    )
-    return Draft(call.kind, body, form, project, region, UNSEEN[call.kind] if is_unseen else ())
+    places = [given[n][-1].text if n in given else getattr(config, n, "") for n in ("project", "region")]
+    return Draft(call.kind, body, form, *places, UNSEEN[call.kind] if is_unseen else ())
 
 
 def _former_job(call: Call, shell: Shell, files: Files, notes: Notes) -> Draft:
@@ -176,9 +168,9 @@ def _former_job(call: Call, shell: Shell, files: Files, notes: Notes) -> Draft:
     given = read_flags(call.words[len(name) :], notes)
     document = Node({}, call.line)
     for word in given.get("config", []):
-        found = config_text(word, call.command.document, shell, files, notes)
-        held = next(iter(read_yaml(found.text, notes)), document) if found is not None else document
-        document = held if held is document or (found is not None and found.line) else on_line(held, word.line)
+        if (found := config_text(word, call.command.document, shell, files, notes)) is not None:
+            held = next(iter(read_yaml(found.text, notes)), document)
+            document = held if found.line else on_line(held, word.line)
     return ai_platform.of_command(name, given, document, call.line, notes)
 
 
@@ -225,12 +217,10 @@ def _set_pools(spec: Node, given: Flags, notes: Notes, *, is_unseen: bool) -> No
         spec.value["workerPoolSpecs"] = pools
     elif key is not None:
         spec.value[key] = with_flags(spec.value[key], given)
-    else:
-        note = notes.note if is_unseen else notes.error
-        for name in ("args", "command", "--"):
-            if name in given:
-                flag = name.strip("-") or "--"
-                message = _("--%(flag)s applies to worker pools, and there are none; it is left out.", flag=flag)
-                if is_unseen:
-                    message = _("--%(flag)s would replace a value of that file; it is left out.", flag=flag)
-                note("not_carried", given[name][0].line, message, _("Put it into the config file."))
+    for name in ("args", "command", "--") if pools is None and key is None else ():
+        if name in given:
+            flag, note = name.strip("-") or "--", notes.note if is_unseen else notes.error
+            message = _("--%(flag)s applies to worker pools, and there are none; it is left out.", flag=flag)
+            if is_unseen:
+                message = _("--%(flag)s would replace a value of that file; it is left out.", flag=flag)
+            note("not_carried", given[name][0].line, message, _("Put it into the config file."))
