@@ -52,13 +52,11 @@ def _values(node: Node) -> Iterator[tuple[str, Node]]:
 
 
 def _in_lines(text: str) -> Iterator[int]:
-    for number, line in enumerate(COMMENT.sub("", text).split("\n"), 1):
-        if REQUEST.search(line):
-            yield number
+    yield from (number for number, line in enumerate(COMMENT.sub("", text).split("\n"), 1) if REQUEST.search(line))
 
 
 def _in_program(text: str) -> Iterator[int]:
-    """Yield the lines of values, except docstrings, help texts and comparisons."""
+    """Yield the lines of values, except docstrings, help texts, names of entries and comparisons."""
     try:
         program = parse(text)
     except ERRORS:
@@ -66,23 +64,19 @@ def _in_program(text: str) -> Iterator[int]:
         return
     waiting: list[ast.AST] = [program.tree]
     while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.Constant | ast.Attribute | ast.Name) and _requests(node):
-            yield node.lineno
-        is_docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        if is_docstring or isinstance(node, ast.Compare) or (isinstance(node, ast.keyword) and node.arg in DESCRIBING):
-            continue
-        if isinstance(node, ast.keyword) and isinstance(node.value, ast.Constant) and REQUEST.search(ast.unparse(node)):
-            yield node.lineno
-        else:
-            keys = node.keys if isinstance(node, ast.Dict) else ()
-            waiting.extend(inner for inner in ast.iter_child_nodes(node) if inner not in keys)
+        match node := waiting.pop():
+            case ast.Constant(value=str(word)):
+                word = COMMENT.sub("", word)
+                yield from [node.lineno] if REQUEST.search(word) or WORD.fullmatch(word) else []
+            case ast.Attribute(attr=word) | ast.Name(id=word) if word in CHEAPER:
+                yield node.lineno
+            case ast.keyword(value=ast.Constant()) if node.arg not in DESCRIBING and REQUEST.search(ast.unparse(node)):
+                yield node.lineno
+            case ast.Dict():
+                waiting.extend(each for each in node.values)
+            case ast.Expr(value=ast.Constant()) | ast.Compare():
+                pass
+            case _ if not (isinstance(node, ast.keyword) and node.arg in DESCRIBING):
+                waiting.extend(ast.iter_child_nodes(node))
     for part in program.left_out:
         yield from (part.line + line - 1 for line in _in_lines(part.text))
-
-
-def _requests(node: ast.Constant | ast.Attribute | ast.Name) -> bool:
-    if not isinstance(node, ast.Constant):
-        return (node.attr if isinstance(node, ast.Attribute) else node.id) in CHEAPER
-    value = COMMENT.sub("", node.value) if isinstance(node.value, str) else ""
-    return bool(REQUEST.search(value) or WORD.fullmatch(value))
