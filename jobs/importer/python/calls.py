@@ -101,15 +101,13 @@ def carried_out(function: Callable[..., Any], values: Sequence[Any], named: Mapp
         result = function(*values, **(named or {}))
     except FAILURES as error:
         raise NotKnown from error
-    if isinstance(result, range | dict | list | str | tuple) and len(result) > (
-        MAX_TEXT if isinstance(result, str) else MAX_ITEMS
-    ):
+    result = list(result) if isinstance(result, range) and len(result) <= MAX_ITEMS else result
+    is_sized = isinstance(result, dict | list | str | tuple)
+    is_large = is_sized and len(result) > (MAX_TEXT if isinstance(result, str) else MAX_ITEMS)
+    is_value = is_sized or result is None or isinstance(result, Node | int | float)
+    if is_large or not is_value or (isinstance(result, float) and not math.isfinite(result)):
         raise NotKnown
-    if isinstance(result, float) and not math.isfinite(result):
-        raise NotKnown
-    if result is not None and not isinstance(result, Node | str | int | float | list | tuple | dict | range):
-        raise NotKnown
-    return list(result) if isinstance(result, range) else result
+    return result
 
 
 def composed(function: Callable[..., Any], nodes: Sequence[Node], line: int, named: Mapping[str, Node] = {}) -> Node:
@@ -130,21 +128,25 @@ def composed(function: Callable[..., Any], nodes: Sequence[Node], line: int, nam
 
 def formatted(pattern: str, nodes: Sequence[Node], named: Mapping[str, Node], line: int) -> Node:
     """Return `pattern.format(*nodes, **named)`. Raise NotKnown if a field is not known."""
-    longest = max((len(text_of(node) or "") for node in (*nodes, *named.values())), default=0)
     try:
         fields = [(name, spec or "") for _, name, spec, _ in string.Formatter().parse(pattern) if name is not None]
     except ValueError as error:
         raise NotKnown from error
-    if len(fields) * longest > MAX_TEXT or any(re.search(r"\{|\d{4}", spec) or "." in name for name, spec in fields):
+    is_odd = any(re.search(r"\{|\d{4}", spec) or "." in name for name, spec in fields)
+    if is_odd or len(fields) * longest(*nodes, *named.values()) > MAX_TEXT:
         raise NotKnown
     return composed(pattern.format, nodes, line, named)
+
+
+def longest(*nodes: Node) -> int:
+    """Return the length of the longest text of some values."""
+    return max((len(text_of(node) or "") for node in nodes), default=0)
 
 
 def percent(left: Node, right: Node, line: int) -> Node:
     """Return `left % right` of a text. Raise NotKnown if a value is not known."""
     named, nodes = right.entries, right.value if isinstance(right.value, list) else [right]
-    longest = max((len(text_of(node) or "") for node in (named.values() if named else nodes)), default=0)
-    if WIDE.search(left.value) or left.value.count("%") * longest > MAX_TEXT:
+    if WIDE.search(left.value) or left.value.count("%") * longest(*(named.values() if named else nodes)) > MAX_TEXT:
         raise NotKnown
     if named:
         return composed(lambda **names: left.value % names, [], line, named)
