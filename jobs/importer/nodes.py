@@ -95,11 +95,8 @@ class Notes:
 
     def given_twice(self, name: str, first: Node, line: int) -> None:
         """Add an error about a name that a mapping has twice; the `first` one is read."""
-        message = _(
-            "%(name)s is given twice, first on line %(line)s; the first one is used.",
-            name=quoted(name),
-            line=first.line,
-        )
+        words = {"name": quoted(name), "line": first.line}
+        message = _("%(name)s is given twice, first on line %(line)s; the first one is used.", **words)
         self.error("given_twice", line, message, _("Keep one of them."))
 
     def extend(self, other: "Notes | None") -> None:
@@ -207,11 +204,6 @@ def set_at(holder: Node, path: Path, node: Node) -> bool:
         else:
             return False
     return True
-
-
-def is_unknown(node: Node) -> bool:
-    """Return whether a value from a program is a placeholder or contains one."""
-    return isinstance(node.value, str) and "${" in node.value
 
 
 def camel(name: str) -> str:

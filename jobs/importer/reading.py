@@ -3,6 +3,7 @@
 Reading never raises, and is bounded in size, depth and number of values.
 """
 
+import contextlib
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -93,44 +94,36 @@ def read_text(
 
 
 def _unwrap(text: str) -> Source:
-    notebook = read_notebook(text)
-    if notebook is None:
-        text = without_magic(text)
-        format_key = detect_format(text)
-        may_be_python = format_key == "python" or (format_key == "rest" and _may_be_python(text))
-        is_python = may_be_python and is_program(text)
-        return Source(text, "python" if is_python else format_key, is_program=is_python)
-    return Source(notebook.python, "python", notebook.shell, is_program=True)
-
-
-def _may_be_python(text: str) -> bool:
-    """Return whether a text that begins like JSON is a Python literal."""
-    if not IN_PYTHON.search(text):
-        return False
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return True
-    return False
+    if (notebook := read_notebook(text)) is not None:
+        return Source(notebook.python, "python", notebook.shell, is_program=True)
+    text = without_magic(text)
+    format_key = detect_format(text)
+    is_json = False
+    if format_key == "rest" and IN_PYTHON.search(text):  # JSON, or a Python literal that begins like it
+        with contextlib.suppress(ValueError, RecursionError):
+            json.loads(text)
+            is_json = True
+    may_be_python = format_key == "python" or (format_key == "rest" and IN_PYTHON.search(text) and not is_json)
+    is_python = bool(may_be_python) and is_program(text)
+    return Source(text, "python" if is_python else format_key, is_program=is_python)
 
 
 def _extract(source: Source, notes: Notes, files: Files) -> Candidates:
     """Return the jobs of the text itself, or if there are none, of its parts."""
     text, format_key, started = source.text, source.format, len(notes.findings)
-    may_be_page = not source.is_program
-    shown = objects_in_prose(text) if may_be_page and format_key in ("python", "gcloud-yaml", "curl") else []
-    parts = (fenced_blocks(text) or (shown if format_key != "curl" else [])) if may_be_page else []
-    body = shown[0].text if format_key == "curl" and len(shown) == 1 else None
+    own, parts, body = Candidates(format_key, [], [text, source.shell]), [], None
+    if not source.is_program:
+        shown = objects_in_prose(text) if format_key in ("python", "gcloud-yaml", "curl") else []
+        parts = fenced_blocks(text) or (shown if format_key != "curl" else [])
+        body = shown[0].text if format_key == "curl" and len(shown) == 1 else None
     drafts = [] if parts else read_format(format_key, text, notes, replace(files, otherwise=body))
     if drafts:
-        return Candidates(format_key, drafts, [text, source.shell])
+        return own._replace(drafts=drafts)
     is_broken = notes.has("unreadable_json", "unreadable_yaml", "unreadable_python")
     is_broken = is_broken or bool(parts) or format_key in ("gcloud", "curl")
     is_followed = not notes.has("too_much")
     inner = embedded_parts(format_key, text, source.shell, is_broken=is_broken, is_followed=is_followed)
-    candidates = _extract_from_parts(
-        Candidates(format_key, [], [text, source.shell]), chain(parts, inner), notes, started, files
-    )
+    candidates = _extract_from_parts(own, chain(parts, inner), notes, started, files)
     if not candidates.drafts and parts and len(notes.findings) == started:
         return candidates._replace(drafts=read_format(format_key, text, notes, files))
     return candidates
@@ -184,11 +177,11 @@ def read_format(format_key: str, text: str, notes: Notes, files: Files) -> list[
     """Return the jobs of a text in one format; adds an error if there are none."""
     if format_key in ("gcloud", "curl"):
         drafts = (read_gcloud if format_key == "gcloud" else read_curl)(text, notes, files)
-    elif format_key == "rest":
-        drafts = read_documents(text, notes, is_json=True)
+    elif format_key == "python":
+        drafts = read_program(text, notes, files.variables)
     else:
-        is_python = format_key == "python"
-        drafts = read_program(text, notes, files.variables) if is_python else read_gcloud_yaml(text, notes)
+        is_json = format_key == "rest"
+        drafts = read_documents(text, notes, is_json=True) if is_json else read_gcloud_yaml(text, notes)
     if not drafts and not has_errors(notes.findings):
         notes.error("no_job", 1, _("No job was found in this text."), SUPPORTED)
     return drafts
@@ -206,14 +199,14 @@ def _normalized(format_key: str, draft: Draft, notes: Notes, name: str, project:
     placeholders = normalizer.placeholders
     findings += [as_confirmed(each, ()) for each in unknown_findings(job)] if job is not None else []
     reading = Reading(format_key, draft.form, draft.kind, None, {}, (), placeholders, draft.unseen, tree=tree)
-    reading = replace(reading, findings=tuple(reading.located(each) for each in (*notes.result(), *findings)))
+    found = [*notes.result(), *findings]
+    if job is not None and OPEN.search(draft.project):
+        message = _("The project %(project)s is a placeholder.", project=quoted(draft.project))
+        remedy, line = _("Choose the project."), draft.body.line
+        found.append(Finding("open_project", Severity.NOTE, "", message, remedy, SOURCE, READ, line))
+    reading = replace(reading, findings=tuple(reading.located(each) for each in found))
     if job is None:
         return reading
-    if OPEN.search(draft.project):
-        message = _("The project %(project)s is a placeholder.", project=quoted(draft.project))
-        line = draft.body.line
-        open_project = Finding("open_project", Severity.NOTE, "", message, _("Choose the project."), SOURCE, READ, line)
-        reading = replace(reading, findings=(*reading.findings, open_project))
     submission = Submission(draft.kind, draft.project or project, draft.region, job)
     submission = replace(submission, region=draft.region or reserved_region(submission) or region)
     return replace(reading, submission=submission, body=rest_body(job))

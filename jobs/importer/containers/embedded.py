@@ -89,11 +89,8 @@ def _in_shell(text: str) -> Iterator[Part]:
 
 def _in_documents(format_key: str, text: str) -> Iterator[Part]:
     """Yield commands in steps of workflows and manifests, and jobs deep in documents about something else."""
-    notes = Notes()
-    documents = (
-        read_json(text, notes) if format_key == "rest" else read_yaml(text, notes) if is_document(format_key) else []
-    )
-    waiting = [(node, 0, False) for node in reversed(documents)]
+    read = {"rest": read_json, "gcloud-yaml": read_yaml}.get(format_key)
+    waiting = [(node, 0, False) for node in reversed(read(text, Notes()) if read is not None else [])]
     seen = parts = 0
     while waiting and seen < MAX_NODES and parts < MAX_PARTS:
         node, depth, is_other = waiting.pop()
@@ -113,16 +110,16 @@ def _of_node(node: Node, depth: int) -> Part | None:
     if isinstance(node.value, str) and CREATE.search(node.value):
         return Part("gcloud", on_line(node.line + ("\n" in node.value), node.value), where)
     if isinstance(node.value, list):
-        command = _command_of([item.text() for item in node.value if item.is_scalar])
+        command = _command_of(node)
         return Part("gcloud", on_line(node.line, command), where) if command else None
     is_job = depth and looks_like(node) in ("job", "spec", "tuning", "pipeline")
     return Part("", "", where, node=node) if is_job else None
 
 
-def _command_of(words: list[str]) -> str:
+def _command_of(node: Node) -> str:
     """Return the command in a list of words, as steps of Cloud Build and subprocess take it."""
-    kinds = {"custom-jobs", "hp-tuning-jobs"}
-    if "create" not in words or not kinds & set(words) or len(words) > MAX_WORDS:
+    words = [item.text() for item in node.value if item.is_scalar] if len(node.value) <= MAX_WORDS else []
+    if "create" not in words or not {"custom-jobs", "hp-tuning-jobs"} & set(words):
         return ""
     return shlex.join(words[words.index("gcloud") :] if "gcloud" in words else ["gcloud", *words])
 
@@ -132,7 +129,15 @@ def _in_program(text: str, shell: str, *, is_followed: bool = True) -> Iterator[
     program = Program(Notes(), {})
     with contextlib.suppress(*ERRORS):  # names known so far still serve for the shell's commands
         program.follow(parse(text if is_followed else "").tree)
-    texts = list(_texts(program))
+    texts: list[tuple[int, str]] = []
+    for node in program.texts:
+        text = node.value if isinstance(node.value, str) else _command_of(node)
+        if not CREATE.search(text) and not CONFIG.search(text):
+            continue
+        pieces = [each for each in texts if each[1] in text]  # of which it is made
+        texts = [each for each in texts if each not in pieces]
+        if not any(text in whole for _, whole in texts) and len(texts) < MAX_PARTS:
+            texts.append((pieces[0][0] if pieces else node.line, text))
     configs = [(line, held) for line, held in texts if CONFIG.search(held) and not CREATE.search(held)]
     config = configs[0][1] if configs else None
     if CREATE.search(shell):
@@ -142,25 +147,6 @@ def _in_program(text: str, shell: str, *, is_followed: bool = True) -> Iterator[
             yield Part("gcloud", on_line(line, held), f", in a text of the program, line {line}", config)
     for line, held in configs:
         yield Part(detect_format(held), on_line(line, held), f", in a text of the program, line {line}")
-
-
-def _texts(program: Program) -> Iterator[tuple[int, str]]:
-    """Yield the texts of a program that mention jobs, as it puts them together, with their lines."""
-    held: list[tuple[int, str]] = []
-    for node in program.texts:
-        text = (
-            node.value
-            if isinstance(node.value, str)
-            else _command_of([item.text() for item in node.value if item.is_scalar])
-        )
-        if not CREATE.search(text) and not CONFIG.search(text):
-            continue
-        parts = [place for place, (_, part) in enumerate(held) if part in text]  # pieces of which it is made
-        line = held[parts[0]][0] if parts else node.line
-        held = [part for place, part in enumerate(held) if place not in parts]
-        if not any(text in whole for _, whole in held) and len(held) < MAX_PARTS:
-            held.append((line, text))
-    yield from held
 
 
 def _filled(shell: str, program: Program) -> str:

@@ -7,7 +7,7 @@ Source: nbformat's documentation, "The Notebook file format"; IPython's manual, 
 import re
 from typing import NamedTuple
 
-from jobs.importer.nodes import Node, Notes
+from jobs.importer.nodes import Notes
 from jobs.importer.syntax.json_text import read_json
 
 PYTHON_MAGICS = frozenset({"%%time", "%%timeit", "%%capture", "%%prun"})
@@ -40,7 +40,9 @@ def read_notebook(text: str) -> Notebook | None:
     for cell in cells.value[:MAX_CELLS]:
         kind, source = cell.get("cell_type"), cell.get("source")
         if kind is not None and kind.value == "code" and source is not None:
-            _add_cell(python, shell, _lines(source))
+            texts = source.value if isinstance(source.value, list) else [source]
+            lines = [(part, node.line - 1) for node in texts for part in node.text().removesuffix("\n").split("\n")]
+            _add_cell(python, shell, lines or [("", 0)])
     return Notebook("\n".join(python), "\n".join(shell))
 
 
@@ -49,47 +51,30 @@ def commands_in(text: str) -> str:
     return "\n".join(_commands(text.split("\n")))
 
 
-def _lines(source: Node) -> list[tuple[str, int]]:
-    """Return the lines of a cell, each with its line in the file, from 0."""
-    texts = source.value if isinstance(source.value, list) else [source]
-    lines: list[tuple[str, int]] = []
-    for node in texts:
-        parts = node.text().removesuffix("\n").split("\n")
-        lines.extend((part, node.line - 1) for part in parts)
-    return lines or [("", 0)]
-
-
 def _add_cell(python: list[str], shell: list[str], numbered: list[tuple[str, int]]) -> None:
-    """Add the lines of a cell to the program that it belongs to."""
+    """Add the lines of a cell, each with its line in the file from 0, to the program that it belongs to."""
     lines = [line for line, _ in numbered]
     first = next((number for number, line in enumerate(lines) if line.strip()), 0)
     words = lines[first].split()
     magic = words[0] if words and words[0].startswith("%%") else ""
-    rest = [*[""] * (first + 1), *lines[first + 1 :]]
+    rest = [*[""] * (first + 1), *lines[first + 1 :]] if magic else lines
+    programs: list[tuple[list[str], list[str]]] = []
     if not magic or magic in PYTHON_MAGICS:
-        own = rest if magic else lines
-        _place(python, own, numbered)
-        _place(shell, _commands(own), numbered)
+        programs = [(python, rest), (shell, _commands(rest))]
     elif magic in FILE_MAGICS and len(words) > 1:
         rest[first] = f"cat > {words[-1]} <<'{END}'"
-        _place(shell, [*rest, END], numbered)
+        programs = [(shell, [*rest, END])]
     elif magic in SHELL_MAGICS:
-        _place(shell, rest, numbered)
-
-
-def _place(program: list[str], lines: list[str], numbered: list[tuple[str, int]]) -> None:
-    """Append lines, each at its line of the file unless the program is longer already."""
-    for number, line in enumerate(lines):
-        at = numbered[number][1] if number < len(numbered) else 0
-        program.extend([""] * (at - len(program)))
-        program.append(line)
+        programs = [(shell, rest)]
+    for program, own in programs:
+        for number, line in enumerate(own):  # each at its line of the file unless the program is longer already
+            at = numbered[number][1] if number < len(numbered) else 0
+            program += [""] * (at - len(program)) + [line]
 
 
 def _commands(lines: list[str]) -> list[str]:
     commands: list[str] = []
-    continues = False
     for line in lines:
-        command = COMMAND.match(line)
+        command, continues = COMMAND.match(line), bool(commands) and commands[-1].rstrip().endswith("\\")
         commands.append(line[command.end() :] if command is not None else line if continues else "")
-        continues = commands[-1].rstrip().endswith("\\")
     return commands

@@ -67,20 +67,19 @@ def _made(text: str) -> str:
 
 def _set_in(text: str) -> tuple[Variables, Variables]:
     """Return the substitutions, and the variables of `env` and `variables`, of YAML documents."""
-    found: tuple[dict[str, str | None], dict[str, str | None]] = {}, {}
+    build: dict[str, str | None] = {}
+    env: dict[str, str | None] = {}
     waiting = [(node, 0) for node in read_yaml(text, Notes())]
-    seen = 0
-    while waiting and seen < MAX_NODES:
-        node, depth = waiting.pop(0)
-        seen += 1
+    for node, depth in waiting:  # which grows
         for name, item in node.entries.items():
-            if name in ("substitutions", "env", "variables") and item.entries:
-                _add(found[0] if name == "substitutions" else found[1], item)
+            if name in ("substitutions", "env", "variables"):
+                _add(build if name == "substitutions" else env, item)
         if depth < MAX_DEPTH and not node.is_scalar:
-            items = node.value if isinstance(node.value, list) else list(node.value.values())
-            waiting.extend((item, depth + 1) for item in items if not item.is_scalar)
-    build, env = ({name: value for name, value in each.items() if value is not None} for each in found)
-    return build, env
+            items = node.value if isinstance(node.value, list) else node.value.values()
+            inner = [(item, depth + 1) for item in items if not item.is_scalar]
+            waiting += inner[: MAX_NODES - len(waiting)]
+    known = [{name: value for name, value in each.items() if value is not None} for each in (build, env)]
+    return known[0], known[1]
 
 
 def _add(values: dict[str, str | None], node: Node) -> None:

@@ -55,30 +55,26 @@ def parse(text: str) -> Parsed:
 
 def is_program(text: str) -> bool:
     """Return whether a whole text is Python, except for a notebook's commands."""
-    try:
-        _parse(without_commands(text))
-    except ERRORS:
-        return False
-    return True
+    with contextlib.suppress(*ERRORS):
+        return bool(_parse(without_commands(text)))
+    return False
 
 
 def without_commands(text: str) -> str:
     """Replace the lines that are commands of a notebook; every other line keeps its number."""
     is_indented = all(line[0] in " \t" for line in text.split("\n") if line.strip())
     lines = (textwrap.dedent(text) if is_indented else text).split("\n")
-    number = 0
-    while number < len(lines):
-        command, output = COMMAND.match(lines[number]), OUTPUT.match(lines[number])
-        if (setting := SET.fullmatch(lines[number])) is not None:
+    in_command = False
+    for number, line in enumerate(lines):
+        output, command = OUTPUT.match(line), COMMAND.match(line)
+        if in_command:
+            lines[number] = ""
+        elif (setting := SET.fullmatch(line)) is not None:
             lines[number] = _environment(*setting.groups())
-            number += 1
-            continue
-        if command is not None or output is not None:
-            while lines[number].rstrip().endswith("\\") and number + 1 < len(lines):
-                lines[number] = ""
-                number += 1
+        elif output is not None or command is not None:
             lines[number] = f"{output[1]}shell()" if output is not None else f"{command[1] if command else ''}pass"
-        number += 1
+        is_command = in_command or (not SET.fullmatch(line) and bool(output or command))
+        in_command = is_command and line.rstrip().endswith("\\")
     return "\n".join(lines)
 
 

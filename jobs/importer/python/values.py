@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from jobs.importer.nodes import Node, Path
-from jobs.importer.sdk_names import CREATES
 from jobs.spec import quoted
 from jobs.texts import translatable as _
 
@@ -131,11 +130,6 @@ class JobCall:
     is_used: bool = False
     custom: "JobCall | None" = None
     edits: list[tuple[Path, Node]] = field(default_factory=list)
-
-    @property
-    def sent(self) -> Node | None:
-        """The job that a client's call sends."""
-        return (self.args.get("request") or self.args).get(CREATES[self.maker]) if self.maker in CREATES else None
 
 
 class Jobs(tuple[JobCall, ...]):
