@@ -9,7 +9,7 @@ from jobs.importer.readers.documents import identify, looks_like, refuse_documen
 from jobs.importer.syntax.json_text import read_json
 from jobs.importer.syntax.shell import Command, Shell, note_repetition
 from jobs.importer.syntax.shell_words import Word
-from jobs.spec import COLLECTIONS, quoted
+from jobs.spec import COLLECTIONS
 from jobs.texts import translatable as _
 
 KIND = {collection: kind for kind, collection in COLLECTIONS.items()}
@@ -87,11 +87,6 @@ def _body(command: Command, data: Word | None, shell: Shell, files: Files, notes
     if not data.text.startswith("@"):
         held = shell.documents.get("")
         return Word(data.text, held.line) if held is not None and data.text == held.text else data
-    if (written := shell.file(data.text[1:], command.document)) is not None:
-        return written
-    if (text := files.get(data.text[1:])) is not None:
-        return Word(text, data.line)
-    name = quoted(data.text[1:])
-    message = _("The job itself is in the file %(name)s, which is not part of this text.", name=name)
-    notes.error("config_elsewhere", data.line, message, _("Give that file."))
-    return None
+    name = Word(data.text[1:], data.line)
+    found = shell.file(name, command.document, files, notes, _("Give that file."))
+    return found and Word(found.text, found.line or data.line)

@@ -17,7 +17,6 @@ from jobs.importer.readers.documents import read_documents
 from jobs.importer.readers.gcloud_flags import (
     Flags,
     check_lists,
-    config_text,
     key_name,
     load_config,
     on_line,
@@ -168,7 +167,7 @@ def _former_job(call: Call, shell: Shell, files: Files, notes: Notes) -> Draft:
     given = read_flags(call.words[len(name) :], notes)
     document = Node({}, call.line)
     for word in given.get("config", []):
-        if (found := config_text(word, call.command.document, shell, files, notes)) is not None:
+        if (found := shell.file(word, call.command.document, files, notes, flags.GIVE_FILE)) is not None:
             held = next(iter(read_yaml(found.text, notes)), document)
             document = held if found.line else on_line(held, word.line)
     return ai_platform.of_command(name, given, document, call.line, notes)

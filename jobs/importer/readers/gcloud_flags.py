@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from jobs.importer.files import Files
 from jobs.importer.nodes import Draft, Node, Notes, paths
 from jobs.importer.readers.documents import read_config
-from jobs.importer.syntax.shell import STDIN, Shell
+from jobs.importer.syntax.shell import Shell
 from jobs.importer.syntax.shell_words import Word
 from jobs.spec import quoted
 from jobs.spec.shape import nearest
@@ -43,6 +43,7 @@ OF_POOLS = {
     ).split()
 } | {"image-uri": "container-image-uri", "container-uri": "container-image-uri"}
 """What people write as flags, and the keys of --worker-pool-spec that they mean."""
+GIVE_FILE = _("Give that file; the name, region and flags are read from the command.")
 KEY_PARTS = ("kms-keyring", "kms-location", "kms-project")
 DELIMITED = re.compile(r"\^([^^]+)\^")
 BRACKETED = re.compile(r"\s*\[.*\]\s*", re.DOTALL)
@@ -160,7 +161,7 @@ def load_config(given: Flags, document: Word | None, shell: Shell, files: Files,
     if not words and document is None:
         return None
     word, own = words[-1] if words else Word("-", 1), Notes()
-    if (found := config_text(word, document, shell, files, notes)) is None:
+    if (found := shell.file(word, document, files, notes, GIVE_FILE)) is None:
         return None
     if found.line:
         return read_config(found.text, found.line, notes)
@@ -175,20 +176,6 @@ def load_config(given: Flags, document: Word | None, shell: Shell, files: Files,
         note = notes.error if finding.severity == "error" else notes.note
         note(finding.code, word.line, message, finding.remedy, finding.field)
     return None if draft is None else draft._replace(body=on_line(draft.body, word.line))
-
-
-def config_text(word: Word, document: Word | None, shell: Shell, files: Files, notes: Notes) -> Word | None:
-    """Return the text of a config file, on line 0 if it is not part of the text; adds an error if it is missing."""
-    if (written := shell.file(word.text, document)) is not None:
-        return written
-    if (text := files.get(word.text)) is not None:
-        return Word(text, 0)
-    message = _("The job itself is in the file %(name)s, which is not part of this text.", name=quoted(word.text))
-    if word.text in STDIN:
-        message = _("The job itself comes from another command, which is not part of this text.")
-    remedy = _("Give that file; the name, region and flags are read from the command.")
-    notes.error("config_elsewhere", word.line, message, remedy)
-    return None
 
 
 def on_line(node: Node, line: int) -> Node:

@@ -9,8 +9,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from jobs.importer.files import Files
 from jobs.importer.nodes import Notes
 from jobs.importer.syntax.shell_words import CONTINUED, PLACEHOLDER, Word, Words
+from jobs.spec import quoted
 from jobs.texts import translatable as _
 
 ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\+?)=(.*)", re.DOTALL)
@@ -147,9 +149,21 @@ class Shell(Words):
         self.taken = self.inner_read = 0
         self.doubtful: dict[str, int] = {}
 
-    def file(self, name: str, given: Word | None) -> Word | None:
-        """Return the text of a file: the input `given` to a command, or what the text itself writes into the file."""
-        return given if given is not None and name in STDIN else self.documents.get(name.removeprefix("./"))
+    def file(self, name: Word, given: Word | None, files: Files, notes: Notes, remedy: str) -> Word | None:
+        """Return the text of a file: the input `given` to a command, or what the text itself writes into the file.
+
+        One of the other `files` is on line 0. Add an error with a remedy if it is missing.
+        """
+        found = given if name.text in STDIN else None
+        if (found := found or self.documents.get(name.text.removeprefix("./"))) is not None:
+            return found
+        if (text := files.get(name.text)) is not None:
+            return Word(text, 0)
+        message = _("The job itself is in the file %(name)s, which is not part of this text.", name=quoted(name.text))
+        if name.text in STDIN:
+            message = _("The job itself comes from another command, which is not part of this text.")
+        notes.error("config_elsewhere", name.line, message, remedy)
+        return None
 
     def commands(self) -> Iterator[Command]:
         """Yield the commands in order; assignments before a command change variables for what follows."""
