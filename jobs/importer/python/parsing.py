@@ -16,9 +16,7 @@ OUTPUT = re.compile(r"([ \t]*[A-Za-z_][\w.,\[\]\"' \t]*=[ \t]*)(?:!|%(?=[A-Za-z]
 CONTINUES = re.compile(r"[ \t)\]}#]|$|(?:elif|else|except|finally)\b")
 UNFILLED = re.compile(r"(\b\w+[ \t]*(?<![=!<>])=)(?=[ \t]*(?:[,)#]|$))")
 """Gaps that a tutorial leaves for its readers to fill in: `name = # TODO`, `name=,`."""
-UNFINISHED = ("was never closed", "unterminated triple-quoted", "unexpected EOF", "expected an indented block")
-MAX_LENGTH, MAX_GAPS, MAX_LESSON = 500_000, 20, 100_000
-MAX_STATEMENT_PARTS, MAX_PARSED, MAX_LEFT_OUT = 60, 1_000_000, 20
+MAX_LENGTH, MAX_PARSED, MAX_LEFT_OUT = 500_000, 1_000_000, 20
 ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
 """Errors of Python's parser for a text that is not Python."""
 
@@ -39,18 +37,33 @@ class Parsed(NamedTuple):
 
 
 def parse(text: str) -> Parsed:
-    """Parse a program without its parts that are not Python. Raise SyntaxError if nothing else remains."""
-    try:
-        return Parsed(_parse(text), [])
-    except SyntaxError as error:
-        first = error
-    without = without_commands(text)
-    with contextlib.suppress(SyntaxError):
-        return Parsed(_parse_filled(without), [])
-    parsed = _parse_in_parts(without)
-    if not parsed.tree.body:
+    """Parse a program without its parts that are not Python. Raise SyntaxError if nothing else remains.
+
+    The statement with an error is left out, and the rest is parsed again; a gap that a tutorial leaves is filled first.
+    """
+    first, left_out, lines, budget = None, list[LeftOut](), text.split("\n"), MAX_PARSED
+    while True:
+        try:
+            tree = _parse("\n".join(lines))
+            break
+        except SyntaxError as error:
+            at, first, budget = min(error.lineno or 1, len(lines)) - 1, first or error, budget - len(text)
+            if first is error:
+                lines = without_commands(text).split("\n")
+                continue
+            if budget < 0:
+                raise first from None
+            if (filled := UNFILLED.sub(r"\1 ...", lines[at])) != lines[at]:
+                lines[at] = filled
+                continue
+            start = next((n for n in range(at, 0, -1) if _begins(lines[n - 1], lines[n])), 0)
+            end = next((n for n in range(at + 1, len(lines)) if _begins(lines[n - 1], lines[n])), len(lines))
+            if len(left_out) < MAX_LEFT_OUT:
+                left_out.append(LeftOut(at + 1, error.msg or "it cannot be parsed", "\n".join(lines[start:end])))
+            lines[start:end] = [""] * (end - start)
+    if first is not None and not tree.body:
         raise first
-    return parsed
+    return Parsed(tree, left_out)
 
 
 def is_program(text: str) -> bool:
@@ -93,49 +106,6 @@ def _parse(text: str) -> ast.Module:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(text)
-
-
-def _parse_filled(text: str) -> ast.Module:
-    """Parse a program with `...` in the gaps of a tutorial; only lines that are not Python are changed."""
-    lines = text.split("\n")
-    for _ in range(MAX_GAPS if len(text) <= MAX_LESSON else 1):
-        try:
-            return _parse("\n".join(lines))
-        except SyntaxError as error:
-            at = min(error.lineno or 1, len(lines)) - 1
-            filled = UNFILLED.sub(r"\1 ...", lines[at])
-            if filled == lines[at]:
-                raise
-            lines[at] = filled
-    return _parse("\n".join(lines))
-
-
-def _parse_in_parts(text: str) -> Parsed:
-    """Parse statement by statement; a statement begins on a line without indent."""
-    lines = text.split("\n")
-    starts = [number for number, line in enumerate(lines) if number == 0 or _begins(lines[number - 1], line)]
-    ends = [*starts[1:], len(lines)]
-    parsed, budget, at = Parsed(ast.Module([], []), []), MAX_PARSED, 0
-    while at < len(starts):
-        reason, taken, where = "it is too long to be looked through", 1, starts[at] + 1
-        for size in range(1, min(MAX_STATEMENT_PARTS, len(starts) - at) + 1):
-            part = "\n".join(lines[starts[at] : ends[at + size - 1]])
-            budget -= len(part)
-            if budget < 0:
-                break
-            try:
-                parsed.tree.body.extend(ast.increment_lineno(_parse(part), starts[at]).body)
-            except SyntaxError as error:
-                reason, where = error.msg or "it cannot be parsed", starts[at] + (error.lineno or 1)
-                if not any(sign in reason for sign in UNFINISHED):
-                    break
-            else:
-                reason, taken = "", size
-                break
-        if reason and len(parsed.left_out) < MAX_LEFT_OUT:
-            parsed.left_out.append(LeftOut(where, reason, "\n".join(lines[starts[at] : ends[at]])))
-        at += taken
-    return parsed
 
 
 def _begins(before: str, line: str) -> bool:
