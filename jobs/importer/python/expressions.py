@@ -134,26 +134,17 @@ class Expressions(Branches):
         """Return whether a condition holds; None if it is not known."""
         return values.truth_of(self.evaluate(test))
 
-    def either(self, blocks: Sequence[Callable[[], Node]], condition: ast.expr) -> Node:
-        """Return what is known of one of several values, of which a condition decides."""
+    def either(self, expressions: Sequence[ast.expr | None], condition: ast.expr) -> Node:
+        """Return what is known of one of several values, of which a condition decides; None stands for nothing."""
         result, name = Scope(), self.source(condition)
 
-        def block(read: Callable[[], Node]) -> str:
-            self.put(result, name, read())
+        def block(expression: ast.expr | None) -> str:
+            if expression is not None:
+                self.put(result, name, self.data(expression))
             return ""
 
-        self.choose([partial(block, read) for read in blocks], name, condition.lineno)
+        self.choose([partial(block, each) for each in expressions], name, condition.lineno)
         return result.names[name]
-
-    def _perhaps(self, expression: ast.expr, condition: ast.expr) -> Node:
-        found: list[Node] = []
-
-        def block() -> str:
-            found.append(self.data(expression))
-            return ""
-
-        self.choose([block, lambda: ""], self.source(condition), condition.lineno)
-        return found[0]
 
     def listed(self, items: Sequence[ast.expr], read: Callable[[ast.expr], Node]) -> list[Node]:
         """Return the values of a list or of positional arguments; `*items` are merged if they are known."""
@@ -275,7 +266,7 @@ class Expressions(Branches):
             if values.truth_of(nodes[-1]) is is_or:
                 break
             is_sure = not any(node.open for node in nodes)
-            nodes.append(self.data(part) if is_sure else self._perhaps(part, expression))
+            nodes.append(self.data(part) if is_sure else self.either([part, None], expression))
         first, *others = expression.values
         if not any(node.open for node in nodes):
             return nodes[-1]
@@ -359,7 +350,7 @@ class Expressions(Branches):
         taken = self.truth(expression.test)
         if taken is not None:
             return self.evaluate(expression.body if taken else expression.orelse)
-        return self.either([partial(self.data, each) for each in (expression.body, expression.orelse)], expression.test)
+        return self.either([expression.body, expression.orelse], expression.test)
 
     def bind(self, target: ast.expr, item: Node) -> None:
         """Bind a name, or the names of a tuple to the parts of a value; they are open if it has other parts."""

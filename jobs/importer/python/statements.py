@@ -182,9 +182,8 @@ class Statements(Expressions):
             if ending == MAYBE:
                 rest = self.made(turns[place + 1 :], items.line)
                 follow = self._turns if len(rest.value) <= MAX_TURNS_LEFT else self._unknown_turns
-                self.choose(
-                    [partial(follow, statement, rest, body), str], self.source(statement.iter), statement.lineno
-                )
+                reads = [partial(follow, statement, rest, body), str]
+                self.choose(reads, self.source(statement.iter), statement.lineno)
                 return MAYBE
         return ""
 
