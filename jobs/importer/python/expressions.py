@@ -100,7 +100,9 @@ class Expressions(Branches):
         return calls.known(node, self.spend)
 
     def node_of(self, value: Any, line: int) -> Node:
-        """Return a value of Python as new nodes, all on one line."""
+        """Return a value of Python as new nodes, all on one line; nodes in it are kept."""
+        if isinstance(value, Node):
+            return value
         if isinstance(value, dict):
             return self.made({str(name): self.node_of(item, line) for name, item in value.items()}, line)
         if isinstance(value, list | tuple):
@@ -300,8 +302,7 @@ class Expressions(Branches):
                 sum(len(each.value) // TEXT_COST for each in (node, right) if isinstance(each.value, str | list))
             )
             try:
-                value = calls.operated(part.op, node, right, part.lineno)
-                node = value if isinstance(value, Node) else self.made(value, part.lineno)
+                node = self.node_of(calls.operated(part.op, node, right, part.lineno), part.lineno)
             except NotKnown:
                 node = self.open_at(part, node, right)
         return node
@@ -338,13 +339,7 @@ class Expressions(Branches):
             found = held[slice(*places)] if isinstance(part, ast.Slice) else held[places[0]]
         except (NotKnown, TypeError, ValueError, LookupError):
             return self.open_at(expression, owner)
-        return (
-            found
-            if isinstance(found, Node)
-            else Node(found, line)
-            if isinstance(found, str)
-            else self.made(found, line)
-        )
+        return self.node_of(found, line)
 
     def _ifexp(self, expression: ast.IfExp) -> Node:
         taken = self.truth(expression.test)

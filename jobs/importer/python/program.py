@@ -119,7 +119,7 @@ class Program(Functions):
         elif path in calls.STRUCTURES:
             if any(node.open or not isinstance(node.value, list | dict | str | int) for node in placed):
                 raise NotKnown
-            return self._held(calls.carried_out(calls.STRUCTURES[path], placed, named), line)
+            return self.node_of(calls.carried_out(calls.STRUCTURES[path], placed, named), line)
         elif path == "json.dumps" and placed:  # from_json() takes the value back from its text
             text = self._plainly(path, given, line)
             return Held(text.value, line, "", text.open, [placed[0]])
@@ -127,20 +127,8 @@ class Program(Functions):
             return self.copied(placed[0])
         else:
             found = self._plainly(path, given, line) if path in calls.PLAIN else None
-        message = calls.message_of(name, placed, named, line) if found is None else found
-        return message if message is None or isinstance(message, Node) else self.made(message, line)
-
-    def _held(self, value: Any, line: int) -> Node:
-        """Return a list or mapping of nodes, and of lists of them, as a node."""
-        if isinstance(value, list | tuple):
-            return self.made([self._held(item, line) for item in value], line)
-        return (
-            self.made(value, line)
-            if isinstance(value, dict)
-            else value
-            if isinstance(value, Node)
-            else Node(value, line)
-        )
+        found = calls.message_of(name, placed, named, line) if found is None else found
+        return None if found is None else self.node_of(found, line)
 
     def _plainly(self, path: str, given: Given, line: int) -> Node:
         is_deep = any(not item.is_scalar for node in given.placed for item in values.items_of(node))
@@ -160,13 +148,12 @@ class Program(Functions):
         if (type(held), name) in calls.CHANGES:
             return self.changed(name, owner, placed, given.named, call) or self.open_at(call, owner)
         if isinstance(held, dict) and (dict, name) in calls.METHODS:
-            return self._held(calls.carried_out(calls.METHODS[dict, name], [held, *placed]), line)
+            return self.node_of(calls.carried_out(calls.METHODS[dict, name], [held, *placed]), line)
         if isinstance(held, list) and name == "copy":
             return self.made(held.copy(), line)
         if isinstance(held, list) and name in calls.LIST_METHODS:
-            return self.node_of(
-                calls.carried_out(getattr(self.plain(owner), name), list(map(self.plain, placed))), line
-            )
+            method = getattr(self.plain(owner), name)
+            return self.node_of(calls.carried_out(method, list(map(self.plain, placed))), line)
         if not isinstance(held, str):
             return owner if name == "total_seconds" else None
         if name == "format":
