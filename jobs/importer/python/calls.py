@@ -237,8 +237,9 @@ METHODS: dict[tuple[type, str], Callable[..., Any]] = {
     (dict, "values"): lambda held: list(held.values()),
     (dict, "get"): lambda held, key, other=NOTHING: held.get(key_of(key), other),
     (dict, "copy"): lambda held: held.copy(),
+    (list, "copy"): lambda held: held.copy(),
 }  # fmt: skip
-"""Methods of a mapping that leave it as it is."""
+"""Methods of a mapping or a list that leave it as it is."""
 CHANGES: dict[tuple[type, str], Callable[..., Node | None]] = {
     (list, "append"): lambda held, item: held.append(item),
     (list, "extend"): lambda held, items: held.extend(items_in(items)),

@@ -47,6 +47,7 @@ class Expressions(Branches):
         self.module = self.scope = Scope()
         self.environment = environment
         self.variables = Scope(environment, strict=True)
+        self.arguments = Held({}, 1)
         self.texts: list[Node] = []
         self.sources: dict[ast.AST, str] = {}
         self.depth = 0
@@ -131,10 +132,6 @@ class Expressions(Branches):
             message = _("Values that are not set here are read with their defaults; change those that differ.")
             self.notes.note("defaults_taken", line, message)
         return node
-
-    def truth(self, test: ast.expr) -> bool | None:
-        """Return whether a condition holds; None if it is not known."""
-        return values.truth_of(self.evaluate(test))
 
     def either(self, expressions: Sequence[ast.expr | None], condition: ast.expr) -> Node:
         """Return what is known of one of several values, of which a condition decides; None stands for nothing."""
@@ -237,7 +234,7 @@ class Expressions(Branches):
 
     def _attribute(self, expression: ast.Attribute) -> Node | None:
         if path := self.path_of(expression):
-            return self.of_module(path, expression)
+            return self._of_module(path, expression)
         owner, name = self.evaluate(expression.value), expression.attr
         held, found = owner.value, None
         if isinstance(held, Object):
@@ -252,9 +249,10 @@ class Expressions(Branches):
             found = held.get(name)
         return found if found is not None else self.open_at(expression, owner)
 
-    def of_module(self, path: str, expression: ast.Attribute) -> Node:
-        """Return what an attribute of a module stands for."""
+    def _of_module(self, path: str, expression: ast.Attribute) -> Node:
         owner, _, name = path.rpartition(".")
+        if owner.endswith("FLAGS") and name in self.arguments.entries:
+            return self.arguments.entries[name]
         is_enum = name.isupper() and len(name) > 2 and (owner.endswith(ENUMS) or "aiplatform" in owner)
         return Node(Enum(name) if is_enum and self.is_sdk(path) else Module(path), expression.lineno)
 
@@ -342,7 +340,7 @@ class Expressions(Branches):
         return self.node_of(found, line)
 
     def _ifexp(self, expression: ast.IfExp) -> Node:
-        taken = self.truth(expression.test)
+        taken = values.truth_of(self.evaluate(expression.test))
         if taken is not None:
             return self.evaluate(expression.body if taken else expression.orelse)
         return self.either([expression.body, expression.orelse], expression.test)

@@ -46,7 +46,6 @@ class Program(Functions):
         """Read the whole program; what it never runs only if nothing else creates a job."""
         self.job_calls: list[JobCall] = []
         self.init = Scope(strict=True)
-        self.arguments = Held({}, 1)
         self.module.names["__name__"] = Node("__main__", 1)
         try:
             self.block(tree.body)
@@ -61,11 +60,6 @@ class Program(Functions):
         except TooManySteps:
             message = _("The program takes too many steps to be followed.")
             self.notes.error("too_much", None, message, _("Give only the job."))
-
-    def of_module(self, path: str, expression: ast.Attribute) -> Node:
-        """Return what an attribute of a module stands for."""
-        flag = self.arguments.entries.get(expression.attr) if path.rpartition(".")[0].endswith("FLAGS") else None
-        return flag if flag is not None else super().of_module(path, expression)
 
     def _call(self, call: ast.Call) -> Node | None:
         func, path, line = call.func, self.path_of(call.func), call.lineno
@@ -147,10 +141,8 @@ class Program(Functions):
             return self.default(placed[1], line) if name == "get" and len(placed) == 2 else None
         if (type(held), name) in calls.CHANGES:
             return self.changed(name, owner, placed, given.named, call) or self.open_at(call, owner)
-        if isinstance(held, dict) and (dict, name) in calls.METHODS:
-            return self.node_of(calls.carried_out(calls.METHODS[dict, name], [held, *placed]), line)
-        if isinstance(held, list) and name == "copy":
-            return self.made(held.copy(), line)
+        if (type(held), name) in calls.METHODS:
+            return self.node_of(calls.carried_out(calls.METHODS[type(held), name], [held, *placed]), line)
         if isinstance(held, list) and name in calls.LIST_METHODS:
             method = getattr(self.plain(owner), name)
             return self.node_of(calls.carried_out(method, list(map(self.plain, placed))), line)

@@ -24,6 +24,7 @@ from jobs.importer.python.values import (
     is_data,
     items_of,
     same_scalar,
+    truth_of,
     unknown,
 )
 from jobs.texts import translatable as _
@@ -111,7 +112,7 @@ class Statements(Expressions):
         return self.evaluate(expression.value)
 
     def _on_if(self, statement: ast.If) -> str:
-        taken = self.truth(statement.test)
+        taken = truth_of(self.evaluate(statement.test))
         if taken is None:
             blocks = [partial(self.block, each) for each in (statement.body, statement.orelse)]
             return self.choose(blocks, self.source(statement.test), statement.lineno)
@@ -204,7 +205,7 @@ class Statements(Expressions):
         def read(body: Block) -> str:
             least, ending = self.steps - self.steps // SHARE, ""
             for _turn in range(MAX_TURNS):
-                holds = self.truth(statement.test)
+                holds = truth_of(self.evaluate(statement.test))
                 if holds is False:
                     return ""
                 ending = body() if holds else MAYBE
