@@ -36,7 +36,7 @@ AT_MARGIN = re.compile(
 """Statements without indent: the text is a program, so its indented lines are not blocks of a page."""
 VARIABLE = re.compile(r"\$?\{(\w+)\}|\$(\w+)")
 MAX_NODES, MAX_DEPTH, MAX_WORDS = 20_000, 20, 500
-MAX_GUESSED, MAX_FILLED = 100_000, 200_000
+MAX_GUESSED, MAX_FILLED = 100_000, 200
 
 
 def embedded_parts(
@@ -151,17 +151,8 @@ def _in_program(text: str, shell: str, *, is_followed: bool = True) -> Iterator[
 
 def _filled(shell: str, program: Program) -> str:
     """Replace variables in a notebook's commands with the values of the program's names, as IPython does."""
-    size = 0
     held = {name: node for name, node in program.module.names.items() if name not in program.rebound}
-    names = program.environment | held
-
-    def replacement(match: re.Match[str]) -> str:
-        nonlocal size
-        node = names.get(match[1] or match[2])
-        if node is None or not isinstance(node.value, str | int) or node.open or size >= MAX_FILLED:
-            return match[0]
-        text = node.text()
-        size += len(text)
-        return text if text and "\n" not in text else match[0]
-
-    return VARIABLE.sub(replacement, shell)
+    nodes = {name: node for name, node in (program.environment | held).items() if isinstance(node.value, str | int)}
+    texts = {name: node.text() for name, node in nodes.items() if not node.open}
+    known = {name: text for name, text in texts.items() if text and "\n" not in text and len(text) <= MAX_FILLED}
+    return VARIABLE.sub(lambda used: known.get(used[1] or used[2], used[0]), shell)

@@ -124,15 +124,14 @@ class Statements(Expressions):
         self.put(self.scope, ".subject", self.data(statement.subject))
         rest: list[ast.stmt] = []
         for case in reversed(statement.cases):
-            test = self._pattern(case.pattern, statement)
+            test = self._pattern(case.pattern)
             test = test if case.guard is None else ast.BoolOp(ast.And(), [test, case.guard])
             rest = [ast.If(test, case.body, rest)]
-        for node in (inner for each in rest for inner in ast.walk(each) if not hasattr(inner, "lineno")):
-            ast.copy_location(node, statement.subject)
+        _place(rest, statement.subject)
         self.sources |= {each.test: self.source(statement.subject) for each in rest if isinstance(each, ast.If)}
         return self.block(rest)
 
-    def _pattern(self, pattern: ast.pattern, statement: ast.Match) -> ast.expr:
+    def _pattern(self, pattern: ast.pattern) -> ast.expr:
         subject = ast.Name(".subject")
         match pattern:
             case ast.MatchValue(value=value):
@@ -140,11 +139,11 @@ class Statements(Expressions):
             case ast.MatchSingleton(value=value):
                 return ast.Compare(subject, [ast.Is()], [ast.Constant(value)])
             case ast.MatchOr(patterns=patterns):
-                return ast.BoolOp(ast.Or(), [self._pattern(each, statement) for each in patterns])
+                return ast.BoolOp(ast.Or(), [self._pattern(each) for each in patterns])
             case ast.MatchAs(pattern=None, name=name):
                 bound = ast.NamedExpr(ast.Name(name), subject) if name else subject
                 return ast.BoolOp(ast.Or(), [bound, ast.Constant(value=True)])
-        return statement.subject if not isinstance(statement.subject, ast.Constant) else ast.Name("pattern")
+        return ast.Name("pattern")
 
     def _on_for(self, statement: ast.For) -> str:
         items = self.data(statement.iter)
@@ -230,9 +229,7 @@ class Statements(Expressions):
             for test in reversed(part.ifs):
                 body = ast.If(test, [body], [])
             body = ast.For(part.target, part.iter, [body], [])
-        for node in ast.walk(body):
-            if not hasattr(node, "lineno"):
-                ast.copy_location(node, expression)
+        _place([body], expression)
         self.block([body])
         self.scope = outer
         items = items_of(result)
@@ -362,6 +359,12 @@ class Statements(Expressions):
                 scope = scope.outer
             if scope is not None:
                 self.scope.shared[name] = scope
+
+
+def _place(nodes: Iterable[ast.AST], at: ast.AST) -> None:
+    """Give new nodes of a syntax tree the place of another one."""
+    for node in (inner for each in nodes for inner in ast.walk(each) if not hasattr(inner, "lineno")):
+        ast.copy_location(node, at)
 
 
 def _is_plain(target: ast.expr) -> bool:
