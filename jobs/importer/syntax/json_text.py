@@ -223,9 +223,5 @@ class Reader:
 
 
 def _number(text: str) -> int | float | str:
-    if len(text) > MAX_NUMBER_LENGTH:
-        return text
-    if re.fullmatch(r"-?[0-9]+", text):
-        return int(text)
-    number = float(text)
-    return number if abs(number) < float("inf") else text
+    number: int | float | str = json.loads(text) if len(text) <= MAX_NUMBER_LENGTH else text
+    return text if number in (float("inf"), float("-inf")) else number

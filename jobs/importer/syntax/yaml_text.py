@@ -34,7 +34,7 @@ MARK = re.compile(
 
 
 class Unreadable(Exception):
-    """The text is not YAML that Trainboard can read; the arguments are a message and the line."""
+    """The text is not YAML that Trainboard can read; the arguments are the line and a message."""
 
 
 def read_yaml(text: str, notes: Notes) -> list[Node]:
@@ -71,14 +71,12 @@ def _documents(text: str, notes: Notes) -> list[Node]:
     try:
         documents.extend(node for node in Builder(text, notes).documents() if node.value is not None)
     except Unreadable as error:
-        message, line = error.args
-        notes.error("unreadable_yaml", line, message)
+        notes.error("unreadable_yaml", *error.args)
     except yaml.MarkedYAMLError as error:
         notes.error("unreadable_yaml", *_explain(error, text.split("\n")))
     except (yaml.YAMLError, ValueError) as error:
-        notes.error(
-            "unreadable_yaml", None, _("This is not valid YAML: %(problem)s.", problem=quoted(str(error), limit=120))
-        )
+        problem = quoted(str(error), limit=120)
+        notes.error("unreadable_yaml", None, _("This is not valid YAML: %(problem)s.", problem=problem))
     return documents
 
 
@@ -114,20 +112,19 @@ class Builder:
 
     def _node(self, event: Any, depth: int) -> Node:
         """Return the value that begins with an event, with its aliases expanded."""
-        line, before = _line(event), self.size
+        line, before = event.start_mark.line + 1, self.size
         if isinstance(event, yaml.AliasEvent):
             if event.anchor not in self.anchors:
                 name = quoted(event.anchor)[1:-1]
-                raise Unreadable(_("The alias *%(name)s refers to nothing before it.", name=name), line)
+                raise Unreadable(line, _("The alias *%(name)s refers to nothing before it.", name=name))
             held, size = self.anchors[event.anchor]
             node = Node(held.value, line, held.raw)
         else:
             node, size = self._written(event, line, depth), 1
         self.size += size
         if self.size > MAX_VALUES:
-            raise Unreadable(
-                _("With all references expanded, it has more than %(limit)s values.", limit=f"{MAX_VALUES:,}"), line
-            )
+            words = _("With all references expanded, it has more than %(limit)s values.", limit=f"{MAX_VALUES:,}")
+            raise Unreadable(line, words)
         if not isinstance(event, yaml.AliasEvent) and event.anchor is not None:
             self.anchors[event.anchor] = (node, self.size - before)
         return node
@@ -136,7 +133,7 @@ class Builder:
         if isinstance(event, yaml.ScalarEvent):
             return self._scalar(event, line)
         if depth >= MAX_DEPTH:
-            raise Unreadable(_("It is nested more than %(limit)s levels deep.", limit=MAX_DEPTH), line)
+            raise Unreadable(line, _("It is nested more than %(limit)s levels deep.", limit=MAX_DEPTH))
         if event.tag not in (None, "!", f"{STANDARD}map", f"{STANDARD}seq") and not event.implicit:
             self._refuse_tag(event.tag, line)
         if isinstance(event, yaml.MappingStartEvent):
@@ -159,7 +156,7 @@ class Builder:
                 message = _("A name in a mapping must be a word.")
                 self.notes.error("odd_name", key.line, message, _("Quote {{ }} and [ ]."))
             elif name == "<<" and key.raw == "<<":
-                merges.append(Node(node.value, _line(event)))
+                merges.append(Node(node.value, key.line))
             elif name in entries:
                 self.notes.given_twice(name, entries[name], key.line)
             else:
@@ -175,7 +172,7 @@ class Builder:
             self.merged += len(source.entries)
             if self.merged > MAX_VALUES:
                 words = _("The merges << bring in more than %(limit)s values.", limit=f"{MAX_VALUES:,}")
-                raise Unreadable(words, merge.line)
+                raise Unreadable(merge.line, words)
             for name, node in source.entries.items():
                 entries.setdefault(name, Node(node.value, merge.line, node.raw))
 
@@ -191,11 +188,6 @@ class Builder:
             self._refuse_tag(tag, line)
             return Node(text, line)
         return Node(resolve(text), line, text)
-
-
-def _line(event: yaml.Event) -> int:
-    line: int = event.start_mark.line + 1 if event.start_mark is not None else 1
-    return line
 
 
 def resolve(text: str) -> Any:
