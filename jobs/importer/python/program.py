@@ -121,8 +121,8 @@ class Program(Functions):
             return self.copied(placed[0])
         else:
             found = self._plainly(path, given, line) if path in calls.PLAIN else None
-        found = calls.message_of(name, placed, named, line) if found is None else found
-        return None if found is None else self.node_of(found, line)
+        message = calls.message_of(name, placed, named, line) if found is None else found
+        return None if message is None else self.node_of(message, line)
 
     def _plainly(self, path: str, given: Given, line: int) -> Node:
         is_deep = any(not item.is_scalar for node in given.placed for item in values.items_of(node))

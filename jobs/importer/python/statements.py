@@ -182,7 +182,7 @@ class Statements(Expressions):
             if ending == MAYBE:
                 rest = self.made(turns[place + 1 :], items.line)
                 follow = self._turns if len(rest.value) <= MAX_TURNS_LEFT else self._unknown_turns
-                reads = [partial(follow, statement, rest, body), str]
+                reads: list[Block] = [partial(follow, statement, rest, body), str]
                 self.choose(reads, self.source(statement.iter), statement.lineno)
                 return MAYBE
         return ""

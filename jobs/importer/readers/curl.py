@@ -37,11 +37,11 @@ def read_curl(text: str, notes: Notes, files: Files) -> list[Draft]:
         note_repetition(command, own)
         body = _body(command, data, shell, files, own)
         document = next(iter(read_json(body.text, own, body.line)), None) if body is not None else None
-        *places, collection = address.groups() if address else ("", "", "")
+        project, region, collection = address.groups() if address else ("", "", "")
         draft = _draft(document, collection, own) if document is not None else None
         if draft is not None:
             form = f"a curl command that posts {draft.form}"
-            drafts.append(Draft(draft.kind, draft.body, form, *places, notes=own))
+            drafts.append(draft._replace(form=form, project=project, region=region, notes=own))
             continue
         if document is not None:
             refuse_document(document, _("Give a command that creates a job."), own)

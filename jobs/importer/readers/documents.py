@@ -162,7 +162,7 @@ def _of_spec(spec: Node, notes: Notes, form: str) -> Draft:
             continue
         notes.error("misplaced", item.line, message, remedy, quoted(name)[1:-1])
     body = Node({**outer, "jobSpec": Node(inner, spec.line)}, spec.line)
-    return Draft("custom_job", body, form, *places.values())
+    return Draft("custom_job", body, form, places["project"], places["region"])
 
 
 def _unwrap(node: Node, notes: Notes, depth: int) -> Draft | None:

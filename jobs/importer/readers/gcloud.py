@@ -74,8 +74,8 @@ def read_gcloud(text: str, notes: Notes, files: Files) -> list[Draft]:
         own = Notes()
         note_repetition(call.command, own)
         draft = (_former_job if call.kind in FORMER else _job)(call, shell, files, own)
-        places = {name: getattr(draft, name) or default for name, default in defaults.items()}
-        drafts.append(draft._replace(notes=own, **places))
+        project, region = (getattr(draft, name) or default for name, default in defaults.items())
+        drafts.append(draft._replace(notes=own, project=project, region=region))
     return drafts
 
 
@@ -103,8 +103,9 @@ def _with_command(draft: Draft, command: Draft) -> Draft:
         message = _("The command in the comment at the top is read too: it sets what the file cannot.")
         notes.note("command_in_comment", 1, message)
     notes.extend(draft.notes)
-    places = {name: getattr(draft, name) or getattr(command, name) for name in ("project", "region")}
-    return draft._replace(body=Node(taken | draft.body.value, draft.body.line), notes=notes, **places)
+    project, region = draft.project or command.project, draft.region or command.region
+    body = Node(taken | draft.body.value, draft.body.line)
+    return draft._replace(body=body, project=project, region=region, notes=notes)
 
 
 def _call(command: Command) -> Call | None:
@@ -157,8 +158,8 @@ def _job(call: Call, shell: Shell, files: Files, notes: Notes) -> Draft:
             notes.note("count_assumed", call.line, _("%(name)s is not given; gcloud takes 1.", name=name), "", name)
             body.value[name] = Node(1, call.line)
     form = f"a gcloud command{f', with {config.form} as its config' if config is not None else ''}"
-    places = [given[n][-1].text if n in given else getattr(config, n, "") for n in ("project", "region")]
-    return Draft(call.kind, body, form, *places, UNSEEN[call.kind] if is_unseen else ())
+    project, region = (given[n][-1].text if n in given else getattr(config, n, "") for n in ("project", "region"))
+    return Draft(call.kind, body, form, project, region, UNSEEN[call.kind] if is_unseen else ())
 
 
 def _former_job(call: Call, shell: Shell, files: Files, notes: Notes) -> Draft:

@@ -38,7 +38,8 @@ def pools_of_flags(given: Flags, notes: Notes) -> Node | None:
         note = notes.note if "config" in given else notes.error
         line = given["python-package-uris"][0].line
         note("not_carried", line, message, _("Put packageUris into the config file."))
-    pools, built = [], ""
+    pools: list[Node] = []
+    built = ""
     for spec in specs:
         entries = _entries(spec, notes)
         if not pools and "local-package-path" in entries:

@@ -121,7 +121,8 @@ class Request:
         for name, path in table.items():
             node = self.pop(name)
             if node is not None and (node.value not in (0, False, "") or name == "max_wait_duration"):
-                set_at(message, [*path.split(".")], CONVERSIONS.get(name, lambda same: same)(node))
+                convert: Callable[[Node], Node] = CONVERSIONS.get(name, lambda same: same)
+                set_at(message, [*path.split(".")], convert(node))
         return message.entries
 
     def refuse_rest(self, call: str) -> None:
@@ -155,7 +156,7 @@ def job_of(maker: str, args: Node, run: Node | None, notes: Notes, custom_maker:
         spec |= {"workerPoolSpecs": pools} if pools is not None else {}
         body["jobSpec"] = Node(spec, args.line)
     request.refuse_rest(kind if kind in (*TRAINING, "HyperparameterTuningJob") else "CustomJob")
-    return Draft(draft_kind, Node(body, args.line), form, *request.places)
+    return Draft(draft_kind, Node(body, args.line), form, request.places[0], request.places[1])
 
 
 def _job(request: Request, table: dict[str, str]) -> tuple[dict[str, Node], dict[str, Node]]:
