@@ -41,26 +41,22 @@ class Normalizer:
         for name, item in node.value.items():
             slot = known.get(name) or known.get(name.removesuffix("_"))
             if slot is None:
-                if item.value is None:
-                    self._note_empty(name, item, join(path, quoted(name)[1:-1]))
-                elif self._keeps_unknown(name, item, path):
-                    entries[name] = item
-                continue
-            here = join(path, slot.alias)
-            if slot.output and model.__name__ not in ("Trial", "Model"):
+                slot_name, here = name, join(path, quoted(name)[1:-1])
+            else:
+                slot_name, here = slot.alias, join(path, slot.alias)
+            if item.value is None:
+                message = _("%(alias)s has no value; it is left out.", alias=slot_name)
+                self.notes.note("empty_value", item.line, message, path=here)
+            elif slot is None:
+                entries |= {name: item} if self._keeps_unknown(name, item, path) else {}
+            elif slot.output and model.__name__ not in ("Trial", "Model"):
                 message = _("%(alias)s is filled in by Vertex AI; it is left out.", alias=slot.alias)
                 self.notes.note("output_field", item.line, message, path=here)
-            elif item.value is None:
-                self._note_empty(slot.alias, item, here)
             elif (value := self._field(slot, item, here, node)) is not None:
                 entries[name if name in known else slot.name] = value
         if is_program(model):
             self._program(Node(entries, node.line), path)
         return Node(entries, node.line)
-
-    def _note_empty(self, name: str, node: Node, path: str) -> None:
-        message = _("%(alias)s has no value; it is left out.", alias=name)
-        self.notes.note("empty_value", node.line, message, path=path)
 
     def _program(self, program: Node, path: str) -> None:
         """Record the placeholders in command, args and env, which are detected together."""
