@@ -30,11 +30,12 @@ class Functions(Statements):
     _on_asyncfunctiondef = _on_functiondef
 
     def _function(self, name: str, parameters: ast.arguments, body: list[ast.stmt], line: int) -> Function:
-        placed = [*parameters.posonlyargs, *parameters.args]
+        placed = [each.arg for each in (*parameters.posonlyargs, *parameters.args)]
+        named = [each.arg for each in parameters.kwonlyargs]
         given = list(zip(reversed(placed), reversed(parameters.defaults), strict=False))
-        pairs = [*given, *zip(parameters.kwonlyargs, parameters.kw_defaults, strict=True)]
-        defaults = {each.arg: self.data(default) for each, default in pairs if default is not None}
-        return Function(name, parameters, body, self.scope, defaults, line)
+        pairs = [*given, *zip(named, parameters.kw_defaults, strict=True)]
+        defaults = {word: self.data(default) for word, default in pairs if default is not None}
+        return Function(name, parameters, placed, [*placed, *named], body, self.scope, defaults, line)
 
     def _lambda(self, expression: ast.Lambda) -> Node:
         body = ast.copy_location(ast.Return(expression.body), expression)

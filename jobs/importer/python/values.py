@@ -74,25 +74,20 @@ class Scope:
 
 @dataclass(eq=False, slots=True)
 class Function:
-    """A function or lambda of the program, with the values of its defaults, which are evaluated where it stands."""
+    """A function or lambda of the program, with the values of its defaults, which are evaluated where it stands.
+
+    `placed` are the names of the parameters that may be given by position, `names` of all except `*args` and `**more`.
+    """
 
     name: str
     parameters: ast.arguments
+    placed: list[str]
+    names: list[str]
     body: list[ast.stmt]
     scope: Scope
     defaults: dict[str, Node]
     line: int
     kind: str = ""
-
-    @property
-    def placed(self) -> list[str]:
-        """The names of the parameters that may be given by position."""
-        return [each.arg for each in (*self.parameters.posonlyargs, *self.parameters.args)]
-
-    @property
-    def names(self) -> list[str]:
-        """The names of all parameters except `*args` and `**names`."""
-        return [*self.placed, *(each.arg for each in self.parameters.kwonlyargs)]
 
 
 @dataclass(eq=False, slots=True)
