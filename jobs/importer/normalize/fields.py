@@ -94,12 +94,12 @@ class Normalizer:
             message = _("%(alias)s is a list in the API; the single value is read as a list of one.", alias=slot.alias)
             self.notes.note("single_value", node.line, message, _("Put a hyphen or [ ] around it."), path)
             node = Node([node], node.line)
-        return Node([self._item(slot, item, f"{path}[{n}]", around) for n, item in enumerate(node.value)], node.line)
-
-    def _item(self, slot: Slot, node: Node, path: str, around: Node) -> Node:
-        empty = Node({} if slot.model is not None else node.value, node.line)
-        is_skipped = node.value is None and slot.model is not None
-        return empty if is_skipped else self._one(slot, node, path, around) or empty
+        items = []
+        for place, item in enumerate(node.value):
+            is_skipped = item.value is None and slot.model is not None
+            found = None if is_skipped else self._one(slot, item, f"{path}[{place}]", around)
+            items.append(found or Node({} if slot.model is not None else item.value, item.line))
+        return Node(items, node.line)
 
     def _one(self, slot: Slot, node: Node, path: str, around: Node) -> Node | None:
         """Normalize one value; return None for a placeholder in a field that is not text."""

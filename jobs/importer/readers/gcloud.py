@@ -28,7 +28,7 @@ from jobs.importer.syntax.shell import Command, Shell, note_repetition, refuse_u
 from jobs.importer.syntax.shell_words import Word
 from jobs.importer.syntax.yaml_text import read_yaml
 from jobs.spec import CustomJobSpec, HyperparameterTuningJob, quoted
-from jobs.spec.shape import find_parents
+from jobs.spec.shape import find_parents, nearest
 from jobs.texts import translatable as _
 
 KIND = {"custom-jobs": "custom_job", "hp-tuning-jobs": "hyperparameter_tuning_job"}
@@ -206,7 +206,8 @@ def _remedy(name: str, kind: str) -> str:
         root = CustomJobSpec if kind == "custom_job" else HyperparameterTuningJob
         if paths := find_parents(name, root):
             return _("Put `%(field)s` into the config file.", field=paths[0])
-    return flags.nearest_flag(name)
+    near = nearest(name, [flag for flag in flags.OWN if flag != "--"])
+    return _("Did you mean `--%(near)s`?", near=near) if near else ""
 
 
 def _set_pools(spec: Node, given: Flags, notes: Notes, *, is_unseen: bool) -> None:

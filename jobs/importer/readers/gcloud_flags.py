@@ -12,7 +12,6 @@ from jobs.importer.readers.documents import read_config
 from jobs.importer.syntax.shell import Shell
 from jobs.importer.syntax.shell_words import Word
 from jobs.spec import quoted
-from jobs.spec.shape import nearest
 from jobs.texts import translatable as _
 
 Flags = dict[str, list[Word]]
@@ -94,12 +93,6 @@ def read_flags(words: list[Word], notes: Notes) -> Flags:
             message = _("The flag --%(name)s has no value.", name=quoted(name)[1:-1])
             notes.error("flag_without_value", word.line, message)
     return given
-
-
-def nearest_flag(name: str) -> str:
-    """Return a "Did you mean" sentence for a wrong flag, or ""."""
-    near = nearest(name, [flag for flag in OWN if flag != "--"])
-    return _("Did you mean `--%(near)s`?", near=near) if near else ""
 
 
 def split_list(text: str) -> Iterator[tuple[int, str]]:
