@@ -14,7 +14,8 @@ from jobs.importer.syntax.yaml_text import read_yaml
 RULE = re.compile(r"^[A-Za-z0-9_.%/-]+(?:[ \t]+[\w./%-]+)*[ \t]*::?(?!=)[^\n]*\n(?:\t|[ \t]*\n\t)", re.MULTILINE)
 MAKE = re.compile(r"^(?:export[ \t]+|override[ \t]+)*([A-Za-z_]\w*)[ \t]*(\+|:{0,2}|\?)=[ \t]*([^\n]*)", re.MULTILINE)
 EVALUATED = re.compile(r"^[ \t]*\$\(eval[ \t]+([^\n]*)\)[ \t]*$", re.MULTILINE)
-USED_BY_MAKE = re.compile(r"\$(?:\$|\((\w+)\)|\{(\w+)\})")
+USED_BY_MAKE, OF_SHELL = re.compile(r"\$(?:\((\w+)\)|\{(\w+)\})"), "\0"
+"""A variable of make, and what stands for its sign of the shell, `$$`, meanwhile."""
 SETS = re.compile(r"^[ \t-]*(?:substitutions|env|variables)[ \t]*:", re.MULTILINE)
 OF_BUILD = re.compile(r"\$(?:\{(_\w+)\}|(_[A-Z][A-Z0-9_]*))")
 OF_GITHUB = re.compile(r"\$\{\{[ \t]*env\.(\w+)[ \t]*\}\}")
@@ -46,23 +47,17 @@ def of_files(texts: Mapping[str, str]) -> Variables:
 def _made(text: str) -> str:
     """Return a makefile with its variables replaced; `$$` is a sign of the shell, a function of make stays open."""
     values: dict[str, str | None] = {}
+    text = text.replace("$$", OF_SHELL)
     for name, sign, value in MAKE.findall(EVALUATED.sub(r"\1", text)):
         value = re.sub(r"(?<![ \t])[ \t]+#.*", "", value).rstrip("\\ \t")
         is_again = name in values and sign != "?"
         values[name] = None if is_again and values[name] != value else values.get(name, value)
-    budget = MAX_TEXT
-
-    def value_of(used: re.Match[str], depth: int = 0) -> str:
-        nonlocal budget
-        value = values.get(used[1] or used[2] or "")
-        if used[0] == "$$":
-            return "$"
-        if value is None or depth > MAX_DEPTH or budget < 0 or "$(shell" in value:
-            return f"${{{used[1] or used[2]}}}"
-        budget -= len(value)
-        return USED_BY_MAKE.sub(lambda inner: value_of(inner, depth + 1), value)
-
-    return USED_BY_MAKE.sub(value_of, text)
+    known = {name: value for name, value in values.items() if value is not None and "$(shell" not in value}
+    for _turn in range(MAX_DEPTH):  # a value may have other variables in it
+        if sum(len(known.get(used[1] or used[2], "")) for used in USED_BY_MAKE.finditer(text)) > MAX_TEXT:
+            known.clear()
+        text = USED_BY_MAKE.sub(lambda used: known.get(used[1] or used[2], f"${{{used[1] or used[2]}}}"), text)
+    return text.replace(OF_SHELL, "$")
 
 
 def _set_in(text: str) -> tuple[Variables, Variables]:
