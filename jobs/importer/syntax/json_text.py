@@ -103,6 +103,7 @@ class Reader:
             raise Broken(_("It is nested more than %(limit)s levels deep.", limit=MAX_DEPTH), line)
         if sign == "{" and not self.text.startswith("{{", self.at):
             keep(node := Node({}, line))
+            self.at += 1
             self._object(node, depth)
         elif sign == "[":
             keep(node := Node([], line))
@@ -116,7 +117,6 @@ class Reader:
             keep(self._word(line))
 
     def _object(self, node: Node, depth: int) -> None:
-        self.at += 1
         is_first = True
         while self._inside("}", node.line, is_first=is_first):
             self._entry(node.value, depth)
@@ -156,9 +156,7 @@ class Reader:
             return False
         self.early += 1
         self.note("early_brace", _("A brace closes the object before too early; what follows is read as part of it."))
-        self._entry(before.value, depth)
-        while self._inside("}", before.line, is_first=False):
-            self._entry(before.value, depth)
+        self._object(before, depth)
         return True
 
     def _inside(self, end: str, start: int, *, is_first: bool) -> bool:
