@@ -209,7 +209,8 @@ class Expressions(Branches):
         entries: dict[str, Node] = {}
         for key, item in zip(expression.keys, expression.values, strict=True):
             if key is None:
-                self._merge_names(entries, self.data(item), item)
+                if not self._merge_names(entries, self.data(item), item):  # it may replace what is there
+                    entries = {name: self.open_at(item, node) for name, node in entries.items()}
             else:
                 name, value = self.data(key), self.data(item)
                 entries[name.text() if name.is_scalar else self.source(key)] = placed_at(value, key.lineno)

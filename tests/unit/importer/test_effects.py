@@ -53,6 +53,7 @@ OPEN = {
         ARGS,
     ),
     "a change after an unknown condition": ("mine.coin() and args.append('b')", ARGS),
+    "an entry that unknown names may replace": ("pool = {**pool, **mine.more()}", COUNT),
     "a text that is too long": ("long = 'x' * 150_000\nargs.append(long + long)", ARGS),
 }
 KNOWN = {
