@@ -119,13 +119,17 @@ class Branches:
             if not current.is_scalar and not current.open:
                 self._record(Slot(current))
                 changed = unknown(text, line)
+                if isinstance(current, Held):
+                    current.has_entries = isinstance(current.value, dict)
                 current.value, current.open = changed.value, changed.open
 
     def derived(self, text: str, line: int, origins: Iterable[Node], *, is_outside: bool = False) -> Held:
         """Return an open value that may be, or be in, one of other values: a change of it may change them."""
         kin = [each for each in origins if isinstance(each, Held) or items_of(each)]
         is_outside = is_outside or any(each.open and each.is_outside for each in kin if isinstance(each, Held))
-        return unknown(text, line, "", kin, is_outside=is_outside)
+        result = unknown(text, line, "", kin, is_outside=is_outside)
+        result.has_entries = any(isinstance(e.value, dict) or (isinstance(e, Held) and e.has_entries) for e in kin)
+        return result
 
     def choose(self, blocks: Sequence[Block], condition: str, line: int) -> str:
         """Read blocks of which the program runs one; return how they end."""

@@ -138,7 +138,8 @@ class Program(Functions):
         """Return the value of a method of a mapping, a list or a text, and carry out its change."""
         held, placed, line = owner.value, given.placed, call.lineno
         if owner.open or not is_data(owner):
-            return self.default(placed[1], line) if name == "get" and len(placed) == 2 else None
+            is_setting = name == "get" and len(placed) == 2 and not (isinstance(owner, Held) and owner.has_entries)
+            return self.default(placed[1], line) if is_setting else None
         if (type(held), name) in calls.CHANGES:
             return self.changed(name, owner, placed, given.named, call) or self.open_at(call, owner)
         if (type(held), name) in calls.METHODS:

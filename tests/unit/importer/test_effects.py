@@ -54,6 +54,10 @@ OPEN = {
     ),
     "a change after an unknown condition": ("mine.coin() and args.append('b')", ARGS),
     "an entry that unknown names may replace": ("pool = {**pool, **mine.more()}", COUNT),
+    "a default for a mapping that something unknown changed": (
+        "d = {'n': 5}\nd[mine.name()] = 6\npool['replica_count'] = d.get('n', 1)",
+        COUNT,
+    ),
     "a text that is too long": ("long = 'x' * 150_000\nargs.append(long + long)", ARGS),
 }
 KNOWN = {
