@@ -150,10 +150,10 @@ def differences(ours: Any, real: Any, reading: importer.Reading, path: str = "")
         names = {*ours, *real}
         found = [differences(ours.get(n), real.get(n), reading, f"{path}.{n}" if path else n) for n in sorted(names)]
         return [each for part in found for each in part]
-    if isinstance(ours, list) and isinstance(real, list):
+    if isinstance(ours, list) and isinstance([] if real is None else real, list):
         if any(each.startswith(f"{path}[") and each.count("[") == path.count("[") + 1 for each in reading.placeholders):
             return []  # an open item may stand for any number of them
-        if len(ours) == len(real):
+        if len(ours) == len(real or []):
             pairs = enumerate(zip(ours, real, strict=True))
             return [each for n, (one, other) in pairs for each in differences(one, other, reading, f"{path}[{n}]")]
     if ours is None and any(each.startswith((f"{path}.", f"{path}[")) for each in reading.placeholders):

@@ -154,8 +154,9 @@ def _pool(given: Node, role: str, machine: str, count: int, notes: Notes) -> Nod
         message = _("The runtime version is an image in Vertex AI; Trainboard does not know which one is meant.")
         remedy = _("Choose a prebuilt container as executorImageUri.")
         notes.note("runtime_version", (given.get("runtimeVersion") or given).line, message, remedy)
-    package: dict[str, object] = {"executorImageUri": "${EXECUTOR_IMAGE_URI}", "packageUris": ["${PACKAGE_URI}"]}
-    package |= {"pythonModule": "${PYTHON_MODULE}"} | _taken(given, {n: n for n in ("packageUris", "pythonModule")})
+    open_values = {"executorImageUri": "${EXECUTOR_IMAGE_URI}", "packageUris": ["${PACKAGE_URI}"]}
+    package = node_of(open_values | {"pythonModule": "${PYTHON_MODULE}"}, line).entries
+    package |= _taken(given, {name: name for name in ("packageUris", "pythonModule")})
     return Node(pool | {"pythonPackageSpec": node_of(package | args, line)}, line)
 
 
