@@ -45,7 +45,10 @@ command line runs elsewhere), `up` waits for what a run that is ending still hol
 guard does for its processes, and the time is the database's, which jobs/clock.py asks."""
 
 
-VERBS = ("requests", "submission", "observation", "queue", "upkeep", "explain.py", "transitions.py", "steps.py")
+VERBS = (
+    "requests", "submission", "observation", "queue", "upkeep", "explain.py", "transitions.py", "steps.py",
+    "budgets/ledger.py",
+)  # fmt: skip
 """What in jobs/ may write the rows of jobs."""
 
 

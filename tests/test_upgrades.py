@@ -15,6 +15,7 @@ REVIEWED = {
     "0016_severities": "renames severities of rule settings; the version before passes over names that it lacks",
     "0043_one_cap": "writes the caps of jobs that have not ended; the version before keeps an approver's by itself",
     "0063_fill_waits_after_restarts": "fills two new columns that the version before does not write",
+    "0085_opening_entries": "fills new tables and columns that the version before does not write",
 }
 """Migration to the reason why an operation that a program cannot judge does no harm."""
 

@@ -18,7 +18,6 @@ REPLACED = {
     "judge": "assess",
     "judged": "assess",
     "judging": "assess",
-    "ledger": "inventory, retry budget",
     "purse": "bucket",
     "said": "what it is: claim, output, remark",
     "saw": "poll",

@@ -23,6 +23,7 @@ from dashboard.pages.parts.why import why
 from dashboard.queries.jobs import list_attempts, list_events
 from dashboard.queries.logs import get_attempt_times
 from jobs import timeline
+from jobs.cost import MICRO
 from jobs.explain import explain, has_failed, has_unknown_run, obstacle_of
 from jobs.fallback import plan_of
 from jobs.models import Job
@@ -58,7 +59,7 @@ def job_values(request: HttpRequest, job: Job, now: datetime) -> dict[str, Any]:
         "estimate_usd": usd(job.estimate_usd),
         "max_usd": usd(job.max_usd),
         "cap_usd": usd(job.cap_usd),
-        "cost_usd": None if cost is None else usd(round(cost, 4)),
+        "cost_usd": None if cost is None else usd(cost.quantize(MICRO)),
         "url": request.build_absolute_uri(reverse("job", args=[job.pk])),
     }
 

@@ -1,7 +1,7 @@
 """Format durations, amounts and times for people. Times are in the reader's time zone, which is the active one."""
 
 from datetime import UTC, date, datetime, timedelta
-from decimal import ROUND_UP, Decimal
+from decimal import Decimal
 
 from django.utils import dateformat, timezone
 from django.utils.translation import get_language, gettext_lazy
@@ -70,13 +70,8 @@ def countdown(moment: datetime, now: datetime) -> str:
 
 
 def spent(usd: Decimal, jobs: int) -> str:
-    """Return the total cost of `jobs`, such as "< $0.01" for one that cost less than half a cent.
-
-    The costs are summed in whole cents per job. A sum of zero for many jobs is therefore shown as an upper bound.
-    """
-    if usd or not jobs:
-        return money(usd)
-    return f"< {money(max(Decimal(jobs) / 200, CENT).quantize(CENT, ROUND_UP))}"
+    """Return the total cost of `jobs`, "< $0.01" if they cost less than a cent."""
+    return f"< {money(CENT)}" if jobs and 0 <= usd < CENT else money(usd)
 
 
 def estimated(job: Job) -> str:

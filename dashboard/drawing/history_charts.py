@@ -64,7 +64,7 @@ def draw_spending(periods: Sequence[Period], step: str) -> SafeString:
     bars = [
         Bar(
             f"{_day(each.start, step)}: {spent(each.sums.usd, each.sums.priced)}",
-            [(look_of(key), each.by_strategy[key].cents) for key in STRATEGIES if key in each.by_strategy],
+            [(look_of(key), each.by_strategy[key].micros) for key in STRATEGIES if key in each.by_strategy],
         )
         for each in periods
     ]

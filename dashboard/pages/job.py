@@ -34,7 +34,7 @@ from jobs.spec import COLLECTIONS
 from jobs.states import JobState
 from jobs.submission import delete_job, may_delete
 
-JOINED = ("metrics", "attempt__fallback")
+JOINED = ("metrics", "attempt__fallback", "figures")
 """Related rows that are loaded with the job."""
 LIVE_SECONDS = 15
 """Seconds for which the page shows the same durations and costs if nothing else changes."""

@@ -18,10 +18,11 @@ from django.utils.dateparse import parse_datetime
 
 from dashboard.access import jobs_of, teams_of
 from jobs import timeline
-from jobs.budgets import month_of
+from jobs.budgets import month_of, period_of
 from jobs.budgets.groups import Group
 from jobs.cache import Recent, Unchanged
-from jobs.models import Budget, Job, JobEvent, MonthSpend, Scope, Team
+from jobs.cost import from_micros
+from jobs.models import Budget, Job, JobEvent, Scope, SpendSum, Team
 from jobs.models.job import JobQuerySet
 
 COLUMNS = (
@@ -30,13 +31,14 @@ COLUMNS = (
     "cancel_requested_at", "custom_job_state", "team", "owner", "kind", "display_name", "region", "strategy",
     "machines", "project", "state_since", "requested_at", "approved_at", "submitted_at", "expected_seconds",
     "estimate_usd", "max_usd", "cloned_from", "metrics__ends_at", "revision", "failures", "last_error", "wait_error",
+    "cost_micros", "cost_until",
 )  # fmt: skip
 """Columns for ordering, grouping and counting the jobs of the board. Jobs whose rows are redrawn are loaded in full."""
 DRAWN = (*timeline.SPAN_KINDS, JobEvent.Kind.RESTARTED, JobEvent.Kind.MACHINES_LOST, JobEvent.Kind.EXPLAINED)
 EVENT_COLUMNS = ("job", "kind", "from_state", "to_state", "occurred_at", "reason", "detail", "once_key", "message")
 DEFERRED = ("metrics__record", "metrics__usage", "metrics__checkpoints")
-SUMS = ("revision", "failures")
-"""Columns that never decrease. `revision` grows with every event."""
+SUMS = ("revision", "failures", "cost_micros")
+"""Columns of which a sum changes with every change. `revision` grows with every event."""
 NEWEST = ("requested_at", "trials_counted_at")
 STATE = ", ".join(["COUNT(*)", *(f"MAX({name})" for name in NEWEST), *(f"COALESCE(SUM({name}), 0)" for name in SUMS)])
 CHANGING = (*SUMS, "trials_counted_at", "last_error", "state")
@@ -118,7 +120,7 @@ def get_board_state(
     if listed is not None:
         rows = [each.job for each in listed]
         newest = (max(filter(None, (getattr(job, name) for job in rows)), default=None) for name in NEWEST)
-        return (len(rows), *newest, *(sum(getattr(job, name) for job in rows) for name in SUMS))
+        return (len(rows), *newest, *(sum(getattr(job, name) or 0 for job in rows) for name in SUMS))
     since = connection.ops.adapt_datetimefield_value(ended_since)
     conditions, parameters = ["(ended_at IS NULL OR ended_at >= %s)"], list[Any]([since])
     if not user.is_superuser:
@@ -188,11 +190,11 @@ def get_month_spent(teams: Sequence[Team], group: Group, today: date) -> MonthSp
     """
     month, (dimension, value) = month_of(today), group
     of_group = {"team": OuterRef("pk"), "dimension": dimension, "value": value}
-    cents = MonthSpend.objects.filter(**of_group, month=month).values("cents")[:1]
+    micros = SpendSum.objects.filter(**of_group, period=period_of(month)).values("micros")[:1]
     limit = Budget.objects.filter(**of_group, closed_at=None).values("amount_usd")[:1]
     rows = Team.objects.filter(pk__in=[team.pk for team in teams]).annotate(
-        cents=Subquery(cents), limit=Subquery(limit)
+        micros=Subquery(micros), limit=Subquery(limit)
     )
-    found = list(rows.values_list("cents", "limit"))
-    usd = Decimal(sum(spent or 0 for spent, _ in found)) / 100
+    found = list(rows.values_list("micros", "limit"))
+    usd = from_micros(sum(spent or 0 for spent, _ in found))
     return MonthSpent(month, usd, limit_usd=found[0][1] if len(found) == 1 else None)

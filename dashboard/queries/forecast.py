@@ -27,7 +27,7 @@ MAX_RUN_HOURS = 24 * 31
 NO_USD = Decimal(0)
 COSTS = (
     "hourly_usd", "running_seconds", "running_since", "trial_seconds", "trials_running", "trials_counted_at",
-    "parallel_trials", "kind", "started_at", "ended_at", "state",
+    "parallel_trials", "kind", "started_at", "ended_at", "state", "cost_micros", "cost_until",
 )  # fmt: skip
 """Columns from which the cost of a job so far is computed."""
 KEPT = ("low_usd", "expected_usd", "high_usd", "usd_per_hour")

@@ -13,6 +13,7 @@ from typing import Any
 from django.db import connection
 
 from dashboard.queries.history_filters import FACETS, HistoryFilters, column_of
+from jobs.cost import from_micros
 from jobs.models.figures import WAITS
 from jobs.states import FAILURES, SUCCESSFUL
 from jobs.strategies import STRATEGIES
@@ -29,7 +30,7 @@ def _texts(values: Sequence[str]) -> str:
     return ", ".join(f"'{value}'" for value in sorted(values))
 
 
-PLAIN = ("jobs", "cents", "saved_cents", "lost_cents", "estimated", "inside", "unpriced", "preemptions")
+PLAIN = ("jobs", "micros", "saved_micros", "lost_micros", "estimated", "inside", "unpriced", "preemptions")
 CONDITIONAL = {
     "succeeded": f"CASE WHEN outcome IN ({_texts([*SUCCESSFUL])}) THEN jobs ELSE 0 END",
     "failed": f"CASE WHEN outcome IN ({_texts([*FAILURES])}) THEN jobs ELSE 0 END",
@@ -81,9 +82,9 @@ class Sums:
     jobs: int = 0
     succeeded: int = 0
     failed: int = 0
-    cents: int = 0
-    saved_cents: int = 0
-    lost_cents: int = 0
+    micros: int = 0
+    saved_micros: int = 0
+    lost_micros: int = 0
     estimated: int = 0
     inside: int = 0
     unpriced: int = 0
@@ -117,22 +118,22 @@ class Sums:
     @property
     def usd(self) -> Decimal:
         """What they cost."""
-        return Decimal(self.cents) / 100
+        return from_micros(self.micros)
 
     @property
     def priced(self) -> int:
-        """How many ran on machines that cost something at a known price; each is counted in whole cents."""
+        """How many ran on machines that cost something at a known price."""
         return max(self.costing - self.unpriced, 0)
 
     @property
     def saved_usd(self) -> Decimal:
         """What the same work would have cost more under Standard."""
-        return Decimal(self.saved_cents) / 100
+        return from_micros(self.saved_micros)
 
     @property
     def lost_usd(self) -> Decimal:
-        """What work cost that preemptions undid."""
-        return Decimal(self.lost_cents) / 100
+        """What work cost that restarts undid."""
+        return from_micros(self.lost_micros)
 
     @property
     def held(self) -> float | None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
+from jobs.cost import from_micros
 from jobs.models import Job
 from jobs.states import FAILURES, JobState
 
@@ -46,13 +47,13 @@ def get_record(job: Job) -> Record | None:
     """Return the record of the job's requester in its team, None if none of their jobs has ended. One query."""
     own = Job.objects.filter(pk__in=newest_of(job.owner_id), team=job.team_id)
     own = own.filter(ended_at__isnull=False, is_adopted=False)
-    fields = ("state", "started_at", "estimate_usd", "figures__cents")
+    fields = ("state", "started_at", "ended_at", "estimate_usd", "cost_micros")
     rows = list(own.order_by("-requested_at", "id").values_list(*fields)[:MAX_JOBS])
     if not rows:
         return None
     states = Counter(state for state, *_ in rows)
-    ran = [(usd, cents) for _, started_at, usd, cents in rows if started_at is not None]
-    shares = [Decimal(cents) / 100 / usd for usd, cents in ran if usd and usd >= MIN_USD and cents is not None]
+    ran = [(usd, cost) for _, started_at, ended_at, usd, cost in rows if started_at and ended_at and cost is not None]
+    shares = [from_micros(cost) / usd for usd, cost in ran if usd and usd >= MIN_USD]
     failed = sum(states[state] for state in FAILURES)
     usual = median(shares) if shares else None
     return Record(len(rows), states[JobState.SUCCEEDED], failed, len(shares), usual)

@@ -3,7 +3,6 @@
 Months and days are UTC, money is US dollars without tax.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
@@ -11,16 +10,19 @@ from decimal import Decimal
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import BigIntegerField, Exists, OuterRef, Q, Subquery, Sum
+from django.db.models import BigIntegerField, Case, Exists, F, OuterRef, Q, Subquery, Sum, Value, When
 from django.db.models.functions import Cast
 from django.utils.translation import gettext
 
 from dashboard.queries.forecast import list_unfinished, list_work, usd_per_hour, with_ends
 from jobs import timeline
 from jobs.budget import BudgetLeft
-from jobs.budgets import left_of, month_of, with_sums
+from jobs.budgets import Committed, left_of, load_committed, load_for, month_of, period_of, with_spent
+from jobs.budgets.groups import ALL
+from jobs.cache import Recent
+from jobs.cost import from_micros
 from jobs.cost.month_forecast import Forecast, forecast_month
-from jobs.models import Budget, Committed, DaySpend, Dimension, Job, MonthFigures, MonthSpend, ResourceSize, Team
+from jobs.models import Budget, Dimension, Job, MonthFigures, ResourceSize, SpendSum, Team
 from jobs.strategies.persistent import STRATEGY
 
 MAX_GROUPS = 40
@@ -105,90 +107,96 @@ def last_day(month: date) -> date:
 
 
 def get_month(teams: Sequence[Team], month: date, of: str, now: datetime) -> MonthView:
-    """Return a month of these teams, with its groups by the dimension `of`; seven queries at most."""
-    keys = [team.pk for team in teams]
-    before = month_of(month - DAY)
-    days = _list_days(keys, before, last_day(month))
-    totals, idle = _get_totals(keys, month, before)
-    is_current = month == month_of(now)
+    """Return a month of these teams, with its groups by the dimension `of`.
+
+    Makes nine queries at most, two of them every ten seconds.
+    """
+    keys, before = [team.pk for team in teams], month_of(month - DAY)
+    sums, is_current = _load_sums(keys, month, before), month == month_of(now)
     begun = [month + DAY * at for at in range((min(last_day(month), now.date()) - month).days + 1)]
     unfinished, up = (list_unfinished(keys), _list_up(keys)) if is_current else ([], [])
-    shown = {day: days.get(day, {}) for day in begun}
-    costs = {day: sum(each.values(), Decimal(0)) for day, each in days.items()}
+    costs = {day: sum(each.values(), Decimal(0)) for day, each in sums.days.items()}
+    committed = _committed.get(tuple(keys), now) if is_current else Committed()
+    figures = MonthFigures.objects.filter(team__in=keys, month=month)
+    ended = figures.aggregate(saved=Sum("saved_micros"), preemptions=Sum("preemptions"))
     return MonthView(
         month=month,
         is_current=is_current,
-        usd=_usd(totals["cents"]),
-        jobs=totals["jobs"],
-        before_usd=_usd(totals["before"]),
-        committed_usd=_usd(totals["committed"]) if is_current else Decimal(0),
-        days=shown,
+        usd=sums.usd,
+        jobs=sums.jobs,
+        before_usd=sums.before_usd,
+        committed_usd=from_micros(sum(committed[key, ALL] for key in keys)),
+        days={day: sums.days.get(day, {}) for day in begun},
         before={day: usd for day, usd in costs.items() if day < month},
         groups=list_groups(teams, month, of),
-        budgets=list_budgets(teams, now) if is_current else (),
-        idle=idle,
+        budgets=list_budgets(teams, now, committed) if is_current else (),
+        idle=dict(sorted(sums.idle.items())),
         burn=_get_burn(unfinished, up),
-        saved_usd=_usd(totals["saved"]),
-        preemptions=totals["preemptions"],
+        saved_usd=from_micros(ended["saved"]),
+        preemptions=ended["preemptions"] or 0,
         forecast=forecast_month(costs, list_work(keys, unfinished, up, now), now) if is_current else None,
     )
 
 
-def list_budgets(teams: Sequence[Team], now: datetime) -> list[BudgetLine]:
-    """Return the open budgets of teams with what is left of them in the month of `now`; one query."""
-    rows = with_sums(Budget.objects.filter(team__in=teams, closed_at=None), now).select_related("team")
-    return [BudgetLine(row, left_of(row, now)) for row in rows]
+def _load_committed(keys: tuple[int, ...], now: datetime) -> Committed:
+    return load_committed(keys, now, with_labels=True)
 
 
-def _usd(cents: int | None) -> Decimal:
-    return Decimal(cents or 0) / 100
+_committed: Recent[tuple[int, ...], Committed] = Recent(_load_committed)
+"""What is committed, as known at most ten seconds ago; requests and approvals do not use it."""
 
 
-def _list_days(keys: Sequence[int], since: date, until: date) -> dict[date, dict[str, Decimal]]:
-    rows = DaySpend.objects.filter(team__in=keys, day__gte=since, day__lte=until)
-    found: dict[date, dict[str, Decimal]] = {}
-    for row in rows.values("day", "strategy").annotate(sum=Sum("cents")).order_by("day"):
-        if row["sum"]:
-            found.setdefault(row["day"], {})[row["strategy"]] = _usd(row["sum"])
-    return found
+def list_budgets(teams: Sequence[Team], now: datetime, committed: Committed | None = None) -> list[BudgetLine]:
+    """Return the open budgets of teams with what is left of them in the month of `now`.
 
-
-def _get_totals(keys: Sequence[int], month: date, before: date) -> tuple[Counter[str], dict[str, Decimal]]:
-    """Return the kept sums of these teams: US cents, jobs and preemptions; and what each paid for idle replicas.
-
-    One query.
+    One query, and those of `load_committed` if the caller does not have it.
     """
-    of_team = {"team": OuterRef("pk")}
-    spent = MonthSpend.objects.filter(**of_team, dimension=Dimension.ALL)
-    idle = MonthSpend.objects.filter(**of_team, dimension=Dimension.RESOURCE, month=month).order_by().values("team")
-    figures = MonthFigures.objects.filter(**of_team, month=month).order_by().values("team")
-    sums = {
-        "cents": spent.filter(month=month).values("cents")[:1],
-        "jobs": spent.filter(month=month).values("jobs")[:1],
-        "before": spent.filter(month=before).values("cents")[:1],
-        "committed": Committed.objects.filter(**of_team, dimension=Dimension.ALL).values("cents")[:1],
-        "saved": figures.values(sum=Sum("saved_cents")),
-        "preemptions": figures.values(sum=Sum("preemptions")),
-        "idle": idle.values(sum=Sum("cents")),
-    }
-    rows = Team.objects.filter(pk__in=keys).annotate(**{f"sum_{name}": Subquery(rows) for name, rows in sums.items()})
-    totals: Counter[str] = Counter()
-    idle_usd: dict[str, Decimal] = {}
-    for row in rows.order_by("name").values("name", *(f"sum_{name}" for name in sums)):
-        totals.update({name: row[f"sum_{name}"] or 0 for name in sums})
-        if row["sum_idle"]:
-            idle_usd[row["name"]] = _usd(row["sum_idle"])
-    return totals, idle_usd
+    rows = list(with_spent(Budget.objects.filter(team__in=teams, closed_at=None), now).select_related("team"))
+    committed = load_for(rows, now) if committed is None else committed
+    return [BudgetLine(row, left_of(row, committed, now)) for row in rows]
+
+
+@dataclass(slots=True)
+class _Sums:
+    """Sums of some teams: of a month and the one before, of days by strategy, and of idle resources by payer; USD."""
+
+    usd: Decimal = Decimal(0)
+    jobs: int = 0
+    before_usd: Decimal = Decimal(0)
+    days: dict[date, dict[str, Decimal]] = field(default_factory=dict)
+    idle: dict[str, Decimal] = field(default_factory=dict)
+
+
+def _load_sums(keys: Sequence[int], month: date, before: date) -> _Sums:
+    """Return the sums of these teams. One query."""
+    found, this = _Sums(), period_of(month)
+    payer = Case(When(dimension=Dimension.RESOURCE, then=F("team__name")), default=Value(""))
+    rows = SpendSum.objects.filter(
+        team__in=keys, dimension__in=(Dimension.ALL, Dimension.STRATEGY, Dimension.RESOURCE),
+        period__range=(period_of(before), period_of(last_day(month), is_month=False)),
+    )  # fmt: skip
+    summed = rows.values_list("period", "dimension", "value", payer).annotate(Sum("micros"), Sum("jobs"))
+    for period, dimension, value, name, micros, jobs in summed.order_by("period"):
+        usd, is_month = from_micros(micros), len(period) == len(this)
+        if dimension == Dimension.STRATEGY and not is_month and micros:
+            found.days.setdefault(date.fromisoformat(period), {})[value] = usd
+        elif dimension == Dimension.RESOURCE and period == this and micros:
+            found.idle[name] = found.idle.get(name, Decimal(0)) + usd
+        elif dimension == Dimension.ALL and period == this:
+            found.usd, found.jobs = found.usd + usd, found.jobs + jobs
+        elif dimension == Dimension.ALL:
+            found.before_usd += usd
+    return found
 
 
 def list_groups(teams: Sequence[Team], month: date, of: str) -> list[GroupSpend]:
     """Return the groups that cost most in a month; `of` is a Dimension or "team". One query."""
     column, dimension = ("team", Dimension.ALL) if of == "team" else ("value", of)
-    before = month_of(month - DAY)
-    rows = MonthSpend.objects.filter(team__in=teams, dimension=dimension, month__in=[month, before])
-    now = Q(month=month)
+    this, before = period_of(month), period_of(month_of(month - DAY))
+    rows = SpendSum.objects.filter(team__in=teams, dimension=dimension, period__in=[this, before])
+    now = Q(period=this)
     summed = rows.values(column).annotate(
-        sum=Sum("cents", filter=now), count=Sum("jobs", filter=now), past=Sum("cents", filter=~now)
+        sum=Sum("micros", filter=now), count=Sum("jobs", filter=now), past=Sum("micros", filter=~now)
     )
     if of == Dimension.PERSON:  # the value is the key of a person
         person = User.objects.filter(pk=Cast(OuterRef("value"), BigIntegerField()))
@@ -196,7 +204,9 @@ def list_groups(teams: Sequence[Team], month: date, of: str) -> list[GroupSpend]
     top = summed.filter(sum__gt=0).order_by("-sum", column)[:MAX_GROUPS]
     names = {team.pk: team.name for team in teams}
     return [
-        GroupSpend(str(row[column]), _name(of, row, names), _usd(row["sum"]), row["count"], _usd(row["past"]))
+        GroupSpend(
+            str(row[column]), _name(of, row, names), from_micros(row["sum"]), row["count"], from_micros(row["past"])
+        )
         for row in top
     ]
 

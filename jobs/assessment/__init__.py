@@ -15,6 +15,7 @@ from jobs.assessment.assess import (
     of_severity,
     outcome_of,
     storable_gpus,
+    storable_price,
     storable_usd,
 )
 from jobs.assessment.context import Context, IdenticalJob
@@ -32,5 +33,6 @@ __all__ = [
     "of_severity",
     "outcome_of",
     "storable_gpus",
+    "storable_price",
     "storable_usd",
 ]

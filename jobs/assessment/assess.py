@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from enum import StrEnum
 from typing import Any
 
 from jobs import allowed_resources, budget, gate
 from jobs.assessment.context import Context, IdenticalJob
-from jobs.cost import CENT, Estimate, Quota, quotas, round_up, short_quotas, with_states
+from jobs.cost import CENT, Estimate, Quota, quotas, round_price, round_up, short_quotas, with_states
 from jobs.cost.actual import HOUR
 from jobs.cost.notes import in_words
 from jobs.policy import Decision, Filled, decide, fill
@@ -271,8 +271,13 @@ def storable_gpus(gpus: int) -> int:
 
 
 def storable_usd(usd: Decimal | None) -> Decimal | None:
-    """Return an amount that its column can hold, else None. A job of a billion replicas would cost more."""
-    return usd if usd is not None and usd < MAX_USD else None
+    """Return an amount in whole cents, or None if its column cannot hold it: a job of a billion replicas costs more."""
+    return usd.quantize(CENT, ROUND_HALF_UP) if usd is not None and usd < MAX_USD - CENT else None
+
+
+def storable_price(usd_per_hour: Decimal | None) -> Decimal | None:
+    """Return the price of an hour as it is stored, rounded once, or None if it is not known or too large."""
+    return None if usd_per_hour is None or usd_per_hour >= MAX_USD - CENT else round_price(usd_per_hour)
 
 
 def outcome_of(findings: Iterable[Finding]) -> Outcome:

@@ -1,5 +1,6 @@
 """Compare a Cloud Billing export with the jobs of a team, month by month."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -9,14 +10,14 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Sum
 from django.utils.translation import gettext as _
 
 from jobs.billing.reader import BadExport, BilledRow, read_rows
-from jobs.budgets import cents_by_month
-from jobs.cost import CENT
+from jobs.budgets import micros_by_month
+from jobs.cost import CENT, from_micros
 from jobs.errors import NotPermitted
-from jobs.models import BilledAmount, BillingImport, JobSpend, Team
+from jobs.models import BilledAmount, BillingImport, CostEntry, Job, Team
 from jobs.permissions import is_lead
 
 MAX_ROWS = 2_000_000
@@ -110,8 +111,8 @@ def _amounts(row: BillingImport, read: Read) -> Iterator[BilledAmount]:
     for begin in range(0, len(ordered), PORTION):
         keys = ordered[begin : begin + PORTION]
         pks = {pk for key in keys if (pk := _uuid(key.job))}
-        spends = JobSpend.objects.filter(team=row.team, pk__in=pks) if pks else ()
-        ours = {spend.pk: cents_by_month(spend) for spend in spends}
+        known = Job.objects.filter(team=row.team, pk__in=pks).values_list("pk", flat=True) if pks else ()
+        ours = {pk: Counter[date]() for pk in known} | micros_by_month(pks, row.team_id)
         for key in keys:
             pk = _uuid(key.job)
             months = ours.get(pk) if pk else None
@@ -122,7 +123,7 @@ def _amounts(row: BillingImport, read: Read) -> Iterator[BilledAmount]:
 
 
 def _amount(row: BillingImport, key: Key, sums: Sums, pk: UUID | None, months: dict[date, int] | None) -> BilledAmount:
-    ours = None if months is None else Decimal(months.get(key.month, 0)) / 100
+    ours = None if months is None else from_micros(months.get(key.month, 0)).quantize(CENT)
     is_comparable = ours is not None and key.currency == USD
     return BilledAmount(
         billing_import=row,
@@ -144,14 +145,13 @@ def _not_billed(row: BillingImport, months: set[date], seen: set[tuple[UUID, dat
     """Yield the costs of the team's jobs in the months of the file that were not billed."""
     for month in sorted(months):
         end = (month + timedelta(days=32)).replace(day=1)
-        ran = JobSpend.objects.filter(team=row.team, job__started_at__date__lt=end)
-        ran = ran.filter(Q(job__ended_at=None) | Q(job__ended_at__date__gte=month))
-        for spend in ran.iterator(chunk_size=PORTION):
-            cents = cents_by_month(spend)[month]
-            if cents and (spend.pk, month) not in seen:
-                usd = Decimal(cents) / 100
+        entries = CostEntry.objects.filter(team=row.team, day__gte=month, day__lt=end, kind=CostEntry.Kind.RUN)
+        sums = entries.order_by("job").values_list("job").annotate(sum=Sum("micros"))
+        for pk, micros in sums.iterator(chunk_size=PORTION):
+            if micros and (pk, month) not in seen:
+                usd = from_micros(micros).quantize(CENT)
                 yield BilledAmount(
-                    billing_import=row, month=month, currency=USD, job_id=spend.pk, label=str(spend.pk),
+                    billing_import=row, month=month, currency=USD, job_id=pk, label=str(pk),
                     ours_usd=usd, difference_usd=-usd,
                 )  # fmt: skip
 

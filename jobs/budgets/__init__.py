@@ -1,51 +1,50 @@
-"""Budgets: stored sums of spending, what is left of a budget, reservations, and changes of budgets."""
+"""The ledger of costs, budgets and what is left of them, reservations, and changes of budgets."""
 
 from jobs.budgets.ceilings import ceilings_for, check_ceiling, has_ceilings, load_ceilings, set_ceiling
-from jobs.budgets.drift import find_drift, mend_drift
+from jobs.budgets.committed import OUTAGE, Committed, load_committed
 from jobs.budgets.groups import groups_of_resource, month_of
-from jobs.budgets.left import left_for, left_for_job, left_for_submission, left_of, with_sums
-from jobs.budgets.record import cents_by_month, lock_teams, record_spend
-from jobs.budgets.reserve import check_and_reserve
+from jobs.budgets.ledger import lock_teams, micros_by_month, period_of, record_costs
+from jobs.budgets.left import left_for, left_for_job, left_for_submission, left_of, list_left, load_for, with_spent
+from jobs.budgets.reserve import check_approved
 from jobs.budgets.resource_cost import ResourceCost, cost_of_resource
-from jobs.budgets.resources import OUTAGE, commit_resource, committed_usd_of
 from jobs.budgets.settings import BudgetValues, change_budget, check_change, close_budget, create_budget
 from jobs.budgets.spent import Spent, Use, list_uses, spent, sum_uses
-from jobs.budgets.watch import record_all, watch_budgets
+from jobs.budgets.watch import watch_budgets
 
 __all__ = [
     "OUTAGE",
     "BudgetValues",
+    "Committed",
     "ResourceCost",
     "Spent",
     "Use",
     "ceilings_for",
-    "cents_by_month",
     "change_budget",
-    "check_and_reserve",
+    "check_approved",
     "check_ceiling",
     "check_change",
     "close_budget",
-    "commit_resource",
-    "committed_usd_of",
     "cost_of_resource",
     "create_budget",
-    "find_drift",
     "groups_of_resource",
     "has_ceilings",
     "left_for",
     "left_for_job",
     "left_for_submission",
     "left_of",
+    "list_left",
     "list_uses",
     "load_ceilings",
+    "load_committed",
+    "load_for",
     "lock_teams",
-    "mend_drift",
+    "micros_by_month",
     "month_of",
-    "record_all",
-    "record_spend",
+    "period_of",
+    "record_costs",
     "set_ceiling",
     "spent",
     "sum_uses",
     "watch_budgets",
-    "with_sums",
+    "with_spent",
 ]

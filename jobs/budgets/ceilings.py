@@ -15,7 +15,8 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from jobs.bounds import is_storable
-from jobs.budgets.spent import Place, Spent, spent
+from jobs.budgets.committed import Place
+from jobs.budgets.spent import Spent, spent
 from jobs.cache import Recent
 from jobs.gate import CeilingKind, CeilingUse
 from jobs.models import Ceiling, Team

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from jobs.models import Dimension, Job
-from jobs.models.spend import MAX_VALUE_LENGTH
+from jobs.models.ledger import MAX_VALUE_LENGTH
 
 Group = tuple[str, str]
 """A Dimension and a value: ("", ""), ("person", "7"), ("strategy", "spot"), ("label", "project=bert")."""

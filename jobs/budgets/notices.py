@@ -8,8 +8,9 @@ from django.db.models import QuerySet
 
 from jobs import outbox
 from jobs.budget import BudgetLeft
-from jobs.budgets.left import left_of, with_sums
-from jobs.cost import format_usd
+from jobs.budgets.groups import month_of as budget_month
+from jobs.budgets.left import left_of, load_for, with_spent
+from jobs.cost import format_usd, from_micros
 from jobs.models import Budget, BudgetNotice, Message
 from jobs.models.kept_message import message_columns
 from jobs.texts import month_of
@@ -22,19 +23,19 @@ def record_notices(now: datetime) -> int:
     If several shares are passed at once, each gets a notice. A budget of zero gets none. A budget that was changed gets
     new notices.
     """
-    budgets = {row.pk: row for row in with_sums(open_budgets(), now)}
     due = [
-        _notice(row, left, percent, now)
-        for row in budgets.values()
-        for left in [left_of(row, now)]
+        (row, percent)
+        for row in with_spent(open_budgets(), now)
         for percent in row.thresholds
-        if left.spent_usd * 100 >= row.amount_usd * percent
+        if from_micros(row.spent_micros) * 100 >= row.amount_usd * percent  # type: ignore[attr-defined]
     ]
     if not due:
         return 0
-    sent = BudgetNotice.objects.filter(month=due[0].month, budget__in=budgets)
+    sent = BudgetNotice.objects.filter(month=budget_month(now), budget__in=[row for row, _percent in due])
     known = set(sent.values_list("budget_id", "percent", "amount_usd"))
-    new = [each for each in due if (each.budget_id, each.percent, each.amount_usd) not in known]
+    unsent = [(row, percent) for row, percent in due if (row.pk, percent, row.amount_usd) not in known]
+    committed = load_for([row for row, _percent in unsent], now)
+    new = [_notice(row, left_of(row, committed, now), percent, now) for row, percent in unsent]
     with transaction.atomic():
         BudgetNotice.objects.bulk_create(new, ignore_conflicts=True)  # another worker may do the same
         for notice in new:
@@ -66,7 +67,7 @@ def _notice(row: Budget, left: BudgetLeft, percent: int, now: datetime) -> Budge
         month=left.month,
         percent=percent,
         amount_usd=row.amount_usd,
-        spent_usd=left.spent_usd,
+        spent_usd=round(left.spent_usd, 2),
         **message_columns(message),
         at=now,
     )

@@ -1,4 +1,4 @@
-"""Reserve the cost of approved jobs in their team's budgets, in the transaction that allows them."""
+"""Check approved jobs against their team's budgets, in the transaction that allows them."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -8,7 +8,6 @@ from jobs import gate
 from jobs.budgets.ceilings import load_ceilings
 from jobs.budgets.groups import groups_of_job
 from jobs.budgets.left import left_for
-from jobs.budgets.record import record_spend
 from jobs.budgets.spent import exposure_of, gpus_of
 from jobs.errors import NotAllowed
 from jobs.gate import Charge
@@ -16,20 +15,20 @@ from jobs.models import Job
 from jobs.spec import Severity
 
 
-def check_and_reserve(jobs: Sequence[Job], now: datetime) -> None:
-    """Commit the highest cost of jobs of one team that were just approved. The caller has locked the team.
+def check_approved(jobs: Sequence[Job], now: datetime) -> None:
+    """Check the highest cost of jobs of one team that were just approved. The caller has locked the team.
 
-    Raise NotAllowed if they would exceed a ceiling, or a budget that stops jobs; the caller then rolls back. A budget
-    that asks is covered by the approval.
+    From then on it is committed. Raise NotAllowed if they would exceed a ceiling, or a budget that stops jobs; the
+    caller then rolls back. A budget that asks is covered by the approval.
     """
     # There is one job, or all jobs of a sweep, which have the same groups.
     first, own = jobs[0], [job.pk for job in jobs]
     ceilings = load_ceilings(first.team, first.owner_id, now, apart_from=own, is_locked=True)
-    passed = gate.check(_charge_of(jobs), left_for(first.team_id, groups_of_job(first), now), ceilings)
+    left = left_for(first.team_id, groups_of_job(first), now, apart_from=own)
+    passed = gate.check(_charge_of(jobs), left, ceilings)
     stops = [found for found in passed if found.severity is Severity.ERROR]
     if stops:
         raise NotAllowed(stops)
-    record_spend(jobs, now)
 
 
 def _charge_of(jobs: Sequence[Job]) -> Charge:

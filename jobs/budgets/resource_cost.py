@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import TypeVar
 
 from jobs import timeline
+from jobs.cost import from_micros, to_micros
 from jobs.models import Job, PersistentResource, ResourceSize
 
 DAY = timedelta(days=1)
@@ -21,9 +22,8 @@ K = TypeVar("K")
 
 @dataclass(frozen=True, slots=True)
 class ResourceCost:
-    """US cents by day (UTC) of each job's use and of idle time. `is_known`: every price was known.
+    """Micro-dollars by day (UTC) of each job's use and of idle time. `is_known`: every price was known.
 
-    The cents of one team's jobs on a day add up to their sum, which is rounded once. The same holds for idle time.
     `held` and `idle_time` are replica times by index of the resource pool. `up` are the times in which the resource was
     billed, in order.
     """
@@ -38,21 +38,21 @@ class ResourceCost:
     @property
     def shares(self) -> list[tuple[Job, Decimal]]:
         """The US dollars of each job, most expensive first."""
-        cents: dict[Job, int] = defaultdict(int)
-        for (job, _), count in self.of_jobs.items():
-            cents[job] += count
-        ordered = sorted(cents.items(), key=lambda share: (-share[1], str(share[0].pk)))
-        return [(job, Decimal(count) / 100) for job, count in ordered if count]
+        sums: dict[Job, int] = defaultdict(int)
+        for (job, _), micros in self.of_jobs.items():
+            sums[job] += micros
+        ordered = sorted(sums.items(), key=lambda share: (-share[1], str(share[0].pk)))
+        return [(job, from_micros(micros)) for job, micros in ordered if micros]
 
     @property
     def idle_usd(self) -> Decimal:
         """The US dollars of idle time."""
-        return Decimal(sum(self.of_idle.values())) / 100
+        return from_micros(sum(self.of_idle.values()))
 
     @property
     def total_usd(self) -> Decimal:
         """The US dollars of the whole bill."""
-        return self.idle_usd + Decimal(sum(self.of_jobs.values())) / 100
+        return self.idle_usd + from_micros(sum(self.of_jobs.values()))
 
 
 def cost_of_resource(
@@ -67,8 +67,8 @@ def cost_of_resource(
     `creators` is the person who created the resource, by key of a size. A period without a known price costs nothing.
     """
     jobs = sorted(jobs, key=lambda job: (job.started_at or now, job.pk))
-    of_jobs: dict[tuple[date, int | None], dict[Job, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
-    of_idle: dict[tuple[date, int | None], dict[Payer, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
+    of_jobs: dict[tuple[Job, date], Decimal] = defaultdict(Decimal)
+    of_idle: dict[tuple[Payer, date], Decimal] = defaultdict(Decimal)
     held: dict[int, timedelta] = defaultdict(timedelta)
     idle_time: dict[int, timedelta] = defaultdict(timedelta)
     up: list[timeline.Stretch] = []
@@ -90,11 +90,9 @@ def cost_of_resource(
             is_known = False
             continue
         for job, usd in bill.shares:
-            of_jobs[start.date(), job.team_id][job] += usd
-        of_idle[start.date(), size.team_id][size.team_id, (creators or {}).get(size.pk)] += bill.idle
-    order = {job: at for at, job in enumerate(jobs)}
-    ordered = {key: dict(sorted(usd.items(), key=lambda share: order[share[0]])) for key, usd in of_jobs.items()}
-    return ResourceCost(_by_day(ordered), _by_day(of_idle), is_known, held, idle_time, tuple(up))
+            of_jobs[job, start.date()] += usd
+        of_idle[(size.team_id, (creators or {}).get(size.pk)), start.date()] += bill.idle
+    return ResourceCost(_rounded(of_jobs), _rounded(of_idle), is_known, held, idle_time, tuple(up))
 
 
 def _split_by_use(
@@ -115,14 +113,5 @@ def _add(sums: dict[int, timedelta], times: Mapping[int, timedelta]) -> None:
         sums[pool] += spent
 
 
-def _by_day(usd: Mapping[tuple[date, int | None], Mapping[K, Decimal]]) -> dict[tuple[K, date], int]:
-    """Return whole cents for each part of a day's sum, in order; they add up to the rounded sum."""
-    found: dict[tuple[K, date], int] = defaultdict(int)
-    for (day, _), parts in sorted(usd.items(), key=lambda each: (each[0][0], each[0][1] or 0)):
-        total, counted = Decimal(0), 0
-        for part, amount in parts.items():
-            total += amount
-            cents = timeline.to_cents(total)
-            found[part, day] += cents - counted
-            counted = cents
-    return found
+def _rounded(usd: Mapping[K, Decimal]) -> dict[K, int]:
+    return {key: micros for key, amount in usd.items() if (micros := to_micros(amount))}

@@ -14,7 +14,7 @@ from jobs.bounds import is_storable, parse_digits
 from jobs.budget import Passing
 from jobs.errors import NotPermitted
 from jobs.models import Budget, BudgetChange, Dimension, Membership, Team
-from jobs.models.spend import MAX_VALUE_LENGTH
+from jobs.models.ledger import MAX_VALUE_LENGTH
 from jobs.permissions import is_lead
 
 MAX_USD = Decimal(10) ** 11

@@ -16,7 +16,7 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 
 from jobs import assessment, timeline
-from jobs.budgets.resources import OUTAGE
+from jobs.budgets.committed import OUTAGE, Place
 from jobs.cost import round_up
 from jobs.models import Job, PersistentResource, ResourceChange
 from jobs.states import JobState
@@ -28,8 +28,6 @@ RECENT = timedelta(days=1)
 NEVER_RAN = frozenset({JobState.REJECTED, JobState.WITHDRAWN, JobState.SUBMIT_FAILED})
 HEAVY = ("spec", "estimate", "error", "log_sources", "explanation")
 Action, Outcome = ResourceChange.Action, ResourceChange.Outcome
-Place = tuple[str, str, str]
-"""Project, region and id of a persistent resource."""
 
 
 @dataclass(frozen=True, slots=True)

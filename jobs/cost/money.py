@@ -2,7 +2,24 @@
 
 from decimal import ROUND_HALF_UP, ROUND_UP, Decimal
 
-CENT = Decimal("0.01")
+CENT, MICRO = Decimal("0.01"), Decimal("0.000001")
+MAX_MICROS = 10**16
+"""Limit of an amount, so that sums fit their columns whatever was requested."""
+
+
+def to_micros(usd: Decimal) -> int:
+    """Return the amount in whole micro-dollars, limited to MAX_MICROS in both directions."""
+    return max(-MAX_MICROS, min(int((usd / MICRO).to_integral_value(ROUND_HALF_UP)), MAX_MICROS))
+
+
+def from_micros(micros: int | None) -> Decimal:
+    """Return micro-dollars in US dollars, with all of their digits; None is nothing."""
+    return Decimal(micros or 0).scaleb(-6)
+
+
+def round_price(usd_per_hour: Decimal) -> Decimal:
+    """Return the price of an hour rounded to a micro-dollar, as it is stored. Costs are computed from this price."""
+    return usd_per_hour.quantize(MICRO, ROUND_HALF_UP)
 
 
 def round_up(usd: Decimal) -> Decimal:

@@ -2,14 +2,13 @@
 
 from collections import Counter
 from datetime import date
-from decimal import Decimal
 
 from django.db.models import Sum
 from django.utils import dateformat
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from jobs.cost import format_usd
+from jobs.cost import format_usd, from_micros
 from jobs.messages.parts import Parts
 from jobs.models import Message, MonthFigures, Team
 from jobs.strategies import strategy_label
@@ -55,12 +54,12 @@ def path_of(message: Message) -> str:
 def _report(team: Team, month: date) -> Parts:
     """Return what the team's jobs that ended in a month cost, by strategy; three queries at most."""
     rows = MonthFigures.objects.filter(team=team, month=month)
-    sums = rows.aggregate(*(Sum(name) for name in ("jobs", "cents", "saved_cents", "unpriced", "preemptions")))
-    cents, jobs = sums["cents__sum"] or 0, sums["jobs__sum"] or 0
+    sums = rows.aggregate(*(Sum(name) for name in ("jobs", "micros", "saved_micros", "unpriced", "preemptions")))
+    micros, jobs = sums["micros__sum"] or 0, sums["jobs__sum"] or 0
     by_strategy: Counter[str] = Counter()
-    for strategy, spent in rows.order_by().values_list("strategy").annotate(Sum("cents")):
+    for strategy, spent in rows.order_by().values_list("strategy").annotate(Sum("micros")):
         by_strategy[strategy_label(strategy)] += spent or 0
-    values = {"jobs": f"{jobs:,}", "team": team.name, "month": _month(month), "cost": _usd(cents)}
+    values = {"jobs": f"{jobs:,}", "team": team.name, "month": _month(month), "cost": _usd(micros)}
     sentence = ngettext(
         "%(jobs)s job of %(team)s ended in %(month)s and cost %(cost)s.",
         "%(jobs)s jobs of %(team)s ended in %(month)s and cost %(cost)s.",
@@ -75,12 +74,12 @@ def _report(team: Team, month: date) -> Parts:
         )
         lines.append(words % {"jobs": f"{unpriced:,}"})
     facts = [
-        (_("Spent"), _usd(cents)),
-        (_("Saved against Standard"), _usd(sums["saved_cents__sum"] or 0)),
+        (_("Spent"), _usd(micros)),
+        (_("Saved against Standard"), _usd(sums["saved_micros__sum"] or 0)),
         (_("Preemptions"), f"{sums['preemptions__sum'] or 0:,}"),
         *((label, _usd(spent)) for label, spent in by_strategy.most_common()),
     ]
-    spent = {"amount": f"{Decimal(cents) / 100:.2f}", "currency": "USD"}
+    spent = {"amount": f"{from_micros(micros):.2f}", "currency": "USD"}
     data = {"team": team.name, "month": f"{month:%Y-%m}", "jobs": jobs, "spent": spent}
     subject = _("%(team)s spent %(cost)s in %(month)s") % values
     return Parts(subject, tuple(lines), tuple(facts), ((_("History"), "/history/"),), data)
@@ -90,5 +89,5 @@ def _month(month: date) -> str:
     return dateformat.format(month, "F Y")
 
 
-def _usd(cents: int) -> str:
-    return format_usd(Decimal(cents) / 100)
+def _usd(micros: int) -> str:
+    return format_usd(from_micros(micros))

@@ -15,9 +15,10 @@ from jobs.models.fallback import Fallback, FallbackAttempt
 from jobs.models.figures import JobFigures, LearnedFigures, MonthFigures
 from jobs.models.installation import Heartbeat, Installation, MetricCount
 from jobs.models.job import Job
+from jobs.models.ledger import CostEntry, Dimension, SpendSum
 from jobs.models.message import Delivery, Message
 from jobs.models.observed import JobMetrics, LastSeen, LogLine, UnmatchedJob
-from jobs.models.persistent_resource import PersistentResource, ResourceChange, ResourceSize, ResourceSpend
+from jobs.models.persistent_resource import PersistentResource, ResourceChange, ResourceSize
 from jobs.models.policy import PolicyVersion, RuleSetting
 from jobs.models.polling import LogFeed, Scope
 from jobs.models.price import Price
@@ -29,7 +30,6 @@ from jobs.models.schedule import Schedule, ScheduleRun
 from jobs.models.seal import AuditSeal, SealedEntry
 from jobs.models.set_aside import SetAsideItem
 from jobs.models.shown import ShownJob, hide_in
-from jobs.models.spend import Committed, DaySpend, Dimension, JobSpend, MonthSpend
 from jobs.models.team import AllowedResource, Membership, Policy, Role, Team
 from jobs.models.template import Template
 from jobs.models.trial import Trial
@@ -49,8 +49,7 @@ __all__ = [
     "CatalogueEntry",
     "Ceiling",
     "Channel",
-    "Committed",
-    "DaySpend",
+    "CostEntry",
     "Delivery",
     "Deputy",
     "Digest",
@@ -69,7 +68,6 @@ __all__ = [
     "JobEvent",
     "JobFigures",
     "JobMetrics",
-    "JobSpend",
     "LastSeen",
     "LearnedFigures",
     "LogFeed",
@@ -79,7 +77,6 @@ __all__ = [
     "MessagePreference",
     "MetricCount",
     "MonthFigures",
-    "MonthSpend",
     "PersistentResource",
     "Policy",
     "PolicyVersion",
@@ -89,7 +86,6 @@ __all__ = [
     "QuotaReading",
     "ResourceChange",
     "ResourceSize",
-    "ResourceSpend",
     "RetentionSetting",
     "Role",
     "RuleSetting",
@@ -102,6 +98,7 @@ __all__ = [
     "ShownJob",
     "SignInRule",
     "SignedInBrowser",
+    "SpendSum",
     "Team",
     "Template",
     "Trial",

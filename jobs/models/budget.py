@@ -8,7 +8,7 @@ from django.db.models import Q
 from jobs.budget import Passing
 from jobs.models.immutable import AppendOnly
 from jobs.models.kept_message import KeptMessage
-from jobs.models.spend import Group
+from jobs.models.ledger import Group
 from jobs.models.team import Team
 
 

@@ -1,7 +1,7 @@
 """What came of jobs that have ended, as figures that can be summed: of one job, and of all that ended in a month.
 
-`jobs.upkeep.figures` writes both in one transaction. Money is in whole cents and time in whole seconds, because sums of
-integers are exact on every database.
+`jobs.upkeep.figures` writes both in one transaction, with the entries of the ledger that the costs are the sums of.
+Money is in whole micro-dollars and time in whole seconds, because sums of integers are exact on every database.
 """
 
 from django.conf import settings
@@ -12,7 +12,7 @@ from jobs.models.team import Team
 
 GROUPED = ("team", "owner", "strategy", "region", "accelerator", "outcome")
 SUMMED = (
-    "jobs", "unpriced", "cents", "saved_cents", "seconds", "preemptions", "lost_cents", "estimated", "inside",
+    "jobs", "unpriced", "micros", "saved_micros", "seconds", "preemptions", "lost_micros", "estimated", "inside",
 )  # fmt: skip
 LEARNED = (
     "runs", "run_logs", "run_squares", "waits", "wait_logs", "wait_squares",
@@ -22,8 +22,8 @@ LEARNED = (
 WAITS = tuple(f"waited_{bucket}" for bucket in range(17))
 """Columns of MonthFigures: how many jobs waited as long as each bucket of `jobs.timeline.wait_bucket`, in order."""
 IN_COLUMNS = -2
-"""In `MonthFigures.wait_bucket`: the row is of jobs of every bucket, and has the buckets in WAITS."""
-VERSION = 2
+"""In `MonthFigures.wait_bucket`: the row is of jobs of every bucket, and has the buckets in WAITS. All rows are."""
+VERSION = 3
 """Of what the figures of a job hold: those of an earlier one are counted again (`jobs.upkeep.figures`)."""
 BY_LIKENESS = -2
 """In `LearnedFigures.hour`: the row is of this version. The version before kept rows by hour, which nothing reads."""
@@ -41,13 +41,11 @@ class Figures(models.Model):
 
     jobs = models.PositiveIntegerField(default=0)
     unpriced = models.PositiveIntegerField(default=0, help_text="Jobs that ran and have no known price.")
-    cents = models.BigIntegerField(default=0, help_text="What they cost, in US cents.")
-    saved_cents = models.BigIntegerField(
-        default=0, help_text="What the same work would have cost more under Standard, in US cents."
+    micros = models.BigIntegerField(default=0, db_default=0, help_text="What they cost.")
+    saved_micros = models.BigIntegerField(
+        default=0, db_default=0, help_text="What the same work would have cost more under Standard."
     )
-    lost_cents = models.BigIntegerField(
-        default=0, db_default=0, help_text="What work cost that preemptions undid, in US cents."
-    )
+    lost_micros = models.BigIntegerField(default=0, db_default=0, help_text="What work cost that restarts undid.")
     estimated = models.PositiveIntegerField(
         default=0, db_default=0, help_text="Jobs that succeeded and had a range of costs before."
     )
@@ -67,9 +65,6 @@ class JobFigures(Figures):
     job = models.OneToOneField(Job, on_delete=models.CASCADE, primary_key=True, related_name="figures")
     ended_on = models.DateField(help_text="UTC")
     wait_bucket = models.SmallIntegerField(help_text="See jobs.timeline.wait_bucket; -1: it never ran.")
-    learned = models.JSONField(
-        default=dict, db_default={}, blank=True, help_text="What the version before has added to LearnedFigures."
-    )
     teaches = models.JSONField(
         default=dict, db_default={}, blank=True, help_text="What it has added to LearnedFigures; {}: nothing."
     )
@@ -79,7 +74,7 @@ class JobFigures(Figures):
         verbose_name_plural = "figures of jobs"
         indexes = [
             models.Index(fields=["team", "ended_on"], name="figures_of_days"),
-            models.Index(fields=["job"], condition=models.Q(version__lt=VERSION), name="figures_to_renew_2"),
+            models.Index(fields=["job"], condition=models.Q(version__lt=VERSION), name="figures_to_renew_3"),
         ]
 
     def __str__(self) -> str:
@@ -87,15 +82,10 @@ class JobFigures(Figures):
 
 
 class MonthFigures(Figures):
-    """The sum of the figures of all jobs that ended in a month and agree in the columns of GROUPED.
-
-    Workers of the version before write rows of one bucket, and none of WAITS; `jobs.upkeep.month_figures` moves them
-    into the row of their group. Until then the sums of a group are those of all its rows, of which a single one may be
-    negative: a job may be counted in one, and subtracted from another when it is counted again.
-    """
+    """The sum of the figures of all jobs that ended in a month and agree in the columns of GROUPED."""
 
     month = models.DateField(help_text="Its first day, UTC.")
-    wait_bucket = models.SmallIntegerField(default=IN_COLUMNS, help_text="IN_COLUMNS, or that of all its jobs.")
+    wait_bucket = models.SmallIntegerField(default=IN_COLUMNS, help_text="IN_COLUMNS.")
 
     jobs = models.IntegerField(default=0)
     unpriced = models.IntegerField(default=0, help_text="Jobs that ran and have no known price.")
@@ -127,11 +117,6 @@ class MonthFigures(Figures):
         verbose_name_plural = "figures of months"
         constraints = [
             models.UniqueConstraint(fields=["team", "month", *GROUPED[1:], "wait_bucket"], name="one_sum_per_group"),
-        ]
-        indexes = [
-            models.Index(
-                fields=["team", "month"], condition=models.Q(wait_bucket__gt=IN_COLUMNS), name="months_to_fold"
-            ),
         ]
 
     def __str__(self) -> str:

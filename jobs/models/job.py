@@ -222,8 +222,13 @@ class Job(models.Model):
         help_text="The results of the trials in one line, for lists.",
     )  # fmt: skip
 
+    # What the ledger holds
+    cost_micros = models.BigIntegerField(
+        null=True, blank=True, help_text="Sum of its entries; empty: none was due, or its price is not known."
+    )
+    cost_until = models.DateTimeField(null=True, blank=True, help_text="Until when its cost is in the ledger.")
     is_counted = models.BooleanField(
-        default=False, db_default=False, help_text="Its JobFigures are up to date with the row."
+        default=False, db_default=False, help_text="It has ended, and its figures and entries are those of the row."
     )
 
     objects = JobQuerySet.as_manager()

@@ -1,7 +1,7 @@
 """Persistent resources as last seen, the changes that people requested, and what they cost."""
 
 from datetime import datetime
-from typing import ClassVar, Self
+from typing import Self
 
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
@@ -12,7 +12,6 @@ from django.utils.translation import gettext_lazy as _
 
 from jobs.models.immutable import AppendOnly, AppendOnlyQuerySet
 from jobs.models.polling import PollTarget
-from jobs.models.spend import Dimension
 from jobs.models.team import Team
 
 BILLED = frozenset({"RUNNING", "UPDATING", "REBOOTING"})
@@ -51,7 +50,7 @@ class PersistentResource(models.Model):
     seen_at = models.DateTimeField(help_text="When Vertex AI last listed it.")
     gone_at = models.DateTimeField(null=True, blank=True, help_text="When it was first missing from the list.")
 
-    billed_until = models.DateTimeField(null=True, blank=True, help_text="Until when its cost is in ResourceSpend.")
+    billed_until = models.DateTimeField(null=True, blank=True, help_text="Until when its cost is in the ledger.")
 
     objects = PersistentResourceQuerySet.as_manager()
 
@@ -185,49 +184,3 @@ class ResourceSize(AppendOnly):
 
     def __str__(self) -> str:
         return f"size of {self.resource_id} in {self.project}/{self.region} at {self.at}"
-
-
-class ResourceSpend(models.Model):
-    """What a team has paid for a persistent resource on each day, for the use by its jobs or for idle replicas."""
-
-    project = models.CharField(max_length=63)
-    region = models.CharField(max_length=40)
-    resource_id = models.CharField(max_length=MAX_ID_LENGTH)
-    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+", db_index=False)
-    is_idle = models.BooleanField(help_text="For replicas without a job; else for those with one.")
-    days = models.JSONField(default=dict, help_text="{day: US cents}, UTC.")
-    of_groups = models.JSONField(
-        null=True, help_text="{Dimension: {value: {day: US cents}}} of persons and labels; null: was not counted."
-    )
-
-    committed_cents = models.BigIntegerField(
-        default=0, db_default=0, help_text="What an approved lifetime may still cost; on the row of idle time."
-    )
-    jobs: ClassVar[int] = 0
-
-    class Meta:
-        verbose_name_plural = "spending of persistent resources"
-        constraints = [
-            models.UniqueConstraint(
-                fields=["team", "project", "region", "resource_id", "is_idle"], name="one_spend_per_resource_and_team"
-            )
-        ]
-
-    def __str__(self) -> str:
-        return f"spending of {self.team_id} for {self.resource_id} in {self.project}/{self.region}"
-
-    @property
-    def groups(self) -> list[tuple[str, str]]:
-        """Pairs of a Dimension and a value: the groups in whose sums the cost is included."""
-        found = [(str(Dimension.ALL), ""), (str(Dimension.STRATEGY), "persistent")]
-        return [*found, (str(Dimension.RESOURCE), f"{self.resource_id} in {self.region}")] if self.is_idle else found
-
-    @property
-    def parts(self) -> list[tuple[list[tuple[str, str]], dict[str, int]]]:
-        """Groups, each with its cost by day."""
-        return [(self.groups, self.days), *(([(name, value)], days) for name, value, days in self.list_groups())]
-
-    def list_groups(self) -> list[tuple[str, str, dict[str, int]]]:
-        """Return each person and label with the cost by day."""
-        kept: dict[str, dict[str, dict[str, int]]] = self.of_groups or {}
-        return [(name, value, days) for name, values in kept.items() for value, days in values.items()]

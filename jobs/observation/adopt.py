@@ -16,7 +16,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from jobs import cost, spec, strategies, transitions, vertex
-from jobs.assessment import storable_usd
+from jobs.assessment import storable_price
 from jobs.bounds import past_moment
 from jobs.clients import INSTANCE_LABEL, JOB_LABEL
 from jobs.errors import NotPermitted
@@ -159,7 +159,7 @@ def _row(
         request_key=key,
         is_adopted=True,
         expected_seconds=0,
-        hourly_usd=storable_usd(price.usd_per_hour),
+        hourly_usd=storable_price(price.usd_per_hour),
         estimate=price.as_dict(),
         remote_name=remote.name,
         state="",

@@ -131,7 +131,7 @@ def record_votes(
 def reserve_approved(jobs: Sequence[Job], now: datetime) -> None:
     """Reserve the maximum cost of the approved jobs in the budgets. Raise NotAllowed as `approve`."""
     if approved := [job for job in jobs if job.state == JobState.APPROVED]:
-        budgets.check_and_reserve(approved, now)
+        budgets.check_approved(approved, now)
 
 
 def copy_columns(job: Job, rows: Sequence[Job]) -> None:

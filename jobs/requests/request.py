@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
 from jobs import budgets, spec, strategies, transitions
-from jobs.assessment import Assessment, Outcome, assess, gpus_of, storable_usd
+from jobs.assessment import Assessment, Outcome, assess, gpus_of, storable_price, storable_usd
 from jobs.cost import round_up
 from jobs.errors import NotAllowed
 from jobs.fallback import Plan
@@ -89,7 +89,6 @@ def request_jobs(submissions: Sequence[spec.Submission], options: RequestOptions
                 _record_request(job, assessment, question, approval, requested, options)
                 _poll_resource_of(job, options.now)
                 jobs.append(job)
-            budgets.record_spend(jobs, options.now)
             if options.plan is not None:
                 create_fallbacks(jobs, options.plan, options.now)
     except IntegrityError:  # the same click arrived twice at the same time
@@ -234,7 +233,7 @@ def assessed_columns(assessment: Assessment, share: int) -> dict[str, Any]:
         "spec": spec.rest_body(submission.job),
         "spec_digest": submission.digest,
         "folder_key": spec.folder_key(submission),
-        "hourly_usd": storable_usd(assessment.estimate.usd_per_hour),
+        "hourly_usd": storable_price(assessment.estimate.usd_per_hour),
         "estimate_usd": storable_usd(assessment.estimate.expected_usd),
         "estimate": assessment.estimate.as_dict(),
         "max_usd": assessment.max_usd,

@@ -6,7 +6,6 @@ both. Whoever asks for machines does not approve them.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -16,7 +15,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from jobs import allowed_resources, budgets, gate, outbox
-from jobs.assessment import storable_usd
+from jobs.assessment import storable_price, storable_usd
 from jobs.budget import BudgetLeft
 from jobs.budgets import OUTAGE, groups_of_resource, left_for, load_ceilings
 from jobs.errors import NotAllowed, NotPermitted
@@ -99,7 +98,7 @@ def ask_for_change(
                     left = _lifetime_left(project, region, resource_id, now)
                     columns = _assess(wanted, left, place, by, now, adds_lifetime=False)
                 else:  # no additional cost: neither policy, nor a ceiling, nor a spent budget refuses it
-                    columns = {"usd_per_hour": storable_usd(new), "gpus": figures.gpus_of(wanted)[0]}
+                    columns = {"usd_per_hour": storable_price(new), "gpus": figures.gpus_of(wanted)[0]}
             elif action == Action.REBOOT:
                 hourly, (gpus, _types) = figures.hourly_of(before or {}, region), figures.gpus_of(before or {})
                 _check_gate(place, by.pk, hourly, gpus, now)
@@ -160,8 +159,6 @@ def approve_change(change: ResourceChange, *, by: User, now: datetime) -> bool:
             _check_gate(place, row.asked_by_id, *size, now, added=added, adds_usd=row.most_usd, budgets_left=left)
             row.allowed_at = row.due_at = now
         row.save(update_fields=["approved_by", "allowed_at", "due_at"])
-        if row.allowed_at is not None:
-            budgets.commit_resource(row, now)
     return True
 
 
@@ -227,7 +224,6 @@ def check_again(change: ResourceChange, now: datetime) -> bool:
         for name, value in (columns | waits).items():
             setattr(change, name, value)
         change.save(update_fields=[*columns, *waits])
-        budgets.commit_resource(change, now)
         _announce(change, None, now)
     return False
 
@@ -315,10 +311,9 @@ def _assess(
         raise NotAllowed(refused)
     amount = figures.cost_of(body, region, lifetime)
     most = amount.most_usd
-    left = left_for(team.pk, groups_of_resource(by.pk), now)
-    if is_allowed:
-        own = budgets.committed_usd_of(place[1:], team.pk)
-        left = tuple(replace(each, committed_usd=each.committed_usd - own) for each in left)
+    left = left_for(
+        team.pk, groups_of_resource(by.pk), now, apart_from_resource=place[1:] if is_allowed else None
+    )  # fmt: skip
     least_left = None if most is None else min((each.left_usd - most for each in left), default=None)
     gpus, types = figures.gpus_of(body)
     facts = Facts(
@@ -338,7 +333,7 @@ def _assess(
     groups: Sequence[Approvers] = rule.groups if rule is not None and rule.outcome == "ask" else (ONE_APPROVER,)
     needs = [{"approvals": each.approvals, "role": each.role, "approvers": list(each.approvers)} for each in groups]
     return {
-        "usd_per_hour": storable_usd(amount.usd_per_hour),
+        "usd_per_hour": storable_price(amount.usd_per_hour),
         "most_usd": storable_usd(most),
         "gpus": gpus,
         "needs": needs,

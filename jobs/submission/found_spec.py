@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from jobs import cost, spec, storable, strategies, vertex
-from jobs.assessment import Assessment, gpus_of, storable_usd
+from jobs.assessment import Assessment, gpus_of, storable_price, storable_usd
 from jobs.clients import INSTANCE_LABEL, JOB_LABEL
 from jobs.models import Job
 from jobs.observation.adopt import body_of
@@ -36,7 +36,7 @@ def found_columns(job: Job, remote: vertex.RemoteJob) -> dict[str, Any]:
         "spec": body,
         "spec_digest": submission.digest,
         "folder_key": spec.folder_key(submission),
-        "hourly_usd": storable_usd(price.usd_per_hour),
+        "hourly_usd": storable_price(price.usd_per_hour),
         "estimate_usd": storable_usd(price.expected_usd),
         "estimate": price.as_dict(),
         "max_usd": found.max_usd,

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 
 from jobs import budgets
-from jobs.assessment import Assessment, Context, assess, storable_usd
+from jobs.assessment import Assessment, Context, assess, storable_price
 from jobs.cost import rate_of
 from jobs.cost.lines import as_text
 from jobs.gate import CeilingUse
@@ -101,14 +101,14 @@ def save_price_snapshot(job: Job, assessment: Assessment, context: Context, now:
     estimate, submission = assessment.estimate, assessment.submission
     assert estimate is not None
     standard = rate_of(submission, price_key=STRATEGIES["standard"].price_key, book=context.book).usd_per_hour
+    hourly = storable_price(estimate.usd_per_hour)
     snapshot = {
         "at": now.isoformat(),
-        "usd_per_hour": as_text(estimate.usd_per_hour),
+        "usd_per_hour": as_text(hourly),
         "standard_usd_per_hour": as_text(None if standard is None else standard * submission.parallel_trials),
         "prices_as_of": estimate.prices_as_of.isoformat() if estimate.prices_as_of else None,
         "lines": [line.as_dict() for line in estimate.lines],
     }
     ours = Job.objects.filter(pk=job.pk, claim=job.claim, state=JobState.APPROVED)
-    hourly = storable_usd(estimate.usd_per_hour)
     exposure = assessment.exposure_usd
     ours.update(price_snapshot=snapshot, hourly_usd=hourly, exposure_usd=exposure, cap_cancels=context.cap_cancels)

@@ -11,9 +11,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import transaction
-
-from jobs import budgets, vertex
+from jobs import vertex
 from jobs.clients import account_of, client
 from jobs.errors import NotAllowed
 from jobs.models import PersistentResource, ResourceChange, Scope
@@ -156,10 +154,6 @@ def _end(change: ResourceChange, outcome: str, message: str, *, now: datetime) -
     )  # fmt: skip
     if not ended:
         return
-    if outcome == Outcome.REFUSED and change.most_usd is not None:  # what was committed for it is free again
-        with transaction.atomic():
-            budgets.lock_teams([change.team_id])
-            budgets.commit_resource(change, now)
     kind = Scope.Kind.PERSISTENT_RESOURCE
     claims.wake_scope(project=change.project, region=change.region, kind=kind, due_at=now)
 

@@ -1,7 +1,7 @@
 """Turn events into what a page shows: spans, lanes, waits, restarts. Nothing is written; the time is an argument."""
 
 from jobs.timeline.attempts import ATTEMPT_BEGINS, ATTEMPT_RUNS, Attempt, Attempts, attempts
-from jobs.timeline.daily_costs import cents_by_day, days_of, to_cents
+from jobs.timeline.daily_costs import days_of, micros_by_day
 from jobs.timeline.event_rows import Entry, entries
 from jobs.timeline.job_timeline import JobTimeline, Phase, build_timeline, restart_marks
 from jobs.timeline.losses import Loss, Row, attempt_rows, loss_if_cut, moments_of, usual_wait
@@ -37,6 +37,7 @@ from jobs.timeline.spans import (
 from jobs.timeline.study_spec import parallel_trials, study_spec
 from jobs.timeline.trial_lanes import trial_lanes
 from jobs.timeline.trial_time import (
+    compute_cost,
     cost_since,
     cost_so_far,
     is_running,
@@ -92,7 +93,7 @@ __all__ = [
     "attempts",
     "billable",
     "build_timeline",
-    "cents_by_day",
+    "compute_cost",
     "cost_since",
     "cost_so_far",
     "days_of",
@@ -109,6 +110,7 @@ __all__ = [
     "loss_if_cut",
     "machine_spans",
     "machine_states",
+    "micros_by_day",
     "moments_of",
     "outlook",
     "parallel_trials",
@@ -129,7 +131,6 @@ __all__ = [
     "study",
     "study_spec",
     "summary",
-    "to_cents",
     "to_come_words",
     "total_run_time",
     "trial_lanes",

@@ -5,21 +5,14 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 
 from jobs.cost.actual import accrued
-from jobs.cost.money import CENT
+from jobs.cost.money import to_micros
 from jobs.models import Job, JobEvent, Trial
 from jobs.timeline.spans import billable, state_spans
-from jobs.timeline.trial_time import cost_since, cost_so_far
+from jobs.timeline.trial_time import compute_cost, cost_since
 
 DAY = timedelta(days=1)
 MAX_DAYS = 400
 """Number of days. Earlier costs count on the first of them."""
-MAX_CENTS = 10**14
-"""Limit of a job's cost, so that sums fit their columns whatever was requested."""
-
-
-def to_cents(usd: Decimal) -> int:
-    """Return the amount in whole cents, limited to MAX_CENTS in both directions."""
-    return max(-MAX_CENTS, min(int((usd / CENT).to_integral_value()), MAX_CENTS))
 
 
 def days_of(job: Job, now: datetime) -> list[date]:
@@ -30,24 +23,25 @@ def days_of(job: Job, now: datetime) -> list[date]:
     return [until - DAY * back for back in reversed(range(count))]
 
 
-def cents_by_day(job: Job, changes: Sequence[JobEvent], trials: Sequence[Trial], now: datetime) -> dict[date, int]:
-    """Return {day: US cents} of the job's cost until `now`. The sum is `cost_so_far`; {} if that is unknown.
+def micros_by_day(
+    job: Job, changes: Sequence[JobEvent], trials: Sequence[Trial], now: datetime
+) -> dict[date, int] | None:
+    """Return {day: micro-dollars} of the job's cost until `now`, None if its price is not known.
 
-    `changes` are the job's state events in the order recorded. `trials` are the trials of a tuning job. Both are needed
-    only for a job that ran on several days.
+    The sum is that of `compute_cost`, rounded once. `changes` are the job's state events in the order recorded,
+    `trials` the trials of a tuning job. Both are needed only for a job that ran on several days.
     """
-    usd = cost_so_far(job, min(now, job.ended_at or now))
-    total = 0 if usd is None else to_cents(usd)
-    if usd is None or total <= 0:
-        return {}
-    days, found, before = days_of(job, now), dict[date, int](), 0
-    for day in days[:-1]:
+    usd = compute_cost(job, min(now, job.ended_at or now))
+    if usd is None:
+        return None
+    total, days = to_micros(usd), days_of(job, now)
+    found, before = dict[date, int](), 0
+    for day in days[:-1] if total > 0 else ():
         midnight = datetime.combine(day + DAY, time(), UTC)
-        cost = _cost_until(job, changes, trials, midnight, now, usd)
-        until = min(max(to_cents(cost), before), total)
+        until = min(max(to_micros(_cost_until(job, changes, trials, midnight, now, usd)), before), total)
         found[day], before = until - before, until
     found[days[-1]] = total - before
-    return {day: cents for day, cents in found.items() if cents}
+    return {day: micros for day, micros in found.items() if micros > 0}
 
 
 def _cost_until(

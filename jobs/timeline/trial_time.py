@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from jobs.cost.actual import BILLING_INCREMENT, accrued
 from jobs.cost.actual import billable as rounded_up
+from jobs.cost.money import from_micros
 from jobs.models import Job, Trial
 from jobs.states import FINISHED, JobState
 from jobs.timeline.spans import Span, billable, running
@@ -136,8 +137,19 @@ def trial_price(job: Job) -> Decimal | None:
     return None if job.hourly_usd is None else job.hourly_usd / (job.parallel_trials or parallel_trials(job))
 
 
-def cost_so_far(job: Job, now: datetime, *, increment: timedelta = BILLING_INCREMENT) -> Decimal | None:
+def cost_so_far(job: Job, now: datetime) -> Decimal | None:
     """Return what a job has cost until `now` in USD, or None if its price is unknown.
+
+    Of a job that has ended it is the sum in the ledger, once that reaches to the end of the job.
+    """
+    ended, until = job.ended_at, job.cost_until
+    if ended is not None and until is not None and until >= ended and job.cost_micros is not None:
+        return from_micros(job.cost_micros)
+    return compute_cost(job, now)
+
+
+def compute_cost(job: Job, now: datetime, *, increment: timedelta = BILLING_INCREMENT) -> Decimal | None:
+    """Return the cost of a job until `now` in USD by its run time and price, or None if its price is unknown.
 
     The cost of a tuning job is the machine time of its trials; that of any other job is its own run time.
     """

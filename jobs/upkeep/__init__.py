@@ -4,7 +4,6 @@ from jobs.upkeep.approvals import due_approvals, extend_open_approvals, watch_ap
 from jobs.upkeep.caps import capped_jobs, watch_caps
 from jobs.upkeep.fallbacks import open_fallbacks, watch_fallbacks
 from jobs.upkeep.figures import count_all, count_ended, standard_price, uncounted
-from jobs.upkeep.month_figures import fold as fold_months
 from jobs.upkeep.repair import repair, repair_times
 from jobs.upkeep.resource_lifetimes import end_lifetimes, warn_of_ends
 from jobs.upkeep.schedules import due_schedules, watch_schedules
@@ -20,7 +19,6 @@ __all__ = [
     "due_schedules",
     "end_lifetimes",
     "extend_open_approvals",
-    "fold_months",
     "open_fallbacks",
     "priced_jobs",
     "repair",

@@ -11,7 +11,6 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import Count, Prefetch
 
-from jobs.budgets import find_drift
 from jobs.models import Discovery, FallbackAttempt, Job, JobEvent, LogFeed, Scope, SetAsideItem, UnmatchedJob
 from jobs.models.job import JobQuerySet
 from jobs.upkeep.audit_rules import RULES, Evidence, claim_rule
@@ -39,8 +38,6 @@ def audit(now: datetime) -> Iterator[Broken]:
     yield from _names_used_twice()
     yield from _unmatched()
     yield from _attempts_at_once()
-    for team, drift in find_drift():
-        yield Broken("spending", str(team), str(team.pk), drift)
     for seal, problem in broken_seals():
         yield Broken("audit log", str(seal), str(seal.pk), problem)
     watched = set(Scope.objects.exclude(due_at=None).values_list("project", "region", "kind"))

@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from jobs import cost, spec, timeline
-from jobs.budgets import lock_teams, record_spend
+from jobs.budgets import lock_teams, record_costs
 from jobs.catalog import count_accelerators
 from jobs.clock import database_now
 from jobs.cost.actual import for_time
@@ -36,8 +36,7 @@ LOSSES = (
 PREEMPTED, STANDARD = "preempted", "standard"
 COMPARED = frozenset(key for key, each in STRATEGIES.items() if each.price_key not in (STANDARD, "reservation"))
 """Strategies with prices of their own for each job."""
-MAX_CENTS = 10**14
-"""What a job cost is cut to this, so that sums fit their columns whatever somebody has requested."""
+CENT_IN_MICROS = 10_000
 
 
 def count_ended(now: datetime | None = None) -> int:
@@ -71,6 +70,7 @@ def _count(keys: Sequence[UUID], team: int, now: datetime | None) -> int:
         lock_teams([team])
         rows = Job.objects.select_for_update(no_key=True).filter(pk__in=keys).order_by("pk")
         jobs = list(rows.defer("error", "log_sources"))
+        record_costs(jobs, now or database_now())
         before = JobFigures.objects.in_bulk(keys)
         after = {figures.pk: figures for figures in _figures(jobs, before)}
         JobFigures.objects.filter(pk__in=before.keys() - after.keys()).delete()  # a lost job that goes on
@@ -82,20 +82,14 @@ def _count(keys: Sequence[UUID], team: int, now: datetime | None) -> int:
         )
         month_figures.add(before.values(), after.values())
         learned_figures.add(before.values(), after.values())
-        record_spend(jobs, now or database_now())
-        Job.objects.filter(pk__in=keys).update(is_counted=True)
+        Job.objects.filter(pk__in=after).update(is_counted=True)
     return len(keys)
 
 
 def count_all() -> Iterator[int]:
-    """Count every job that is not counted yet; yield after each portion how many it had.
-
-    Then bring what the version before has kept of months into the rows of this one.
-    """
+    """Count every job that is not counted yet; yield after each portion how many it had."""
     while count := count_ended():
         yield count
-    while month_figures.fold():
-        pass
 
 
 def _figures(jobs: Sequence[Job], before: Mapping[UUID, JobFigures]) -> Iterator[JobFigures]:
@@ -124,9 +118,9 @@ def _figures_of(job: Job, preemptions: int, lost: Lost, before: JobFigures | Non
         **_group_of(job),
         jobs=1,
         unpriced=int(usd is None and job.started_at is not None),
-        cents=_cents(usd or Decimal(0)),
-        saved_cents=_saved_cents(job, submission, usd, lost, before),
-        lost_cents=_cents(for_time(hourly_usd, lost.preempted)),
+        micros=cost.to_micros(usd or Decimal(0)),
+        saved_micros=_saved_micros(job, submission, usd, lost, before),
+        lost_micros=cost.to_micros(for_time(hourly_usd, lost.time)),
         estimated=int(inside is not None),
         inside=int(inside is True),
         seconds=round(ran.total_seconds() if job.trial_seconds is None else job.trial_seconds),
@@ -154,29 +148,26 @@ def _group_of(job: Job) -> dict[str, Any]:
     }
 
 
-def _cents(usd: Decimal) -> int:
-    return max(-MAX_CENTS, min(int((usd / cost.CENT).to_integral_value()), MAX_CENTS))
-
-
-def _saved_cents(
+def _saved_micros(
     job: Job, submission: spec.Submission | None, usd: Decimal | None, lost: Lost, before: JobFigures | None
 ) -> int:
     """Return what the same work would have cost more under Standard; 0 where that is not to be compared.
 
     Standard would not have lost what restarts did. A reservation and a persistent resource are billed whether or not a
     job uses them, so their jobs save nothing. A job that was sent before prices were kept with it counts at the prices
-    of the day on which it was first counted.
+    of the day on which it was first counted, as long as it costs the same cents.
     """
     if job.strategy not in COMPARED or submission is None or not usd or not job.hourly_usd:
         return 0
-    if job.price_snapshot is None and before is not None and before.version and before.cents == _cents(usd):
-        return before.saved_cents
+    kept = before if job.price_snapshot is None and before is not None and before.version else None
+    if kept is not None and abs(kept.micros - cost.to_micros(usd)) < CENT_IN_MICROS:
+        return kept.saved_micros
     price = standard_price(job, submission)
     if price is None:
         return 0
     ran = timeline.running(job, job.ended_at) if job.ended_at else timedelta()
     useful = Decimal(max(0.0, 1 - lost.time / ran)) if ran and job.trial_seconds is None else Decimal(1)
-    return _cents(usd * useful * price / job.hourly_usd - usd)
+    return cost.to_micros(usd * useful * price / job.hourly_usd - usd)
 
 
 def standard_price(job: Job, submission: spec.Submission, book: cost.PriceBook | None = None) -> Decimal | None:

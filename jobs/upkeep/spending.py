@@ -67,7 +67,7 @@ def _candidates(now: datetime) -> list[UUID]:
 
 def cost_of(job: Job, now: datetime) -> Decimal | None:
     """Return the cost so far to the cent, without rounding the time up, so that nothing is reported too early."""
-    usd = timeline.cost_so_far(job, now, increment=timedelta())
+    usd = timeline.compute_cost(job, now, increment=timedelta())
     return None if usd is None else usd.quantize(CENT)
 
 

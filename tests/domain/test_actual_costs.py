@@ -18,7 +18,7 @@ from jobs.upkeep import count_all
 from tests.domain.conftest import Cloud, look
 from tests.support.clock import watch_from
 from tests.support.resources import Resources
-from tests.support.scripted_jobs import Sender, Sent, true_cents, true_runs, truth, watch_all
+from tests.support.scripted_jobs import Sender, Sent, true_micros, true_runs, truth, watch_all
 
 pytestmark = pytest.mark.django_db
 
@@ -50,12 +50,12 @@ def send_all(sender: Sender, cloud: Cloud, count: int, *, batch: int) -> list[Se
 
 
 def check_costs(sent: list[Sent], cloud: Cloud) -> None:
-    """Check that the cost of each job equals that in the emulator's records, to the cent."""
+    """Check that the cost of each job equals that in the emulator's records, to the micro-dollar."""
     runs, figures = true_runs(cloud), JobFigures.objects.in_bulk([each.job.pk for each in sent])
     wrong = [
-        (each.job.display_name, each.job.kind, each.strategy, figures[each.job.pk].cents, true_cents(each, runs))
+        (each.job.display_name, each.job.kind, each.strategy, figures[each.job.pk].micros, true_micros(each, runs))
         for each in sent
-        if figures[each.job.pk].cents != true_cents(each, runs)
+        if figures[each.job.pk].micros != true_micros(each, runs)
     ]
     assert wrong == []
     assert any(job["preemptions"] for job in truth(cloud)["jobs"])
@@ -63,7 +63,7 @@ def check_costs(sent: list[Sent], cloud: Cloud) -> None:
     assert len({each.job.kind for each in sent}) == 3
 
 
-def test_are_the_truth_to_the_cent(sender: Sender, cloud: Cloud) -> None:
+def test_are_the_truth_to_the_micro_dollar(sender: Sender, cloud: Cloud) -> None:
     check_costs(send_all(sender, cloud, 40, batch=20), cloud)
 
 

@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from jobs import budgets, observation, requests, steps, tasks, timeline
-from jobs.models import Dimension, Discovery, ExternalJob, Job, JobFigures, LogLine, MonthSpend, Scope, Team
+from jobs.models import Discovery, ExternalJob, Job, JobFigures, LogLine, Scope, Team
 from jobs.observation import log_feeds
 from jobs.spec.unknown import unknown_findings
 from jobs.upkeep import count_ended
@@ -16,6 +16,7 @@ from jobs.vertex import timestamp
 from tests.domain.conftest import Cloud, RequestJob, look, watch
 from tests.domain.test_discovery import found, make
 from tests.domain.test_restarts import restart_reasons
+from tests.support.ledger import spent
 
 KINDS = {
     "custom_job": "customJobs",
@@ -296,10 +297,9 @@ class TestFuture:
         job.refresh_from_db()
         assert job.remote_name == ours["name"]
         assert cost == timeline.cost_so_far(job, cloud.now)
-        month = MonthSpend.objects.get(team=team, dimension=Dimension.ALL)
         assert cost
-        assert month.cents == round(cost * 100)
-        assert JobFigures.objects.get(job=theirs).cents == 0
+        assert spent(team, cloud.now) == round(cost, 6)
+        assert JobFigures.objects.get(job=theirs).micros == 0
 
     def test_one_call_answers_for_ours_and_theirs(
         self, team: Team, owner: User, request_job: RequestJob, cloud: Cloud

@@ -7,17 +7,20 @@ from decimal import Decimal
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
+from django.db.models import Sum
 
 from jobs import budgets, requests, transitions
 from jobs.budget import Passing
 from jobs.budgets import BudgetValues
 from jobs.budgets.resources import record_resource
+from jobs.cost import from_micros
 from jobs.errors import NotAllowed
-from jobs.models import Budget, Committed, Job, JobSpend, MonthSpend, PersistentResource, ResourceSpend, Team
+from jobs.models import Budget, Job, PersistentResource, Team
 from tests.conftest import person
 from tests.domain.conftest import RequestJob
 from tests.domain.test_concurrency import WORKERS, together
 from tests.support.clock import Clock
+from tests.support.ledger import check_ledger, committed, spent
 from tests.support.resources import sized
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
@@ -43,7 +46,7 @@ def test_a_thousand_requests_overspend_nothing(request_job: RequestJob, team: Te
 
     assert sum(outcomes.values()) == ROUNDS * WORKERS
     assert Job.objects.count() == outcomes[True] + 1
-    assert sum(JobSpend.objects.values_list("committed_cents", flat=True)) == committed(team) * 100
+    assert sum(Job.objects.values_list("max_usd", flat=True)) == committed(team)
 
 
 def test_approvals_of_several_jobs_at_once_overspend_nothing(
@@ -78,10 +81,6 @@ def set_budget(team: Team, lead: User, usd: Decimal, clock: Clock) -> Budget:
     return budgets.create_budget(team, values, by=lead, reason="agreed", now=clock.now)
 
 
-def committed(team: Team) -> Decimal:
-    return Decimal(Committed.objects.get(team=team, dimension="").cents) / 100
-
-
 def test_workers_that_bill_a_resource_at_once_add_its_cost_once(
     request_job: RequestJob, team: Team, owner: User, clock: Clock
 ) -> None:
@@ -98,7 +97,6 @@ def test_workers_that_bill_a_resource_at_once_add_its_cost_once(
 
         together(bill)
 
-    person_ = MonthSpend.objects.get(team=team, dimension="person", value=str(owner.pk))
-    (held,) = ResourceSpend.objects.filter(is_idle=False)
-    assert person_.cents == sum(held.days.values()) > 0
-    assert list(budgets.find_drift()) == []
+    held = job.costs.filter(kind="share").aggregate(sum=Sum("micros"))["sum"]
+    assert spent(team, clock.now, "person", owner.pk) == from_micros(held) > 0
+    check_ledger(clock.now)

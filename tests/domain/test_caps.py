@@ -10,13 +10,14 @@ from django.contrib.auth.models import User
 
 from jobs import requests, transitions
 from jobs.errors import NotAllowed
-from jobs.models import Committed, Job, Policy, Team
+from jobs.models import Job, Policy, Team
 from jobs.observation.record import mark_seen
 from jobs.submission.reassessment import reassess
 from jobs.upkeep import watch_caps, watch_spending
 from tests.domain.conftest import RequestJob
 from tests.support import samples
 from tests.support.clock import Clock
+from tests.support.ledger import committed
 
 pytestmark = pytest.mark.django_db
 NAME = "projects/1/locations/us-central1/customJobs/1"
@@ -67,7 +68,7 @@ class TestBefore:
         assert Decimal(19) < at_most <= 20
         assert job.max_usd is not None
         assert job.max_usd <= 20
-        assert Committed.objects.get(dimension="").cents == job.max_usd * 100
+        assert committed(job.team) == job.max_usd
         assert reassess(Job.objects.get(), clock.now) is None
 
     @pytest.mark.parametrize("hours", [3, 24, 100])
@@ -214,7 +215,7 @@ class TestRunning:
         assert (job.cap_usd, job.cap_cancels, job.approved_usd) == (Decimal(least), True, Decimal(approvers))
         assert job.max_usd == Decimal(least)
         assert reassess(job, clock.now) is None, "nobody is asked again about what was approved up to a cap"
-        assert Committed.objects.get(dimension="").cents == int(least) * 100
+        assert committed(team) == int(least)
         start(job, clock)
         assert job.hourly_usd
         assert pass_hours(job, clock, float(Decimal(least) / job.hourly_usd) * 1.01) == 1

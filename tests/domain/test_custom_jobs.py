@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from jobs import steps, timeline
-from jobs.cost import accrued
+from jobs.cost import accrued, to_micros
 from jobs.models import Job, JobEvent, Scope
 from jobs.observation.child_jobs import _record_custom_job
 from jobs.queue import rate_limit
@@ -112,11 +112,11 @@ class TestPreemptedPipeline:
 
         job.refresh_from_db()
         changes = list(job.events.filter(kind__in=timeline.SPAN_KINDS))
-        spent = timeline.cents_by_day(job, changes, (), cloud.now)
+        spent = timeline.micros_by_day(job, changes, (), cloud.now)
         assert job.started_at is not None
         cost = accrued(job.hourly_usd, timedelta(seconds=job.running_seconds))
         assert cost is not None
-        assert spent == {job.started_at.date(): timeline.to_cents(cost)}
+        assert spent == {job.started_at.date(): to_micros(cost)}
 
     def test_is_asked_for_once_in_a_poll_interval(self, job: Job, cloud: Cloud) -> None:
         wait_until(cloud, job, "running")

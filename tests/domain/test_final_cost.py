@@ -1,7 +1,7 @@
 """Tests of the final cost: the emulator's record of the job's runs, at the prices when it was sent."""
 
 from datetime import datetime, timedelta
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 import pytest
@@ -25,9 +25,9 @@ def true_run(cloud: Cloud, job: Job) -> timedelta:
     return sum((end - start for start, end in machine_spans(cloud.truth(job.remote_name))), timedelta())
 
 
-def in_cents(usd_per_hour: Decimal, run: timedelta) -> int:
+def in_micros(usd_per_hour: Decimal, run: timedelta) -> int:
     increments = -(-run // timedelta(seconds=30))
-    return int((usd_per_hour * increments * 30 / 3600 * 100).to_integral_value())
+    return int((usd_per_hour * increments * 30 / 3600 * 1_000_000).to_integral_value(ROUND_HALF_UP))
 
 
 def price(strategy: str, usd: str, admin: User, now: datetime) -> None:
@@ -49,7 +49,7 @@ def test_is_that_of_the_runs_that_vertex_ai_had(submit: Submit, cloud: Cloud, sc
     run = true_run(cloud, job)
     assert run
     assert abs(job.running_seconds - run.total_seconds()) <= 1
-    assert JobFigures.objects.get().cents == in_cents(job.hourly_usd, timedelta(seconds=round(run.total_seconds())))
+    assert JobFigures.objects.get().micros == in_micros(job.hourly_usd, timedelta(seconds=round(run.total_seconds())))
 
 
 class TestPrices:
@@ -83,17 +83,17 @@ class TestPrices:
         assert job.state == JobState.SUCCEEDED
         count_ended()
         figures = JobFigures.objects.get()
-        cost = in_cents(sent_at, timedelta(seconds=round(job.running_seconds)))
-        assert figures.cents == cost
+        cost = in_micros(sent_at, timedelta(seconds=round(job.running_seconds)))
+        assert figures.micros == cost
         standard = Decimal(job.price_snapshot["standard_usd_per_hour"])
-        rounding = standard / sent_at  # the cents that it is computed from are rounded too
-        assert figures.saved_cents == pytest.approx(figures.cents * (rounding - 1), abs=rounding)
+        rounding = standard / sent_at  # the micro-dollars that it is computed from are rounded too
+        assert figures.saved_micros == pytest.approx(figures.micros * (rounding - 1), abs=rounding)
 
         price("standard", "7000.00", admin, cloud.now)
         Job.objects.filter(pk=job.pk).update(is_counted=False)
         count_ended()
         again = JobFigures.objects.get()
-        assert (again.cents, again.saved_cents) == (figures.cents, figures.saved_cents)
+        assert (again.micros, again.saved_micros) == (figures.micros, figures.saved_micros)
 
     def test_that_vanished_before_it_was_sent_ask_a_person(
         self, request_job: RequestJob, cloud: Cloud, admin: User

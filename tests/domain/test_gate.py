@@ -28,7 +28,7 @@ from tests.support.clock import Clock
 ROOT = Path(__file__).parents[2] / "jobs"
 ALLOWING = {
     "requests/request.py:_allow": "assess, in _assess before the rows are written",
-    "requests/approval.py:decide": "budgets.check_and_reserve, in reserve_approved in the same transaction",
+    "requests/approval.py:decide": "budgets.check_approved, in reserve_approved in the same transaction",
     "requests/resource_requests.py:ask_for_change": "_check_gate",
     "requests/resource_requests.py:approve_change": "_check_gate",
     "upkeep/resource_lifetimes.py:_delete": "nothing: a deletion only ends cost",
@@ -54,7 +54,7 @@ WRITING = {
 COSTLY = {name.rpartition(":")[2] for name, what in WRITING.items() if what == "costs"}
 ASKING = {
     "assessment/assess.py:assess": "a request, a further attempt, and an allowed job before it is sent",
-    "budgets/reserve.py:check_and_reserve": "approvals",
+    "budgets/reserve.py:check_approved": "approvals",
     "requests/resource_requests.py:_check_gate": "persistent resources",
 }
 """Every caller of `gate.check`."""

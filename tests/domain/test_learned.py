@@ -14,6 +14,7 @@ from django.db.models import Sum
 from dashboard.management.demo.jobs import EXAMPLES
 from jobs import requests
 from jobs.assessment import assess
+from jobs.cost import to_micros
 from jobs.cost.learned import MAX_RUN_LOG, run_log
 from jobs.cost.likeness import machine_of, program_of
 from jobs.models import Job, JobFigures, LearnedFigures, MonthFigures, Policy, Team
@@ -30,15 +31,15 @@ JOBS, LEARNED = 500, 100
 INCREMENT = 30
 
 
-def true_cents(played: Played) -> int:
-    """Cents for the billed time at the price of its request: half minutes, of each trial or of the whole."""
+def true_micros(played: Played) -> int:
+    """Micro-dollars for the billed time at the price of its request: half minutes, of each trial or of the whole."""
     job = Job.objects.get(pk=played.job.pk)
     assert job.hourly_usd is not None
     is_tuning = job.parallel_trials is not None
     runs = played.billed if is_tuning else [sum(played.billed)]
     seconds = sum(-(-run // INCREMENT) * INCREMENT for run in runs)
     usd = job.hourly_usd * seconds / 3600 / (job.parallel_trials or 1)
-    return int((usd * 100).to_integral_value())
+    return to_micros(usd)
 
 
 @pytest.fixture
@@ -57,7 +58,7 @@ def played(team: Team, owner: User, clock: Clock) -> list[Played]:
 
 def test_cost_what_they_truly_cost_and_lie_in_the_range_that_was_learned(played: list[Played]) -> None:
     figures = JobFigures.objects.in_bulk([each.job.pk for each in played])
-    wrong = [each for each in played if figures[each.job.pk].cents != true_cents(each)]
+    wrong = [each for each in played if figures[each.job.pk].micros != true_micros(each)]
     assert wrong == []
     assert len(figures) == JOBS
     assert {each.job.strategy for each in played} == {"standard", "spot", "flex_start", "reservation", "persistent"}
@@ -122,8 +123,8 @@ class TestOneJob:
         for row in JobFigures.objects.all():
             sums.update(row.teaches.get("sums", {}))
         LearnedFigures.objects.all().delete()
-        JobFigures.objects.update(version=0, teaches={}, lost_cents=0, estimated=0, inside=0)
-        MonthFigures.objects.update(lost_cents=0, estimated=0, inside=0)
+        JobFigures.objects.update(version=0, teaches={}, lost_micros=0, estimated=0, inside=0)
+        MonthFigures.objects.update(lost_micros=0, estimated=0, inside=0)
 
         assert sum(count_all()) == 12
 

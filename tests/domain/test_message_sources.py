@@ -6,10 +6,11 @@ from decimal import Decimal
 import pytest
 from django.contrib.auth.models import User
 
+from jobs.budgets import period_of
 from jobs.budgets.notices import record_notices
 from jobs.messages.content import content_of
 from jobs.messages.kinds import OFFERED
-from jobs.models import Approval, Budget, Job, Message, MonthSpend, Policy, Team
+from jobs.models import Approval, Budget, Job, Message, Policy, SpendSum, Team
 from jobs.upkeep import watch_approvals
 from tests.conftest import person
 from tests.domain.conftest import RequestJob
@@ -49,7 +50,7 @@ def test_each_share_of_a_budget_is_told_once(team: Team, owner: User, clock: Clo
         passing="warn", thresholds=[50, 80], created_at=clock.now,
     )  # fmt: skip
     month = clock.now.date().replace(day=1)
-    MonthSpend.objects.create(team=team, dimension="team", value="", month=month, cents=6_000)
+    SpendSum.objects.create(team=team, dimension="team", value="", period=period_of(month), micros=60_000_000)
 
     for _ in range(2):
         record_notices(clock.now)

@@ -259,7 +259,7 @@ class TestAnnounced:
         self, team: Team, other_team: Team, owner: User, lead: User, clock: Clock
     ) -> None:
         group = {"team": team, "owner": owner, "strategy": "spot", "region": "r", "outcome": "succeeded"}
-        figures = dict.fromkeys(SUMMED, 0) | {"jobs": 3, "cents": 123_450}
+        figures = dict.fromkeys(SUMMED, 0) | {"jobs": 3, "micros": 1_234_500_000}
         month = last_month(clock.now)
         MonthFigures.objects.create(month=month, **group, **figures)
 

@@ -1,17 +1,20 @@
 """Tests that an upgraded site keeps its data and can be downgraded."""
 
 from collections.abc import Callable, Iterator
+from datetime import date
+from decimal import Decimal
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 
 from jobs import transitions
-from jobs.models import Job, JobEvent, MonthFigures
-from jobs.upkeep import fold_months
+from jobs.budgets import record_costs
+from jobs.models import Job, JobEvent, JobFigures, MonthFigures, Team
 from tests.domain.conftest import RequestJob
 from tests.support.clock import Clock
+from tests.support.ledger import idle_by_day, kept_sums, spent, sums_of_entries
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
 GoTo = Callable[[str], Any]
@@ -54,10 +57,9 @@ def test_waits_of_months_survive_the_move_into_columns(request_job: RequestJob, 
     for bucket, jobs in ((-1, 2), (3, 4), (16, 1)):
         before.create(month=clock.now.date().replace(day=1), wait_bucket=bucket, jobs=jobs, cents=jobs, **group)
 
-    go_to("0059_waits_in_columns")
-    assert fold_months() == 3
+    go_to("0085_opening_entries")
     row = MonthFigures.objects.get()
-    assert (row.jobs, row.cents, row.waited_3, row.waited_16) == (7, 7, 4, 1)
+    assert (row.jobs, row.waited_3, row.waited_16) == (7, 4, 1)
 
     again = go_to("0058_cap_reported").get_model("jobs", "MonthFigures").objects
     assert again.get().jobs == 7
@@ -86,3 +88,42 @@ def test_waits_after_restarts_are_computed_for_the_jobs_that_exist(
 
     assert set(Job.objects.values_list(*names)) == derived
     assert {seconds for _, seconds, _ in derived} == {0, 180, 240}
+
+
+def test_costs_so_far_become_opening_entries(request_job: RequestJob, team: Team, clock: Clock, go_to: GoTo) -> None:
+    job, fresh = request_job(), request_job()
+    before = go_to("0082_jobs_in_folder").get_model
+    month, day = clock.now.date().replace(day=1), clock.now.date()
+    groups = [["", ""], ["person", "7"], ["strategy", "spot"]]
+    days = {"2026-03-31": 123, "2026-04-01": 7}
+    before("jobs", "JobSpend").objects.create(
+        job_id=job.pk, team_id=team.pk, groups=groups, days=days, recorded_at=clock.now
+    )
+    place = {"project": team.project, "region": "us-central1", "resource_id": "shared", "team_id": team.pk}
+    of_groups = {"person": {"7": {"2026-03-30": 4}}, "label": {"a=b": {"2026-03-30": 3}}}
+    spends = before("jobs", "ResourceSpend").objects
+    spends.create(**place, is_idle=True, days={"2026-03-30": 10}, of_groups={"person": {"7": {"2026-03-30": 10}}})
+    spends.create(**place, is_idle=False, days={"2026-03-30": 6}, of_groups=of_groups)
+    group = {
+        "team_id": team.pk, "owner_id": job.owner_id, "strategy": "spot", "region": "us-central1",
+        "accelerator": "", "outcome": "failed", "jobs": 1, "cents": 130, "saved_cents": -5,
+    }  # fmt: skip
+    before("jobs", "JobFigures").objects.create(job_id=job.pk, ended_on=day, wait_bucket=3, version=2, **group)
+    before("jobs", "MonthFigures").objects.create(month=month, **group)
+
+    go_to("0086_leave_old_sums")
+
+    assert kept_sums() == sums_of_entries()
+    assert (spent(team, date(2026, 3, 1)), spent(team, date(2026, 4, 1))) == (Decimal("1.39"), Decimal("0.07"))
+    assert spent(team, date(2026, 3, 1), "person", 7) == Decimal("1.37")
+    assert spent(team, date(2026, 3, 1), "label", "a=b") == Decimal("0.03")
+    assert idle_by_day(team) == {"2026-03-30": Decimal("0.1")}
+    assert dict(Job.objects.values_list("pk", "cost_micros")) == {job.pk: 1_300_000, fresh.pk: None}
+    for figures in (JobFigures.objects.get(), MonthFigures.objects.get()):
+        assert (figures.micros, figures.saved_micros) == (1_300_000, -50_000)
+
+    job.refresh_from_db()
+    with transaction.atomic():
+        record_costs([job], clock.now)  # it has never run
+    assert spent(team, date(2026, 3, 1)) == Decimal("0.16")
+    assert kept_sums() == sums_of_entries()

@@ -10,13 +10,14 @@ from jobs import requests
 from jobs.budget import Passing
 from jobs.budgets import BudgetValues, create_budget
 from jobs.errors import NotAllowed, NotPermitted
-from jobs.models import Approval, Committed, Job, Membership, Message, Policy, Team, Vote
+from jobs.models import Approval, Job, Membership, Message, Policy, Team, Vote
 from jobs.policy_rules import Rule
 from jobs.requests.policy_versions import Terms, current_version, save_policy
 from jobs.upkeep.audit import audit
 from tests.conftest import person
 from tests.domain.conftest import RequestJob
 from tests.support.clock import Clock
+from tests.support.ledger import committed
 
 pytestmark = pytest.mark.django_db
 
@@ -59,7 +60,7 @@ class TestTheRequesterIsAsked:
         job = fresh(asked)
         assert (job.state, job.approved_usd) == ("approved", job.max_usd)
         assert Approval.objects.get().decided_by == approver
-        assert Committed.objects.get(dimension="", team=job.team).cents == int((job.max_usd or 0) * 100)
+        assert committed(job.team) == job.max_usd
         words = [event.message for event in job.events.filter(kind__in=["changed", "change_answered"]).order_by("id")]
         assert words[0].startswith("approver changed the strategy from Standard (about $")
         assert words[1] == "owner accepted the strategy Spot."

@@ -10,12 +10,12 @@ from django.contrib.auth.models import User
 from django.db import connection
 
 from jobs import requests
-from jobs.budgets import find_drift
 from jobs.models import Approval, Job, Team, Vote
 from jobs.upkeep.audit import audit
 from tests.conftest import person
 from tests.domain.conftest import RequestJob
 from tests.support.clock import Clock
+from tests.support.ledger import check_ledger
 
 pytestmark = pytest.mark.django_db(transaction=True)
 IS_POSTGRES = os.environ.get("DATABASE_URL", "").startswith("postgres")
@@ -56,7 +56,7 @@ def test_what_is_approved_is_what_was_voted_for(
 
     assert approved
     assert list(audit(clock.now)) == []
-    assert list(find_drift()) == []
+    check_ledger(clock.now)
 
 
 def _judge(job: Job) -> bool:

@@ -12,7 +12,7 @@ from jobs import budgets
 from jobs.budget import Passing
 from jobs.budgets import BudgetValues, create_budget
 from jobs.errors import NotAllowed
-from jobs.models import AllowedResource, Committed, PersistentResource, ResourceChange, Role, Team
+from jobs.models import AllowedResource, PersistentResource, ResourceChange, Role, Team
 from jobs.policy_rules import RULES
 from jobs.requests import resource_figures
 from jobs.requests.policy_versions import Terms, current_version, save_policy
@@ -21,6 +21,7 @@ from jobs.submission import resize_body
 from tests.conftest import person
 from tests.domain.conftest import Cloud
 from tests.domain.test_resource_requests import ask, body, made, work
+from tests.support.ledger import committed
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 Way = Callable[[], None]
@@ -32,10 +33,6 @@ def allowed(cloud: Cloud, team: Team, approver: User, lead: User) -> ResourceCha
     change = ask(cloud, team, approver)
     assert approve_change(change, by=lead, now=cloud.now)
     return change
-
-
-def committed(team: Team) -> int:
-    return sum(Committed.objects.filter(team=team, dimension="").values_list("cents", flat=True))
 
 
 def rules(team: Team, lead: User, cloud: Cloud, *given: dict[str, Any], **terms: Any) -> None:
@@ -81,7 +78,7 @@ class TestRefused:
         assert change.outcome == "refused"
         assert change.message.startswith("Trainboard checked it again before sending it and refused it: ")
         assert not PersistentResource.objects.exists()
-        assert committed(team) == 0
+        assert committed(team, now=cloud.now) == 0
 
     def test_a_restart_of_machines_above_a_new_ceiling(
         self, cloud: Cloud, team: Team, approver: User, lead: User, admin: User
@@ -115,17 +112,17 @@ class TestAskedAgain:
     def test_if_it_costs_more_than_was_approved(
         self, cloud: Cloud, team: Team, lead: User, allowed: ResourceChange, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        before = committed(team)
+        before = committed(team, now=cloud.now)
         dearer(monkeypatch, 10)
 
         work(cloud)
 
         allowed.refresh_from_db()
         assert allowed.awaits_approval
-        assert (allowed.approved_by, committed(team)) == ([], 0)
+        assert (allowed.approved_by, committed(team, now=cloud.now)) == ([], 0)
         assert not PersistentResource.objects.exists()
         assert approve_change(allowed, by=lead, now=cloud.now)
-        assert committed(team) > before
+        assert committed(team, now=cloud.now) > before
         work(cloud)
         assert PersistentResource.objects.get().resource_id == "night-shift"
 

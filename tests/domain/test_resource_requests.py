@@ -13,7 +13,7 @@ from jobs import steps
 from jobs.budget import Passing
 from jobs.budgets import BudgetValues, create_budget
 from jobs.errors import NotAllowed, NotPermitted
-from jobs.models import Committed, Message, PersistentResource, ResourceChange, Role, Scope, Team
+from jobs.models import Message, PersistentResource, ResourceChange, Role, Scope, Team
 from jobs.policy_rules import RULES
 from jobs.queue import installation
 from jobs.requests.policy_versions import Terms, save_policy
@@ -25,6 +25,7 @@ from tests.conftest import person
 from tests.domain.conftest import Cloud
 from tests.support import samples
 from tests.support.clock import watch_from
+from tests.support.ledger import committed
 from tests.support.resources import DISK
 
 WEEK = timedelta(days=7)
@@ -197,7 +198,7 @@ class TestRules:
 
         assert large.usd_per_hour is not None
         assert small.usd_per_hour is not None
-        assert large.usd_per_hour == small.usd_per_hour * 100
+        assert large.usd_per_hour == pytest.approx(small.usd_per_hour * 100, abs=Decimal("0.0001"))
 
     def test_what_has_no_price_is_asked_about(self, cloud: Cloud, team: Team, approver: User) -> None:
         unknown = {"resourcePools": [{"machineSpec": {"machineType": "z9-mega"}, "replicaCount": "5"}]}
@@ -233,28 +234,21 @@ class TestBudgets:
     def test_an_approved_one_is_committed_until_it_is_gone(
         self, cloud: Cloud, team: Team, approver: User, lead: User
     ) -> None:
-        def committed() -> int:
-            return sum(Committed.objects.filter(team=team, dimension="").values_list("cents", flat=True))
-
         change = ask(cloud, team, approver)
         assert change.most_usd is not None
-        assert committed() == 0
+        assert committed(team, now=cloud.now) == 0
         approve_change(change, by=lead, now=cloud.now)
-        assert abs(committed() - change.most_usd * 100) <= 1
+        assert abs(committed(team, now=cloud.now) - change.most_usd) < Decimal("0.01")
         work(cloud)
         cloud.forward(days=3)
         work(cloud)
-        from jobs.budgets.resources import watch_resources
-
-        watch_resources(cloud.now)
-        assert abs(committed() - change.most_usd * 100 * 11 / 14) <= 2
+        assert abs(committed(team, now=cloud.now) - change.most_usd * 11 / 14) < Decimal("0.02")
 
         ask(cloud, team, approver, "delete", body={})
         work(cloud)
         cloud.forward(minutes=30)
         work(cloud)
-        watch_resources(cloud.now)
-        assert committed() == 0
+        assert committed(team, now=cloud.now) == 0
 
     def test_what_vertex_ai_refuses_is_not_committed(
         self, cloud: Cloud, team: Team, approver: User, lead: User
@@ -264,7 +258,7 @@ class TestBudgets:
         work(cloud)
 
         assert ResourceChange.objects.get().outcome == "refused"
-        assert sum(Committed.objects.filter(team=team).values_list("cents", flat=True)) == 0
+        assert committed(team, now=cloud.now) == 0
 
 
 class TestResize:

@@ -9,14 +9,14 @@ from django.contrib.auth.models import User
 
 from jobs import budgets, observation, steps, transitions
 from jobs.budget import Passing
-from jobs.budgets import mend_drift, watch_budgets
+from jobs.budgets import watch_budgets
 from jobs.budgets.resources import record_resource
-from jobs.models import Job, MonthSpend, PersistentResource, ResourceChange, ResourceSize, ResourceSpend, Scope, Team
+from jobs.models import CostEntry, Job, PersistentResource, ResourceChange, ResourceSize, Scope, Team
 from jobs.observation.resource_sizes import record_sizes
-from jobs.upkeep.audit import audit
 from tests.conftest import person
 from tests.domain.conftest import Cloud, RequestJob
 from tests.support.clock import Clock
+from tests.support.ledger import check_ledger, idle_by_day, spent
 from tests.support.resources import Resources, seen
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
@@ -25,8 +25,8 @@ REPLICA_USD = Decimal("3.673385") * Decimal("1.15") + 100 * Decimal("0.1955") / 
 """An A100 machine at the standard price with its boot disk, by docs/cost.md, section 1."""
 
 
-def cents(replica_hours: float) -> int:
-    return round(REPLICA_USD * Decimal(repr(replica_hours)) * 100)
+def usd(replica_hours: float) -> Decimal:
+    return round(REPLICA_USD * Decimal(repr(replica_hours)), 6)
 
 
 def see(now: datetime, **changes: Any) -> PersistentResource:
@@ -50,17 +50,6 @@ def end(job: Job, now: datetime) -> None:
     assert transitions.transition(job, "succeeded", now=now, message="It ended.")
 
 
-def month_cents(team: Team, month: datetime, dimension: str = "", value: str = "") -> int:
-    group = {"team": team, "dimension": dimension, "value": value, "month": month.date().replace(day=1)}
-    return sum(MonthSpend.objects.filter(**group).values_list("cents", flat=True))
-
-
-def idle(team: Team) -> dict[str, int]:
-    return {
-        day: sum_ for row in ResourceSpend.objects.filter(team=team, is_idle=True) for day, sum_ in row.days.items()
-    }
-
-
 class TestBill:
     def test_idle_replicas_are_paid_by_who_created_them_the_others_by_their_jobs_teams(
         self, request_job: RequestJob, team: Team, owner: User, clock: Clock
@@ -75,12 +64,12 @@ class TestBill:
         end(job, clock.forward(hours=6))
         watch_budgets(clock.forward(hours=4))
 
-        assert month_cents(others, clock.now) == cents(4 * 10 - 6)
-        assert month_cents(others, clock.now, "resource", "night-shift in us-central1") == cents(34)
-        assert month_cents(others, clock.now, "strategy", "persistent") == cents(34)
-        assert month_cents(team, clock.now) == cents(6)
-        assert month_cents(team, clock.now, "resource", "night-shift in us-central1") == 0
-        assert list(audit(clock.now)) == []
+        assert spent(others, clock.now) == usd(4 * 10 - 6)
+        assert spent(others, clock.now, "resource", "night-shift in us-central1") == usd(34)
+        assert spent(others, clock.now, "strategy", "persistent") == usd(34)
+        assert spent(team, clock.now) == usd(6)
+        assert spent(team, clock.now, "resource", "night-shift in us-central1") == 0
+        check_ledger(clock.now)
 
     def test_follows_its_size(self, team: Team, clock: Clock) -> None:
         see(clock.now, replicas=2)
@@ -90,7 +79,7 @@ class TestBill:
         see(clock.forward(hours=1), replicas=5, state="STOPPING")
         watch_budgets(clock.forward(hours=9))
 
-        assert sum(idle(team).values()) == cents(2 * 3 + 5 * 2)
+        assert sum(idle_by_day(team).values()) == usd(2 * 3 + 5 * 2)
         assert [row.is_up for row in ResourceSize.objects.order_by("pk")] == [True, True, False]
 
     def test_ends_where_a_list_holds_it_no_more(self, team: Team, clock: Clock) -> None:
@@ -99,7 +88,7 @@ class TestBill:
         watch_budgets(clock.forward(hours=10))
         watch_budgets(clock.forward(days=40))
 
-        assert sum(idle(team).values()) == cents(2)
+        assert sum(idle_by_day(team).values()) == usd(2)
 
     def test_that_is_made_again_begins_anew(self, team: Team, clock: Clock) -> None:
         see(clock.now, replicas=1)
@@ -108,7 +97,7 @@ class TestBill:
         see(clock.forward(minutes=3), replicas=3, body={"startTime": started.isoformat().replace("+00:00", "Z")})
         watch_budgets(clock.forward(minutes=57))
 
-        assert sum(idle(team).values()) == cents(2 + 3)
+        assert sum(idle_by_day(team).values()) == usd(2 + 3)
 
     def test_of_a_project_of_several_teams_is_nobodys_where_it_was_made_elsewhere(
         self, team: Team, clock: Clock
@@ -117,7 +106,7 @@ class TestBill:
         see(clock.now)
         watch_budgets(clock.forward(hours=2))
 
-        assert not ResourceSpend.objects.exists()
+        assert not CostEntry.objects.exists()
         assert ResourceSize.objects.get().team is None
 
     def test_is_not_made_up_where_no_price_is_known(self, team: Team, clock: Clock) -> None:
@@ -126,7 +115,7 @@ class TestBill:
         watch_budgets(clock.forward(hours=2))
 
         assert ResourceSize.objects.get().replica_usd == [None]
-        assert idle(team) == {}
+        assert idle_by_day(team) == {}
 
 
 class TestDays:
@@ -136,18 +125,18 @@ class TestDays:
         see(clock.now, replicas=1)
         watch_budgets(clock.forward(hours=4))
 
-        assert idle(team) == {"2026-03-31": cents(3), "2026-04-01": cents(1)}
-        assert month_cents(team, datetime(2026, 3, 1, tzinfo=UTC)) == cents(3)
-        assert month_cents(team, datetime(2026, 4, 1, tzinfo=UTC)) == cents(1)
+        assert idle_by_day(team) == {"2026-03-31": usd(3), "2026-04-01": usd(1)}
+        assert spent(team, datetime(2026, 3, 1, tzinfo=UTC)) == usd(3)
+        assert spent(team, datetime(2026, 4, 1, tzinfo=UTC)) == usd(1)
 
     def test_of_before_stay_when_the_last_ones_are_counted_again(self, team: Team, clock: Clock) -> None:
         see(clock.now, replicas=1)
         for _ in range(10):
             watch_budgets(clock.forward(hours=12))
 
-        assert sum(idle(team).values()) == pytest.approx(cents(120), abs=3)
-        assert month_cents(team, clock.now) == sum(idle(team).values())
-        assert list(audit(clock.now)) == []
+        assert sum(idle_by_day(team).values()) == pytest.approx(usd(120), abs=Decimal("0.00001"))
+        assert spent(team, clock.now) == sum(idle_by_day(team).values())
+        check_ledger(clock.now)
 
     def test_are_counted_again_when_the_end_of_a_job_is_learned_late(
         self, request_job: RequestJob, team: Team, clock: Clock
@@ -156,16 +145,16 @@ class TestDays:
         job = run(request_job(resource="night-shift"), clock.now)
         began = clock.now
         watch_budgets(clock.forward(hours=4))
-        assert idle(team) == {}
+        assert idle_by_day(team) == {}
 
         transitions.transition(
             job, "succeeded", now=clock.now, occurred_at=began + timedelta(hours=1), message="It ended."
         )
         watch_budgets(clock.forward(minutes=6))
 
-        assert sum(idle(team).values()) == cents(3.1)
-        assert month_cents(team, clock.now) == pytest.approx(cents(4.1), abs=1)
-        assert list(audit(clock.now)) == []
+        assert sum(idle_by_day(team).values()) == usd(3.1)
+        assert spent(team, clock.now) == pytest.approx(usd(4.1), abs=Decimal("0.00001"))
+        check_ledger(clock.now)
 
 
 class TestSums:
@@ -174,17 +163,7 @@ class TestSums:
         now = clock.forward(hours=1)
 
         assert [record_resource(row, now), record_resource(row, now)] == [True, False]
-        assert month_cents(team, now) == cents(1)
-
-    def test_are_mended_with_what_resources_cost(self, team: Team, clock: Clock) -> None:
-        see(clock.now, replicas=1)
-        watch_budgets(clock.forward(hours=1))
-        MonthSpend.objects.filter(team=team).update(cents=7)
-        assert "spending" in {each.rule for each in audit(clock.now)}
-
-        assert mend_drift() == 3
-        assert month_cents(team, clock.now) == cents(1)
-        assert list(audit(clock.now)) == []
+        assert spent(team, now) == usd(1)
 
     def test_count_against_the_budget_of_the_team(self, team: Team, clock: Clock) -> None:
         lead = person("lead", team, "lead")
@@ -193,8 +172,8 @@ class TestSums:
         see(clock.now, replicas=1)
         watch_budgets(clock.forward(hours=3))
 
-        (left,) = [budgets.left_of(each, clock.now) for each in budgets.with_sums(type(row).objects.all(), clock.now)]
-        assert left.spent_usd == Decimal(cents(3)) / 100
+        ((_, left),) = budgets.list_left(type(row).objects.all(), clock.now)
+        assert left.spent_usd == usd(3)
 
 
 class TestObserved:
@@ -223,7 +202,7 @@ class TestObserved:
         assert last is not None
         assert (ResourceSize.objects.count(), last.is_up) == (2, False)
         watch_budgets(cloud.forward(hours=5))
-        assert sum(idle(team).values()) == cents(3 * ((last.at - started.at) / timedelta(hours=1)))
+        assert sum(idle_by_day(team).values()) == usd(3 * ((last.at - started.at) / timedelta(hours=1)))
 
     def test_sizes_are_never_changed(self, team: Team, clock: Clock) -> None:
         see(clock.now)

@@ -115,7 +115,7 @@ class TestFromBeginningToEnd:
         assert row.preemptions == 2
         assert row.teaches["sums"]["preemptions"] == 2
         assert 0 < row.teaches["sums"]["lost_seconds"] < row.teaches["sums"]["machine_seconds"]
-        assert row.lost_cents > 0
+        assert row.lost_micros > 0
         learned = load_learned(job.team, requests.submission_of(job), cloud.now, expected=None)["spot"]
         assert (learned.team.preemptions, learned.machines.preemptions) == (2, 2)
 

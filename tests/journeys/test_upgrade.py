@@ -15,7 +15,7 @@ from tests.support.upgrade import ROOT, Emulator, Version, extract, site_environ
 
 pytestmark = pytest.mark.stack
 
-VERSION_BEFORE = "0c26569"
+VERSION_BEFORE = "d3be3f8"
 """The last commit before the newest migrations. When there are newer ones, put the parent of the first of them here:
 `git log --format=%h -- jobs/migrations` lists the commits that added some."""
 COUNT = 6

@@ -137,7 +137,7 @@ class TestJob:
 
         assert (found["name"], found["state"], found["owner"], found["team"]) == ("bert", "running", "owner", "vision")
         assert found["ran_seconds"] == 3600
-        assert found["cost_usd"] == f"{round(Job.objects.get().hourly_usd or 0, 4)}"
+        assert found["cost_usd"] == f"{Job.objects.get().hourly_usd:.6f}"
         assert found["estimate"]["lines"]
         assert [attempt["number"] for attempt in found["attempts"]] == [1]
         assert found["diagnosis"] is None

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from jobs.billing import BadExport, import_billing, read_rows
 from jobs.billing.compare import add_up
-from jobs.models import BilledAmount, BillingImport, Job, JobSpend, Team
+from jobs.cost import from_micros
+from jobs.models import BilledAmount, BillingImport, Job, Team
 from jobs.upkeep import count_ended
 from tests.conftest import person
 from tests.pages.conftest import MakeJob, SignIn, text_in, text_of
@@ -72,7 +73,7 @@ def job(make_job: MakeJob, clock: Clock) -> Job:
 
 
 def ours(job: Job) -> Decimal:
-    return Decimal(sum(JobSpend.objects.get(pk=job.pk).days.values())) / 100
+    return round(from_micros(Job.objects.get(pk=job.pk).cost_micros), 2)
 
 
 class TestComparing:

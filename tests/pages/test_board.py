@@ -219,7 +219,7 @@ class TestBoard:
             job.refresh_from_db()
             clock.forward(hours=hours)
             with transaction.atomic():
-                budgets.record_spend([job], clock.now)
+                budgets.record_costs([job], clock.now)
         client = signed_in(owner)
 
         assert "$16 in March spent, UTC" in text_of(client.get("/"))

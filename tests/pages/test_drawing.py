@@ -311,7 +311,7 @@ class TestTimeline:
 
 @pytest.mark.parametrize(
     ("usd", "jobs", "words"),
-    [("0", 0, "$0.00"), ("0", 1, "< $0.01"), ("0", 2, "< $0.01"), ("0", 10, "< $0.05"), ("3.5", 10, "$3.50")],
+    [("0", 0, "$0.00"), ("0", 1, "< $0.01"), ("0", 2, "< $0.01"), ("0.0099", 10, "< $0.01"), ("3.5", 10, "$3.50")],
 )
 def test_what_cents_round_away_is_no_nothing(usd: str, jobs: int, words: str) -> None:
     assert figures.spent(Decimal(usd), jobs) == words

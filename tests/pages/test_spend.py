@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from dashboard.forms.fields.usd import parse_usd
 from dashboard.queries.spend import get_month
 from jobs import budgets, timeline, transitions
+from jobs.cost import from_micros
 from jobs.models import Budget, BudgetChange, Job, Team
 from jobs.upkeep import count_ended
 from tests.conftest import person
-from tests.domain.test_resource_spend import cents, see
+from tests.domain.test_resource_spend import see, usd
 from tests.pages.conftest import MakeJob, SignIn, text_in, text_of
 from tests.support.clock import Clock
 
@@ -120,13 +121,13 @@ class TestPersistentResources:
         with django_assert_max_num_queries(14):  # type: ignore[operator]
             page = browser.get("/spend/?of=strategy").content.decode()
 
-        spent, hour = Decimal(cents(20)) / 100, Decimal(cents(2)) / 100
+        spent, hour = round(usd(20), 2), usd(2)
         assert f"Idle persistent resources of vision: ${spent}" in text_in(page, "where")
         text = " ".join(text_in(page, "content").split())
         assert f"${spent} spent 0 jobs with a cost" in text
         assert f"${hour:.2f} per hour now 0 running · 1 resource" in text
         lines = browser.get("/spend/spend.csv").content.decode().splitlines()
-        assert f"2026-03,resource,night-shift in us-central1,{spent},0,0" in lines
+        assert f"2026-03,resource,night-shift in us-central1,{usd(20)},0,0.000000" in lines
 
     def test_are_forecast(self, owner: User, signed_in: SignIn, clock: Clock) -> None:
         budgets.watch_budgets(clock.forward(days=1))
@@ -301,8 +302,8 @@ class TestDays:
         """Return what the job cost after MIDNIGHT, so many hours later."""
         job.refresh_from_db()
         changes = list(job.events.filter(kind__in=timeline.SPAN_KINDS).order_by("pk"))
-        by_day = timeline.cents_by_day(job, changes, (), MIDNIGHT + timedelta(hours=hours))
-        return Decimal(by_day.get(MIDNIGHT.date(), 0)) / 100
+        by_day = timeline.micros_by_day(job, changes, (), MIDNIGHT + timedelta(hours=hours)) or {}
+        return from_micros(by_day.get(MIDNIGHT.date()))
 
     def test_counts_from_midnight_for_what_ran_on(self, job: Job) -> None:
         assert self.spent(job, 3) == 6

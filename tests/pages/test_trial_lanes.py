@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from jobs import timeline
+from jobs.cost import to_micros
 from jobs.models import Job, Trial
 from jobs.observation.trial_jobs import count_trials
 from jobs.timeline.trial_lanes import MAX_LANES
@@ -136,8 +137,8 @@ class TestCost:
         midnight = clock.now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
         clock.forward(seconds=(midnight - clock.now).total_seconds() + 3600)
 
-        spent = timeline.cents_by_day(sweep, (), list(sweep.trials.all()), clock.now)
-        assert spent[midnight.date()] == timeline.to_cents(sweep.hourly_usd / 2), "one trial ran for an hour"
+        spent = timeline.micros_by_day(sweep, (), list(sweep.trials.all()), clock.now)
+        assert spent[midnight.date()] == to_micros(sweep.hourly_usd / 2), "one trial ran for an hour"
 
     def test_is_nothing_an_hour_while_no_trial_runs(self, sweep: Job, client: Client, clock: Clock) -> None:
         sweep.trials.filter(trial_id="2").update(

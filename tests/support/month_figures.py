@@ -1,35 +1,16 @@
-"""Figures of months as the version before wrote them, and what all rows of both versions add up to."""
+"""What the figures of months add up to, and those of single jobs."""
 
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from django.db.models import F
-
 from jobs.models import JobFigures, MonthFigures
 from jobs.models.figures import SUMMED, WAITS
 from jobs.upkeep import month_figures
 
-COLUMNS = (*month_figures.COLUMNS, "wait_bucket")
+COLUMNS = month_figures.COLUMNS
 Sums = dict[tuple[Any, ...], Counter[str]]
 """{month and values of GROUPED: sums that are not 0, those of WAITS among them}."""
-
-
-def add_as_before(before: Iterable[JobFigures], after: Iterable[JobFigures]) -> None:
-    """Add to the sums of months as the version before did: rows of one bucket, and the two steps of each apart."""
-    changes: Sums = {}
-    for sign, rows in ((-1, before), (1, after)):
-        for row in rows:
-            group = (row.ended_on.replace(day=1), *(getattr(row, name) for name in COLUMNS[1:]))
-            sums = changes.setdefault(group, Counter())
-            for name in SUMMED:
-                sums[name] += sign * getattr(row, name)
-    groups = [
-        (dict(zip(COLUMNS, group, strict=True)), sums) for group, sums in sorted(changes.items()) if any(sums.values())
-    ]
-    MonthFigures.objects.bulk_create([MonthFigures(**group) for group, _ in groups], ignore_conflicts=True)
-    for group, sums in groups:
-        MonthFigures.objects.filter(**group).update(**{name: F(name) + sums[name] for name in SUMMED if sums[name]})
 
 
 def sums_of_months() -> Sums:
@@ -45,7 +26,7 @@ def sums_of_jobs() -> Sums:
 def _sums(rows: Iterable[tuple[Any, JobFigures | MonthFigures]]) -> Sums:
     found: Sums = {}
     for month, row in rows:
-        sums = found.setdefault((month, *(getattr(row, name) for name in COLUMNS[1:-1])), Counter())
+        sums = found.setdefault((month, *(getattr(row, name) for name in COLUMNS[1:])), Counter())
         for name in (*SUMMED, *WAITS):
             sums[name] += getattr(row, name, 0)
         if row.wait_bucket >= 0:

@@ -6,11 +6,11 @@ from contextlib import contextmanager
 from django.db import connection, models
 
 from jobs.database import unlimited
-from jobs.models import Approval, Job, JobEvent, JobFigures, LastSeen, LogLine, MonthFigures, Trial
+from jobs.models import Approval, CostEntry, Job, JobEvent, JobFigures, LastSeen, LogLine, MonthFigures, Trial
 from jobs.models.figures import GROUPED, IN_COLUMNS, SUMMED, WAITS
 from tests.support.many_jobs import REGIONS
 
-COPIED: tuple[type[models.Model], ...] = (Job, JobEvent, Approval, LastSeen, Trial, LogLine, JobFigures)
+COPIED: tuple[type[models.Model], ...] = (Job, JobEvent, Approval, LastSeen, Trial, LogLine, JobFigures, CostEntry)
 FAST = {
     "postgresql": (
         "ALTER SYSTEM SET max_wal_size = '16GB'",

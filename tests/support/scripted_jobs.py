@@ -136,11 +136,15 @@ def true_seconds(life: dict[str, Any]) -> int:
     return math.ceil(ran.total_seconds())
 
 
-def true_cents(sent: Sent, runs: dict[str, list[int]]) -> int:
-    """Return the cost in US cents: whole half minutes of each job or trial, at the price when the job was sent."""
+def true_micros(sent: Sent, runs: dict[str, list[int]]) -> int:
+    """Return the cost in micro-dollars: whole half minutes of each job or trial, at the price when the job was sent.
+
+    The price of an hour, of all that runs at once, is rounded once to a micro-dollar.
+    """
     increments = sum(-(-seconds // INCREMENT) for seconds in runs[sent.job.remote_name])
-    usd = sent.machine_usd * sent.replicas * increments * INCREMENT / 3600
-    return int((usd * 100).to_integral_value())
+    at_once = int(sent.job.spec.get("parallelTrialCount") or 1)
+    price = round(sent.machine_usd * sent.replicas * at_once * 1_000_000) * increments * INCREMENT
+    return (2 * price + 3600 * at_once) // (2 * 3600 * at_once)  # rounded half up
 
 
 def true_runs(cloud: Cloud) -> dict[str, list[int]]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from dashboard.drawing.figures import iso
 from jobs import timeline
+from jobs.cost import MICRO
 from jobs.explain import has_unknown_run
 from jobs.models import Job
 
@@ -25,7 +26,7 @@ def as_record(job: Job, now: datetime) -> dict[str, Any]:
         job.machines, job.project, job.region, _moment(job.requested_at), _moment(job.submitted_at),
         _moment(job.started_at), _moment(job.ended_at), None if is_unknown else round(waited.total_seconds()),
         None if is_unknown else round(ran.total_seconds()), job.restarts, job.hourly_usd, job.estimate_usd,
-        None if cost is None else round(cost, 4),
+        None if cost is None else cost.quantize(MICRO),
     )  # fmt: skip
     return dict(zip(COLUMNS, values, strict=True))
 

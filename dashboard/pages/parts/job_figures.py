@@ -11,9 +11,10 @@ from dashboard.drawing.figures import duration, money, value_text
 from dashboard.pages.parts.job_curves import rank
 from dashboard.queries.metrics import Measured
 from jobs import timeline
+from jobs.cost import from_micros
 from jobs.cost.actual import accrued, for_time
 from jobs.explain import times_out_at
-from jobs.models import Job
+from jobs.models import Job, JobFigures
 from jobs.prices import recent_book
 from jobs.strategies import STANDARD, is_on_resource
 from jobs.timeline.resource_holdings import find_submission
@@ -132,7 +133,10 @@ def main_metric(measured: Measured) -> MainMetric | None:
 
 
 def compare_cost(job: Job, rows: Sequence[timeline.Row], cost: Decimal | None, now: datetime) -> Comparison:
-    """Compare the cost with the cost on Standard: its price for the run time without work lost to restarts."""
+    """Compare the cost with the cost on Standard: its price for the run time without work lost to restarts.
+
+    Of a job that has ended, the amounts are those that the history counts.
+    """
     losses = [row.loss for row in rows if row.loss is not None]
     lost_time = sum((loss.time for loss in losses), timedelta())
     lost = None if job.hourly_usd is None else for_time(job.hourly_usd, lost_time)
@@ -143,6 +147,10 @@ def compare_cost(job: Job, rows: Sequence[timeline.Row], cost: Decimal | None, n
     standard = accrued(price, timeline.running(job, now) - lost_time)
     saved = None if standard is None or cost is None or not job.started_at else standard - cost
     has_ended = job.is_finished and job.started_at is not None
+    kept: JobFigures | None = getattr(job, "figures", None) if job.is_counted else None
+    if kept is not None and saved is not None and cost is not None:
+        saved, lost = from_micros(kept.saved_micros), from_micros(kept.lost_micros)
+        standard = cost + saved
     over = cost - job.estimate_usd if has_ended and cost is not None and job.estimate_usd is not None else None
     return Comparison(standard if job.started_at else None, saved, lost, lost_time, over)
 

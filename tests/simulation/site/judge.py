@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, Sum
 
 from jobs import stages, states
 from jobs.clock import DatabaseClock
 from jobs.models import (
+    CostEntry,
     Delivery,
     FallbackAttempt,
     Job,
@@ -29,6 +30,7 @@ from jobs.upkeep.audit import audit
 from tests.simulation.kernel import EPOCH
 from tests.simulation.site.google import Life
 from tests.simulation.site.process import moment_of
+from tests.support.ledger import kept_sums, sums_of_entries
 
 if TYPE_CHECKING:
     from tests.simulation.site.run import SiteSimulation
@@ -202,9 +204,21 @@ def _of_money(run: "SiteSimulation") -> str:
         committed = sum((job.max_usd or Decimal(0) for job in later), Decimal(0))
         if committed > most:
             return f"Jobs approved after second {since:.0f} may spend ${committed}, and the budget is ${most}."
-    leaked = Job.objects.filter(state__in=FINISHED, spend__committed_cents__gt=0)
+    leaked = Job.objects.filter(state__in=FINISHED, is_counted=False)
     settled = leaked.filter(ended_at__lt=run.kernel.database_now - timedelta(seconds=SETTLED_SECONDS))
-    return next((f"{job} has ended and still holds {job.spend.committed_cents} cents." for job in settled), "")
+    if (job := settled.first()) is not None:
+        return f"{job} has ended and still holds its commitment."
+    return _of_ledger()
+
+
+def _of_ledger() -> str:
+    """The kept sums are those of the entries, and those of a job are what it has cost."""
+    if kept_sums() != sums_of_entries():
+        return "The kept sums of spending are not those of the entries."
+    entries = dict(CostEntry.objects.filter(kind="run").order_by().values_list("job").annotate(Sum("micros")))
+    jobs = Job.objects.exclude(cost_until=None).values_list("pk", "cost_micros")
+    wrong = [pk for pk, micros in jobs if entries.get(pk, 0) != (micros or 0)]
+    return f"The entries of job {wrong[0]} are not the sum that is kept with it." if wrong else ""
 
 
 # ---------------------------------------------------------------- messages

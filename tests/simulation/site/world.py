@@ -16,7 +16,7 @@ from django.db import connection, connections
 
 from jobs.messages.webhook import new_secret
 from jobs.models import Budget, Channel, Membership, Message, Policy, Team
-from jobs.models.spend import Dimension
+from jobs.models.ledger import Dimension
 from tests.settings import STATE
 from tests.simulation.kernel import EPOCH
 from tests.simulation.site.databases import SqliteDatabase, copy_database

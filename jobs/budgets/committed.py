@@ -1,0 +1,94 @@
+"""What allowed work may still cost: counted when it is asked for, from the rows of jobs and persistent resources."""
+
+from collections import Counter
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from django.db.models import BigIntegerField, F, OuterRef, Q, Subquery, Sum
+from django.db.models.fields.json import KeyTransform
+from django.db.models.functions import Cast, Coalesce, Greatest, Round
+
+from jobs.budgets.groups import ALL, Group
+from jobs.cost import to_micros
+from jobs.models import Dimension, Job, PersistentResource, ResourceChange
+from jobs.states import JobState
+
+OUTAGE = timedelta(days=7)
+"""The longest time for which Trainboard may be unable to delete a resource: Vertex AI never deletes one by itself."""
+Place = tuple[str, str, str]
+"""Project, region and id of a persistent resource."""
+LEFT = Greatest(Cast(Round(F("max_usd") * 1_000_000), BigIntegerField()) - Coalesce(F("cost_micros"), 0), 0)
+"""The most that a job may cost, less its entries in the ledger, in micro-dollars."""
+
+
+Committed = Counter[tuple[int, Group]]
+"""Micro-dollars by team and group; the group ALL is the whole of a team."""
+
+
+def load_committed(
+    team_ids: Collection[int],
+    now: datetime,
+    *,
+    with_labels: bool = False,
+    apart_from: Collection[UUID] = (),
+    apart_from_resource: Place | None = None,
+) -> Committed:
+    """Return what is committed by all work of teams, by each person's jobs, and `with_labels` by those of each label.
+
+    A job counts from when it is allowed until it has ended and its cost is in the ledger. Makes two queries.
+    `apart_from` and `apart_from_resource` are left out.
+    """
+    found = Committed()
+    is_open = Q(ended_at=None) | Q(started_at__isnull=False)
+    jobs = Job.objects.filter(is_open, team__in=team_ids, is_counted=False, max_usd__isnull=False)
+    jobs = jobs.exclude(state=JobState.AWAITING_APPROVAL).exclude(pk__in=apart_from).order_by()
+    columns: list[Any] = ["team_id", "owner_id", *([KeyTransform("labels", "spec")] if with_labels else [])]
+    for team, owner, *labels, micros in jobs.values_list(*columns).annotate(sum=Sum(LEFT)):
+        named = labels[0] if labels and isinstance(labels[0], dict) else {}
+        groups = [ALL, (str(Dimension.PERSON), str(owner))]
+        for group in [*groups, *((str(Dimension.LABEL), f"{key}={value}") for key, value in named.items())]:
+            found[team, group] += micros
+    for (team, place), micros in _list_resources(team_ids, now).items():
+        if place != apart_from_resource:
+            found[team, ALL] += micros
+    return found
+
+
+def _list_resources(team_ids: Collection[int], now: datetime) -> dict[tuple[int, Place], int]:
+    """Return what resources may still cost the team that asked for each, until OUTAGE after their lifetimes."""
+    allowed = ResourceChange.objects.filter(team__in=team_ids, allowed_at__isnull=False)
+    allowed = allowed.exclude(outcome=ResourceChange.Outcome.REFUSED)
+    live = allowed.filter(Q(deletes_at=None) | Q(deletes_at__gt=now - OUTAGE), lifetime_hours__isnull=False)
+    of_place = {name: OuterRef(name) for name in ("project", "region", "resource_id")}
+    gone = PersistentResource.objects.filter(**of_place, gone_at__isnull=False).values("gone_at")[:1]
+    rows = allowed.filter(resource_id__in=live.values("resource_id")).annotate(gone_at=Subquery(gone))
+    changes: dict[tuple[int, Place], list[ResourceChange]] = {}
+    for change in rows.order_by("asked_at", "pk").defer("body", "findings", "message"):
+        place = (change.project, change.region, change.resource_id)
+        changes.setdefault((change.team_id, place), []).append(change)
+    return {key: _micros_of(made, now) for key, made in changes.items()}
+
+
+def _micros_of(allowed: list[ResourceChange], now: datetime) -> int:
+    """Return what a resource may still cost, by its changes, oldest first."""
+    created = [number for number, change in enumerate(allowed) if change.action == ResourceChange.Action.CREATE]
+    since = allowed[created[-1] :] if created else []
+    gone_at: datetime | None = allowed[0].gone_at  # type: ignore[attr-defined]
+    if not since or (gone_at is not None and gone_at >= since[0].asked_at):
+        return 0
+    hourly = next((change.usd_per_hour for change in reversed(since) if change.usd_per_hour is not None), None)
+    ends = [_lifetime_end(change) for change in since if change.lifetime_hours is not None]
+    if hourly is None or not ends:
+        return 0
+    left = max(max(ends) + OUTAGE - now, timedelta())
+    return to_micros(hourly * Decimal(left // timedelta(seconds=1)) / 3600)
+
+
+def _lifetime_end(change: ResourceChange) -> datetime:
+    if change.deletes_at is not None:
+        return change.deletes_at
+    assert change.allowed_at is not None
+    return change.allowed_at + timedelta(hours=change.lifetime_hours or 0)
