@@ -11,10 +11,9 @@ class DashboardConfig(AppConfig):
 
     def ready(self) -> None:
         """Register the check and connect the signal handlers. Models can be imported only now."""
-        from dashboard.access import audit_middleware, browsers, confirmation, known_password, openid  # noqa: PLC0415
+        from dashboard.access import audit_middleware, browsers, confirmation, known_password  # noqa: PLC0415
 
         audit_middleware.connect()
         browsers.connect()
         confirmation.connect()
-        openid.connect()
         checks.register(known_password.check, checks.Tags.database)

@@ -5,6 +5,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from importlib.metadata import requires
@@ -13,6 +14,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from tests.support.environments import environment
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("dashboard", "jobs", "emulator")
@@ -129,3 +132,21 @@ def test_what_a_lock_lacks_would_be_found() -> None:
     assert missing_from(versions, [Requirement("celery[redis]")]) == set()
     assert missing_from({**versions, "redis": "1.0"}, [Requirement("celery[redis]")]) != set()
     assert missing_from({**versions, "vine": ""}, [Requirement("celery")]) != set()
+
+
+def test_a_worker_loads_neither_pages_nor_what_only_they_need(tmp_path: Path) -> None:
+    """Three workers and beat are started with each site: what they load costs its memory and start four times."""
+    program = """
+import sys
+from dashboard.celery import app
+app.loader.import_default_modules()
+print(*sys.modules)
+"""
+    told = environment(tmp_path, 0, CELERY_SKIP_CHECKS="true", DJANGO_SETTINGS_MODULE="dashboard.settings")
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, env=told, capture_output=True, text=True, check=True
+    )
+
+    loaded = set(done.stdout.split())
+    assert {"jobs.tasks", "jobs.steps"} <= loaded
+    assert loaded & {"authlib", "jinja2", "joserfc", "ninja", "starlette", "dashboard.pages", "dashboard.urls"} == set()

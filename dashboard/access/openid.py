@@ -18,6 +18,7 @@ from authlib.integrations.django_client import DjangoIntegration, DjangoOAuth2Ap
 from authlib.integrations.requests_client import OAuth2Session
 from django.conf import settings
 from django.contrib.auth.signals import user_logged_in
+from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponseRedirect
 from joserfc.errors import JoseError
 
@@ -143,15 +144,9 @@ def begin(request: HttpRequest, provider: Provider, *, redirect_uri: str) -> Htt
     return HttpResponseRedirect(sent["url"])
 
 
-def connect() -> None:
-    """Connect the signal that removes unfinished provider sign-ins from a session.
-
-    Called once, when the site is ready.
-    """
-    user_logged_in.connect(_forget_at_sign_in, dispatch_uid="openid.forget")
-
-
+@receiver(user_logged_in, dispatch_uid="openid.forget")
 def _forget_at_sign_in(request: HttpRequest | None, **_: Any) -> None:
+    """Remove unfinished provider sign-ins. Connected where pages are served: workers do not load Authlib."""
     if OPEN in getattr(request, "session", {}):
         forget(cast("HttpRequest", request))
 
