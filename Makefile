@@ -12,10 +12,11 @@ DEV := .venv/dev.stamp $(TEXTS)
 # Compiled modules are kept: without them each of the site's seven processes takes another second to start.
 unexport PYTHONDONTWRITEBYTECODE
 
+ONE_DATABASE := --both-databases-only
 WITHOUT_TEXTS := bench cli docs emulator examples jobs/migrations staticfiles tests var
 
 .NOTPARALLEL:
-.PHONY: up grpc otel simulate simulate-protocol mutants mutants-quick search test test-sqlite test-postgres test-journeys chaos truth check format lint bench lock machine texts messages diagram screenshots sbom audit-dependencies pin-images clean
+.PHONY: up grpc otel simulate simulate-protocol mutants mutants-quick search search-properties test test-all test-sqlite test-postgres test-journeys chaos truth check format lint bench lock machine texts messages diagram screenshots sbom audit-dependencies pin-images clean
 
 up: $(RUN) ## run the whole site on this machine at http://127.0.0.1:8000; PORT= sets another port
 	@exec $(BIN)/python manage.py up --follow $$PPID
@@ -26,18 +27,21 @@ grpc: .venv/run.stamp ## install what the emulator needs for gRPC; `make up` the
 otel: .venv/run.stamp ## install OpenTelemetry tracing; OTEL_EXPORTER_OTLP_ENDPOINT enables it
 	@$(INSTALL) requirements/otel.txt
 
-test: test-sqlite test-postgres test-journeys ## run all tests, on SQLite and on PostgreSQL
+test: test-sqlite test-postgres test-journeys ## run all tests on SQLite, and those marked `both_databases` on PostgreSQL too
 
 # Three processes on two cores, because tests spend a third of the time waiting for servers and commands. Only two with
 # PostgreSQL, because its server needs processor time too.
 test-sqlite: $(DEV) machine
-	DATABASE_URL= $(BIN)/pytest -q -n 3 --both-databases-only -m "not stack and not browser and not chaos and not truth"
+	DATABASE_URL= $(BIN)/pytest -q -n 3 -m "not heavy and not stack and not browser and not chaos and not truth"
 
 test-postgres: $(DEV) machine
-	TRAINBOARD_TEST_POSTGRES=1 $(BIN)/pytest -q -n 2 -m "not browser and not truth" tests/domain tests/pages
+	TRAINBOARD_TEST_POSTGRES=1 $(BIN)/pytest -q -n 2 $(ONE_DATABASE) -m "not heavy and not browser and not truth" tests/domain tests/pages
 
 test-journeys: $(DEV) machine
-	DATABASE_URL= $(BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder -m "stack or browser"
+	DATABASE_URL= $(BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder -m "stack or browser" tests/journeys tests/pages/test_*browser.py
+
+test-all: ONE_DATABASE :=
+test-all: test ## run all tests, those of the domain and of pages wholly on both databases
 
 chaos: $(DEV) machine ## submit a thousand jobs while processes are killed at random; about 10 minutes
 	DATABASE_URL= $(BIN)/pytest -q -s -m chaos tests/journeys
@@ -52,10 +56,12 @@ simulate: $(DEV) ## run the whole site over a real database in virtual time with
 simulate-protocol: $(DEV) ## run the submission protocol alone, a hundred times faster; SEEDS= sets the number of runs
 	DATABASE_URL= $(BIN)/python -m tests.simulation --protocol --seeds $(or $(SEEDS),100000)
 
-search: $(DEV) ## run the property tests with new random examples, and look for inputs that take too long
-	DATABASE_URL= $(BIN)/pytest -q -n 2 tests/unit --hypothesis-profile=search
+search: search-properties ## run the property tests with new random examples, and look for inputs that take too long
 	DATABASE_URL= $(BIN)/pytest -q -s -n 0 tests/growth/requests_of_hostile_texts.py
 	DATABASE_URL= $(BIN)/python -m tests.growth $(if $(ONLY),--only "$(ONLY)")
+
+search-properties: $(DEV) machine ## run the property tests with new random examples; SECONDS= ends it, in a new order each time
+	DATABASE_URL= $(BIN)/pytest -q -n 2 --hypothesis-profile=search --search-seconds $(or $(SECONDS),0) -m "heavy or hypothesis or search" tests/unit tests/domain tests/pages tests/sdk
 
 mutants: $(DEV) machine ## take out each guard of the core in a copy and print who notices; hours, ONLY= selects by path or name
 	$(BIN)/python -m tests.mutants $(if $(ONLY),--only "$(ONLY)")
@@ -63,7 +69,8 @@ mutants: $(DEV) machine ## take out each guard of the core in a copy and print w
 mutants-quick: $(DEV) machine ## take out seven guards, one at a time, and print who notices; about three minutes
 	$(BIN)/python -m tests.mutants --quick
 
-check: lint test mutants-quick ## run all checks that CI runs
+check: SECONDS := 240
+check: lint test mutants-quick search-properties ## run all checks that CI runs; new examples are searched for four minutes
 
 lint: $(DEV) ## check format, lint, types, import contracts and migrations
 	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports

@@ -3,8 +3,10 @@
 import gc
 import logging
 import os
+import random
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from decimal import Decimal
@@ -18,6 +20,7 @@ from hypothesis import settings
 
 from tests.support import compiled_texts, migrated, network, postgres, redis
 from tests.support.clock import Clock
+from tests.support.examples import FEW, MANY
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -25,11 +28,13 @@ if TYPE_CHECKING:
     from jobs.models import Team
 
 # Properties are tried with the same examples in every run, so that green stays green; `make search` draws new ones.
-settings.register_profile("steady", derandomize=True, database=None, deadline=None)
-settings.register_profile("search", max_examples=1_000, deadline=None)
+settings.register_profile("steady", max_examples=FEW, derandomize=True, database=None, deadline=None)
+settings.register_profile("search", max_examples=MANY, deadline=None, print_blob=True)
 settings.load_profile("steady")
 
 SERVERS = pytest.StashKey[ExitStack]()
+BEGAN = pytest.StashKey[float]()
+ORDER = "TRAINBOARD_TEST_ORDER"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -39,10 +44,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="of tests/domain and tests/pages, run only those that have to hold on SQLite and on PostgreSQL",
     )
+    parser.addoption(
+        "--search-seconds",
+        type=int,
+        default=0,
+        help="run the tests in a new random order, and skip those that have not begun after this time (0: all run)",
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the tests of the domain and of pages that PostgreSQL alone is tried with."""
+    """Leave out the tests of the domain and of pages that one database is enough for; shuffle those of a search."""
+    if config.option.search_seconds:
+        random.Random(os.environ[ORDER]).shuffle(items)
+        items.sort(key=lambda item: item.get_closest_marker("heavy") is None)  # these always run
     if not config.option.both_databases_only:
         return
     kept, left = list[pytest.Item](), list[pytest.Item]()
@@ -56,6 +70,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_configure(config: pytest.Config) -> None:
     """Close the network; in the first process, start what all workers share."""
     network.close()
+    os.environ.setdefault(ORDER, str(time.time_ns()))  # workers of pytest-xdist inherit it: they need the same order
     if hasattr(config, "workerinput") or config.option.collectonly:
         return
     compiled_texts.compile_new()
@@ -67,11 +82,19 @@ def pytest_configure(config: pytest.Config) -> None:
         migrated.fill_postgres(state)
 
 
-def pytest_collection_finish() -> None:
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """End a search in time."""
+    seconds, began = item.config.option.search_seconds, item.config.stash[BEGAN]
+    if seconds and time.monotonic() - began > seconds:
+        pytest.skip("the time of the search is over")
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
     """Look for garbage rarely, and never in what was imported and collected: it took up to half of a test's time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
+    session.config.stash[BEGAN] = time.monotonic()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -294,6 +294,29 @@ def test_every_make_target_that_the_documents_name_exists() -> None:
     assert "up" in named
 
 
+def test_make_finds_every_test_of_a_browser() -> None:
+    """It looks for them in two places, because collecting all tests takes longer than a journey."""
+    marks = ("browser", "stack")
+    found = uses(lambda node: any(dotted(node) == f"pytest.mark.{mark}" for mark in marks), "tests")
+
+    assert len(found) > 20
+    names = {place.rpartition(":")[0] for place in found}
+    missed = {path for path in names if not re.fullmatch(r"tests/journeys/.*|tests/pages/test_(.*_)?browser\.py", path)}
+    assert missed == set()
+
+
+def test_tests_that_ask_for_the_database_run_on_both() -> None:
+    asks = re.compile(r"connection\.vendor|IS_POSTGRES|sqlite3\"\)|environ.*DATABASE_URL")
+    found = {
+        path: "pytest.mark.both_databases" in (ROOT / path).read_text()
+        for path in modules("tests")
+        if path.startswith(("tests/domain/test_", "tests/pages/test_")) and asks.search((ROOT / path).read_text())
+    }
+
+    assert len(found) > 5
+    assert [path for path, is_marked in found.items() if not is_marked] == []
+
+
 def test_the_documents_link_to_files_that_exist() -> None:
     links = {
         (path, link)

@@ -31,7 +31,7 @@ def sender(team: Team, owner: User, cloud: Cloud) -> Sender:
     Policy.objects.filter(team=team).update(ask_over_usd=Decimal(10) ** 9)
     name = "projects/vision-research/zones/us-central1-a/reservations/night"
     cloud.capacity({"reservations": {name: {"machineType": "a2-highgpu-1g", "count": 500}}})
-    Resources(cloud._emulator, cloud.forward).create("shared", replicas=200)
+    Resources(cloud._emulator, cloud.forward).create("shared", replicas=60)
     observation.watch_resources(cloud.now)
     look(cloud)
     return Sender(Team.objects.get(pk=team.pk), owner, cloud, random.Random(20261123))
@@ -64,7 +64,7 @@ def check_costs(sent: list[Sent], cloud: Cloud) -> None:
 
 
 def test_are_the_truth_to_the_micro_dollar(sender: Sender, cloud: Cloud) -> None:
-    check_costs(send_all(sender, cloud, 40, batch=20), cloud)
+    check_costs(send_all(sender, cloud, 20, batch=10), cloud)
 
 
 def print_share(sent: list[Sent]) -> tuple[int, int]:

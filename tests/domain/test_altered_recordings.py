@@ -25,6 +25,7 @@ from jobs.upkeep.start_repair import repair_starts
 from tests.domain.conftest import RequestJob
 from tests.domain.test_recorded_jobs import begin, poll_at
 from tests.support.api import caller
+from tests.support.examples import examples
 from tests.support.replayed import Answer, Replayed, rfc3339
 
 STOCKOUT = {"code": 8, "message": "Resources are insufficient in region: us-central1. Please try a different region."}
@@ -35,7 +36,7 @@ KINDS = {
     "TrainingPipeline": "training_pipeline",
 }
 STRATEGIES = ("STANDARD", "SPOT", "FLEX_START")
-SEEDS = range(6)
+SEEDS = range(examples(8, least=3))
 NEVER = re.compile(
     r"\bran [1-9]\d* (s|min|h)\b|It ran|[1-9] of \d+ restarts used|Preempted|preempted it|restarts the job"
     r"|lost to restarts|saved against|cost not known|run time not known|\$0\.0[1-9] of|All replicas (are|were) running"
@@ -185,6 +186,7 @@ def words_of(page: str) -> str:
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", found[0])).split())
 
 
+@pytest.mark.search
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_job_that_never_ran(seed: int, kind: str, play: Callable[..., tuple[Job, Shown]]) -> None:
@@ -212,6 +214,7 @@ def test_a_job_that_never_ran(seed: int, kind: str, play: Callable[..., tuple[Jo
     assert len(running) == (kind == "TrainingPipeline")
 
 
+@pytest.mark.search
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_job_that_ran(seed: int, play: Callable[..., tuple[Job, Shown]]) -> None:
     drawn = Drawn(seed, "CustomJob")

@@ -10,7 +10,7 @@ import pytest
 from django.apps import apps
 from django.contrib.auth.models import User
 from django.core.management import call_command
-from django.db import OperationalError, models
+from django.db import OperationalError, connection, models
 
 from jobs import observation, steps, storable, transitions
 from jobs.models import Discovery, Job, LogFeed, LogLine, Scope, SetAsideItem, Trial
@@ -42,18 +42,24 @@ VALUES: tuple[tuple[type[Any], Sequence[Any]], ...] = (
 
 
 class TestEveryColumn:
-    @pytest.mark.parametrize("model", list(apps.get_app_config("jobs").get_models()), ids=lambda model: model.__name__)
-    def test_holds_any_value_that_was_made_to_fit(self, model: type[models.Model], submitted: Job, owner: User) -> None:
-        for field in model._meta.concrete_fields:
-            if isinstance(field, storable.OURS):
-                continue
-            values = next((values for kind, values in VALUES if isinstance(field, kind)), None)
-            assert values is not None, f"{field} is of a kind that no test has values for"
-            for value in values:
-                self._write_and_read(model, field, storable.fitted_value(field, value))
+    def test_holds_any_value_that_was_made_to_fit(self, submitted: Job, owner: User) -> None:
+        """A row that is there is changed. Without one the database still checks the value, so one column of a type is
+        enough."""
+        tried = set()
+        for model in apps.get_app_config("jobs").get_models():
+            has_row = model._base_manager.exists()
+            for field in model._meta.concrete_fields:
+                if isinstance(field, storable.OURS):
+                    continue
+                values = next((values for kind, values in VALUES if isinstance(field, kind)), None)
+                assert values is not None, f"{field} is of a kind that no test has values for"
+                shape = (type(field), field.db_type(connection), field.null, storable._is_key(field))
+                if has_row or shape not in tried:
+                    tried.add(shape)
+                    for value in values:
+                        self._write_and_read(model, field, storable.fitted_value(field, value))
 
     def _write_and_read(self, model: type[models.Model], field: Any, fitted: Any) -> None:
-        """Any row will do: the database checks the value before it looks for one; a row that is there is changed."""
         if fitted is None and not field.null:
             return
         rows = model._base_manager.filter(pk=getattr(model._base_manager.first(), "pk", None))

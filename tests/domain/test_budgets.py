@@ -7,7 +7,6 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils.translation import override
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
@@ -206,7 +205,6 @@ class TestAnyHistory(TestCase):
             st.tuples(st.integers(0, 3), st.sampled_from((*STEPS, "count")), st.integers(1, 60 * 24 * 9)), max_size=40
         )
     )
-    @hypothesis_settings(max_examples=40)
     def test_the_sums_equal_a_direct_count(self, steps: list[tuple[int, str, int]]) -> None:
         team = Team.objects.create(name="vision", project="vision-research")
         owner = User.objects.create_user("owner-of-many")

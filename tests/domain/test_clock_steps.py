@@ -25,6 +25,8 @@ from jobs.upkeep.heartbeats import record_step
 from tests.domain.conftest import Cloud, RequestJob
 from tests.support.clock import Clock
 
+pytestmark = pytest.mark.both_databases
+
 
 @dataclass
 class Worker:

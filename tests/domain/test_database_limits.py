@@ -13,6 +13,8 @@ from django.db.models.signals import pre_migrate
 from dashboard import databases
 from jobs import database
 
+pytestmark = pytest.mark.both_databases
+
 URL = "postgres://someone@db.example/board"
 
 

@@ -21,6 +21,8 @@ from tests.domain.conftest import Cloud, RequestJob
 from tests.support.clock import Clock
 from tests.support.openid import openid_server
 
+pytestmark = pytest.mark.both_databases
+
 ACCOUNT = "trainer@vision-research.iam.gserviceaccount.com"
 
 

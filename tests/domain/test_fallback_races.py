@@ -18,7 +18,7 @@ from tests.domain.conftest import RequestJob
 from tests.support import samples
 from tests.support.clock import Clock
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
 IS_POSTGRES = os.environ.get("DATABASE_URL", "").startswith("postgres")
 RACES = 30 if IS_POSTGRES else 5
 STOCKOUT = {"code": 8, "message": "Resources are insufficient in region: us-central1. Please try a different region."}

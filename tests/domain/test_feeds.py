@@ -11,6 +11,8 @@ from jobs.observation import log_feeds
 from jobs.vertex import LogEntry
 from tests.domain.conftest import Cloud
 
+pytestmark = pytest.mark.both_databases
+
 
 class Logging:
     """Cloud Logging as its reader sees it: entries become readable when they are put there, whatever their time."""

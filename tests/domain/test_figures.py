@@ -10,7 +10,6 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.db.models import Sum
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
@@ -56,7 +55,6 @@ class TestCounting(TestCase):
             st.tuples(st.integers(0, 3), st.sampled_from((*STEPS, "count")), st.integers(1, 60 * 24 * 9)), max_size=40
         )
     )
-    @hypothesis_settings(max_examples=60)
     def test_equals_a_direct_count_after_any_history(self, steps: list[tuple[int, str, int]]) -> None:
         team = Team.objects.create(name="vision", project="vision-research")
         owner = User.objects.create_user("owner-of-many")

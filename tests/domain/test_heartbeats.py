@@ -11,6 +11,8 @@ from jobs.models import Heartbeat, MetricCount
 from jobs.upkeep import heartbeats
 from tests.domain.conftest import Cloud, Submit
 
+pytestmark = pytest.mark.both_databases
+
 
 @pytest.fixture(autouse=True)
 def _nothing_counted_before() -> None:

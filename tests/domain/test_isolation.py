@@ -20,12 +20,13 @@ from jobs.queue import claims
 from jobs.vertex import timestamp
 from tests.domain.conftest import Cloud, RequestJob
 from tests.support import hostile
+from tests.support.examples import examples
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.search]
 Answer = Callable[[Any], Any]
 PLACE = "projects/vision-research/locations/us-central1"
 any_example = settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=examples(3), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 
 

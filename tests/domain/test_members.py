@@ -15,7 +15,7 @@ from jobs.people.members import NotChanged
 from tests.conftest import person
 from tests.support.clock import Clock
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
 
 
 def at_once(*steps: Callable[[], Any]) -> list[str]:

@@ -37,6 +37,7 @@ from jobs.submission.reassessment import reassess
 from tests.conftest import PASSWORD, person
 from tests.support import samples
 from tests.support.clock import Clock
+from tests.support.examples import examples
 from tests.support.resources import DISK
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
@@ -71,7 +72,7 @@ class TestOnePerson(TestCase):
     @example([("request", 2, 60.0)] * 3)  # that of a person and day
     @example([("request", 1, 0.5)] * 7)  # that of GPUs
     @given(st.lists(STEPS, min_size=1, max_size=25))
-    @hypothesis_settings(max_examples=60, suppress_health_check=list(HealthCheck))
+    @hypothesis_settings(max_examples=examples(2), suppress_health_check=list(HealthCheck))
     def test_spends_no_more_than_the_ceilings(self, sequence: list[tuple[str, int, float]]) -> None:
         for name, count, hours in sequence:
             with suppress(*REFUSALS):

@@ -17,7 +17,7 @@ from tests.domain.conftest import RequestJob
 from tests.support.clock import Clock
 from tests.support.ledger import check_ledger
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
 IS_POSTGRES = os.environ.get("DATABASE_URL", "").startswith("postgres")
 RACES = int(os.environ.get("TRAINBOARD_TEST_RACES", "60" if IS_POSTGRES else "15"))
 

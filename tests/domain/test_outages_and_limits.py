@@ -18,7 +18,7 @@ from tests.domain.test_caps import capped, start
 from tests.domain.test_schedules import MakeSchedule, at, make  # noqa: F401 - a fixture
 from tests.support.clock import Clock
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 class TestDowntime:

@@ -20,6 +20,8 @@ from tests.support import samples
 from tests.support.clock import watch_from
 from tests.support.resources import DISK, Resources
 
+pytestmark = pytest.mark.both_databases
+
 BODY = {"resourcePools": [{"machineSpec": samples.A100, "diskSpec": DISK, "replicaCount": "2"}]}
 
 

@@ -29,7 +29,7 @@ from tests.support.ledger import committed
 from tests.support.resources import DISK
 
 WEEK = timedelta(days=7)
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 def body(replicas: int = 2, most: int = 0) -> dict[str, Any]:

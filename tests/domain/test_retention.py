@@ -43,7 +43,7 @@ from jobs.upkeep.seals import broken_seals, seal_audit_log
 from tests.domain.conftest import Cloud, RequestJob, Submit, watch
 from tests.support.resources import seen
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 YEARS = timedelta(days=400)
 
 

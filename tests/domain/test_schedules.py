@@ -27,6 +27,8 @@ from tests.domain.conftest import RequestJob
 from tests.support import samples
 from tests.support.clock import Clock
 
+pytestmark = pytest.mark.both_databases
+
 IS_POSTGRES = os.environ.get("DATABASE_URL", "").startswith("postgres")
 RACES = 30 if IS_POSTGRES else 5
 DAILY = Times("nightly", "0 6 * * *", "UTC")

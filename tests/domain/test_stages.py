@@ -359,6 +359,7 @@ def held(team_id: int) -> Iterator[None]:
         other.rollback()
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.skipif(settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"), reason="SQLite has no row locks")
 def test_a_team_that_is_locked_delays_no_other(

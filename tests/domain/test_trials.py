@@ -20,6 +20,8 @@ from jobs.upkeep.figures import count_ended
 from jobs.vertex import timestamp
 from tests.domain.conftest import Cloud, RequestJob, look, watch
 
+pytestmark = pytest.mark.both_databases
+
 Tell = Callable[..., None]
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 

@@ -15,6 +15,8 @@ from tests.conftest import PASSWORD, person
 from tests.pages.conftest import SignIn, text_of
 from tests.support.clock import Clock
 
+pytestmark = pytest.mark.both_databases
+
 NEW = {"username": "ada", "password1": "a long secret of ada", "password2": "a long secret of ada"}
 
 

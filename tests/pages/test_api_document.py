@@ -26,8 +26,9 @@ from tests.pages.conftest import MakeJob
 from tests.pages.test_api_access import schedule_of
 from tests.support import samples
 from tests.support.api import token_of
+from tests.support.examples import examples
 
-EXAMPLES = 25
+EXAMPLES = examples(3)
 CHECKED = (
     "not_a_server_error", "status_code_conformance", "content_type_conformance", "response_schema_conformance",
     "response_headers_conformance",
@@ -70,6 +71,7 @@ def send(case: Any, token: str) -> None:
     case.validate_response(response, checks=CHECKS.get_by_names(list(CHECKED)))
 
 
+@pytest.mark.search
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
 @pytest.mark.parametrize(("address", "method"), OPERATIONS)
 def test_every_answer_is_documented(token: str, address: str, method: str, mode: GenerationMode) -> None:

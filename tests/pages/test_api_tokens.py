@@ -16,6 +16,8 @@ from tests.pages.conftest import SignIn, text_of
 from tests.support.api import Caller, token_of
 from tests.support.clock import Clock
 
+pytestmark = pytest.mark.both_databases
+
 PAGE = "/account/tokens/"
 FORM = {"name": "CI", "scopes": ["read", "submit"], "days": "30"}
 

@@ -15,6 +15,8 @@ from tests.conftest import person
 from tests.pages.conftest import MakeJob, SignIn, text_of
 from tests.support.clock import Clock
 
+pytestmark = pytest.mark.both_databases
+
 
 @pytest.fixture
 def asked(make_job: MakeJob) -> Job:

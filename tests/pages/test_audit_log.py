@@ -24,6 +24,8 @@ from tests.conftest import PASSWORD, person
 from tests.pages.conftest import SignIn, text_of
 from tests.support.clock import Clock
 
+pytestmark = pytest.mark.both_databases
+
 
 @pytest.fixture
 def lead(team: Team) -> User:

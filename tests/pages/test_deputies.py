@@ -9,7 +9,7 @@ from jobs.models import Approval, Deputy, Job, Team, Vote
 from tests.pages.conftest import MakeJob, SignIn, text_of
 from tests.support.clock import Clock
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 def named(name: str, clock: Clock, *, first: int = 0, last: int = 2) -> dict[str, str]:

@@ -15,6 +15,7 @@ from jobs import spec
 from jobs.spec import Submission
 from jobs.strategies import STRATEGIES
 from tests.support import samples, specs
+from tests.support.examples import examples
 
 TEAMS = [("1", "vision")]
 HOUR = timedelta(hours=1)
@@ -55,7 +56,7 @@ def submissions(draw: st.DrawFn) -> Submission:
 
 
 class TestAnySpec:
-    @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(3), suppress_health_check=list(HealthCheck))
     @given(submissions())
     def test_keeps_every_value(self, submission: Submission) -> None:
         before, after = (spec.rest_body(each.job) for each in (submission, composed(submission)))
@@ -64,7 +65,7 @@ class TestAnySpec:
         lost = {path: value for path, value in leaves(before) if value not in ({}, []) and kept.get(path) != value}
         assert lost == {}
 
-    @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(3), suppress_health_check=list(HealthCheck))
     @given(submissions())
     def test_stays_the_same_from_then_on(self, submission: Submission) -> None:
         once = composed(submission)

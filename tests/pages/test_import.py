@@ -199,7 +199,7 @@ class TestSize:
 
 
 class TestAnything:
-    @settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(text=st.text(st.characters(exclude_categories=["Cs"]), max_size=200))
     def test_is_answered(self, owner: User, signed_in: SignIn, text: str) -> None:
         assert send(signed_in(owner), text).status_code in {200, 422}

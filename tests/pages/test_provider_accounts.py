@@ -17,7 +17,7 @@ from tests.support.clock import Clock
 from tests.support.openid import OpenIdServer, openid_server
 
 __all__ = ["server"]
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 CONFIRM = "/accounts/confirm/"
 
 

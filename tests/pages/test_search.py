@@ -7,7 +7,7 @@ from dashboard.pages.parts.search import read_search, states_for
 from jobs.models import Job
 from tests.pages.conftest import MakeJob
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from tests.conftest import PASSWORD
 from tests.pages.conftest import SignIn, text_of
 from tests.support.clock import Clock
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 SITE, ADMIN = "/accounts/login/", "/admin/login/"
 LIMIT, ADDRESS_LIMIT = 5, 50

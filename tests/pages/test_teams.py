@@ -10,6 +10,8 @@ from jobs.requests.allowed_resources import allowed_of
 from tests.conftest import person
 from tests.pages.conftest import MakeJob, SignIn, text_of
 
+pytestmark = pytest.mark.both_databases
+
 PLACES = {"default_region": "us-central1", "bucket": "gs://vision-training", "regions": ["us-central1"]}
 
 

@@ -65,7 +65,7 @@ class Witness:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests in this folder."""
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if "sdk" in item.path.parts:
             item.add_marker(pytest.mark.sdk)
 
 

@@ -27,6 +27,7 @@ from hypothesis import strategies as st
 from jobs import importer
 from jobs.spec import Severity
 from tests.sdk.program_shapes import BLOCKS, ENDS, HEAD, KNOWN, ODD, SIMPLE, UNKNOWN
+from tests.support.examples import FEW, examples
 
 pytestmark = pytest.mark.sdk
 
@@ -200,8 +201,7 @@ def _whole(value: Any) -> Any:
 
 
 quick = settings(
-    max_examples=max(50, settings.default.max_examples // 5 if settings.default.max_examples > 500 else 0),
-    deadline=None,
+    max_examples=max(2 * FEW, examples(5)),
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )

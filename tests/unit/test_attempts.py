@@ -308,5 +308,7 @@ class TestEvidence:
         taken = [line for line in found if line is not None]
         assert taken == sorted(taken)
         assert not Counter(taken) - Counter(times(lines))
-        if not running:
+        equal = sum(line == moment for moment, line in zip(times(moments), found, strict=True))
+        assert equal == (Counter(moments) & Counter(lines)).total(), "equal times come first"
+        if not running and not equal:
             assert len(taken) == min(len(moments), len(lines))

@@ -5,7 +5,7 @@ import time
 from dataclasses import asdict
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.diagnosis import diagnose
@@ -45,7 +45,6 @@ PIECES = (
 messages = st.text() | st.lists(st.sampled_from(PIECES) | st.text(max_size=5), max_size=12).map("".join)
 
 
-@settings(deadline=None)
 @given(st.none() | st.integers(), messages)
 def test_any_message_has_a_known_cause_or_none(code: int | None, message: str) -> None:
     found = diagnose(code, message)

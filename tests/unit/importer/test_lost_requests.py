@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs import exporter, importer
@@ -130,7 +130,6 @@ def test_words_that_ask_for_nothing_are_none(way: str) -> None:
 
 
 @given(odd=ODD, value=VALUES, name=st.sampled_from(["a", "launch", "sched", "opts"]), before=st.booleans())
-@settings(max_examples=100, deadline=None)
 def test_spot_in_odd_places_is_never_standard(odd: str, value: str, name: str, before: bool) -> None:
     line = odd.format(value=value, name=name)
     text = f"{line}\n{JOB}job.run()\n" if before and "job" not in line else f"{JOB}{line}\njob.run()\n"

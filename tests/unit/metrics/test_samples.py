@@ -57,7 +57,7 @@ def test_of_a_long_line_that_is_written_over_the_last_is_read() -> None:
         "1,111", "{'a': f(", "'s ", "@[", "class  ", "Epoch  ",
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("size", [4_000, MEGABYTE])
+@pytest.mark.parametrize("size", [4_000, pytest.param(MEGABYTE, marks=pytest.mark.heavy)])
 def test_no_long_line_keeps_the_reader_busy(text: str, size: int) -> None:
     line = (text * (size // len(text) + 1))[: size - 1] + "1"
     since = time.process_time()

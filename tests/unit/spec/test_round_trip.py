@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 from google.cloud import aiplatform_v1
 from google.protobuf import json_format
-from hypothesis import given, settings
+from hypothesis import given
 
 from jobs.spec import KINDS, CustomJobSpec, Submission, TrainingPipeline, read, rest_body
 from jobs.spec.reading import MAX_FINDINGS
@@ -25,11 +25,9 @@ PROTOS = {
     "persistent_resource": aiplatform_v1.PersistentResource,
 }
 TYPES = {"int32": "integer", "double": "number", "float": "number"}
-quick = settings(max_examples=60, deadline=None)
 
 
 @given(jobs(outputs=True) | jobs(outputs=True, newer=True))
-@quick
 def test_body_is_written_as_it_was_read(drawn: tuple[str, dict[str, Any]]) -> None:
     kind, body = drawn
 
@@ -42,7 +40,6 @@ def test_body_is_written_as_it_was_read(drawn: tuple[str, dict[str, Any]]) -> No
 
 
 @given(jobs() | jobs(newer=True))
-@quick
 def test_snake_case_is_read_as_the_same(drawn: tuple[str, dict[str, Any]]) -> None:
     kind, body = drawn
     resource, _ = read(kind, body)
@@ -54,7 +51,6 @@ def test_snake_case_is_read_as_the_same(drawn: tuple[str, dict[str, Any]]) -> No
 
 @pytest.mark.sdk
 @given(jobs())
-@quick
 def test_googles_protos_parse_what_is_accepted(drawn: tuple[str, dict[str, Any]]) -> None:
     kind, body = drawn
     resource, _ = read(kind, body)
@@ -103,7 +99,6 @@ def validator(kind: str) -> jsonschema.Draft202012Validator:
 
 @pytest.mark.sdk
 @given(jobs(outputs=True))
-@quick
 def test_discovery_accepts_what_is_accepted(drawn: tuple[str, dict[str, Any]]) -> None:
     kind, body = drawn
     resource, _ = read(kind, body)
@@ -119,7 +114,6 @@ def judged(kind: str, resource: Any) -> Iterator[list[Any]]:
 
 
 @given(spoilt())
-@settings(max_examples=150, deadline=None)
 def test_no_body_makes_reading_or_judging_raise(drawn: tuple[str, Any]) -> None:
     kind, body = drawn
 
@@ -135,7 +129,6 @@ def test_no_body_makes_reading_or_judging_raise(drawn: tuple[str, Any]) -> None:
 
 
 @given(json_values)
-@quick
 def test_no_json_at_all_makes_reading_raise(body: Any) -> None:
     for kind in KINDS:
         resource, findings = read(kind, body)

@@ -62,7 +62,6 @@ def check_storable(value: object) -> None:
     assert "\\u0000" not in stored.replace("\\\\", "")
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=200) | values.map(content))
 def test_any_content_is_decoded_or_refused(given_content: bytes) -> None:
     try:
@@ -72,7 +71,6 @@ def test_any_content_is_decoded_or_refused(given_content: bytes) -> None:
     check_storable(found)
 
 
-@settings(deadline=None)
 @given(st.integers(100, 599), headers, st.binary(max_size=100) | (envelopes | values).map(content))
 @example(429, {"Retry-After": "0\x1f"}, b'{"error": {}}')
 def test_any_answer_is_an_object_or_an_error(status: int, given_headers: dict[str, str], given_content: bytes) -> None:
@@ -91,7 +89,6 @@ def test_any_answer_is_an_object_or_an_error(status: int, given_headers: dict[st
         assert error.retry_after is None or 0 <= error.retry_after.total_seconds() <= 86_400
 
 
-@settings(deadline=None)
 @given(jobs | values, st.sampled_from(list(COLLECTIONS)))
 def test_any_job_is_read_or_refused(value: Any, kind: str) -> None:
     try:
@@ -104,7 +101,6 @@ def test_any_job_is_read_or_refused(value: Any, kind: str) -> None:
     check_storable([found.state, found.display_name, found.labels, found.error])
 
 
-@settings(deadline=None)
 @given(entries | values)
 def test_any_entry_is_read_or_left_out(value: Any) -> None:
     found = logs.log_entry(wire.decode(content(value)))
@@ -114,7 +110,6 @@ def test_any_entry_is_read_or_left_out(value: Any) -> None:
         assert found.timestamp.tzinfo
 
 
-@settings(deadline=None)
 @given(shaped("customJobs", "nextPageToken") | values)
 def test_any_page_is_read_or_refused(value: Any) -> None:
     try:
@@ -125,7 +120,6 @@ def test_any_page_is_read_or_refused(value: Any) -> None:
     assert isinstance(token, str)
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_any_text_is_a_moment_or_none(text: str) -> None:
     found = wire.moment(text)
@@ -133,7 +127,6 @@ def test_any_text_is_a_moment_or_none(text: str) -> None:
     assert found is None or wire.moment(wire.timestamp(found)) == found
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_any_text_can_be_quoted(text: str) -> None:
     quoted = wire.quoted(text)
@@ -142,7 +135,7 @@ def test_any_text_can_be_quoted(text: str) -> None:
     assert quoted[1:-1].replace("\\\\", "").replace('\\"', "").count('"') == 0
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.binary(max_size=30), max_size=4))
 def test_any_bytes_in_place_of_http_are_unavailable(server: Any, client: Any, pieces: list[bytes]) -> None:
     server.raw(b"".join(pieces))
