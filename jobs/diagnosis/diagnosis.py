@@ -42,8 +42,8 @@ class Diagnosis:
     cause: str
     title: str
     explanation: str
-    retried: str
     remedy: str
     source: str
     suggestions: tuple[Suggestion, ...] = ()
+    retried: str = ""
     replicas: tuple[str, ...] = ()

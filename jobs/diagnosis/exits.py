@@ -49,8 +49,6 @@ _EXIT = re.compile(
     r"(?:\s{0,9}Termination reason:\s{0,9}(?P<reason>[^.\n]{1,80})\.)?",
     re.IGNORECASE,
 )
-
-
 _ADVICE = re.compile(
     r"To find out more about why your job exited please check the logs:\s{0,9}\S{0,2000}", re.IGNORECASE
 )

@@ -110,14 +110,10 @@ def explain_validation(message: str) -> Diagnosis:
     return replace(known, explanation=words, suggestions=(suggestion,))
 
 
-def _plain(cause: str) -> Callable[[Line, str], Diagnosis]:
-    return lambda _line, _message: CAUSES[cause]
-
-
 SPECIAL: dict[str, Callable[[Line, str], Diagnosis]] = {
     "quota": _quota,
     "stockout": _stockout,
     "out_of_memory": _low_on_memory,
-    "internal": _plain("internal"),
-    "cancelled": _plain("cancelled"),
+    "internal": lambda _line, _message: CAUSES["internal"],
+    "cancelled": lambda _line, _message: CAUSES["cancelled"],
 }

@@ -13,15 +13,7 @@ from jobs.strategies.rules.scheduling import DEFAULT_TIMEOUT
 
 Fix = Callable[[Submission, Mapping[str, Any]], tuple[Submission, str]]
 LARGER_DISK_GB = 200
-GPUS = (
-    "NVIDIA_TESLA_T4",
-    "NVIDIA_L4",
-    "NVIDIA_TESLA_A100",
-    "NVIDIA_A100_80GB",
-    "NVIDIA_H100_80GB",
-    "NVIDIA_H200_141GB",
-    "NVIDIA_B200",
-)
+GPUS = tuple(f"NVIDIA_{name}" for name in "TESLA_T4 L4 TESLA_A100 A100_80GB H100_80GB H200_141GB B200".split())
 """GPUs by the memory of one: 16, 24, 40, 80, 80, 141 and 180 GB (Compute Engine documentation, "GPU machine types")."""
 NOTHING = "Nothing fitting was found, so it is unchanged."
 
@@ -220,21 +212,9 @@ def _mounted(program: ContainerSpec | PythonPackageSpec) -> ContainerSpec | Pyth
 
 
 FIXES: Mapping[str, Fix] = {
-    found.__name__: found
-    for found in (
-        next_machine_size,
-        bigger_gpu,
-        other_accelerator,
-        more_disk,
-        other_region,
-        flex_start,
-        spot,
-        standard,
-        own_machines,
-        longer_wait,
-        endless_wait,
-        longer_timeout,
-        gcs_path,
+    found.__name__: found for found in (
+        next_machine_size, bigger_gpu, other_accelerator, more_disk, other_region, flex_start, spot, standard,
+        own_machines, longer_wait, endless_wait, longer_timeout, gcs_path,
     )
-}
+}  # fmt: skip
 """Functions by the action of a suggestion. Other actions change nothing, so a plain copy of the job serves them."""

@@ -1,5 +1,7 @@
 """Causes in the training program, its image, and the resources that it accesses."""
 
+from functools import partial
+
 from jobs.diagnosis.causes.sources import EXIT_NOT_RETRIED, GOOGLE, NOT_RETRIED, SAMPLES, SERVICE_PAGE
 from jobs.diagnosis.diagnosis import Diagnosis
 from jobs.texts import translatable as _
@@ -8,141 +10,132 @@ IMAGE = {"action": "edit_field", "fields": ["containerSpec.imageUri"]}
 COMMAND = {"action": "edit_field", "fields": ["containerSpec.command", "containerSpec.args"]}
 FILES = GOOGLE + "Training code requirements, 2026-08-22"
 
+Cause = partial(Diagnosis, retried=EXIT_NOT_RETRIED)
+
 KNOWN = (
-    Diagnosis(
+    Cause(
         "user_code",
         _("The program failed"),
         _("The training program ended with an error."),
-        EXIT_NOT_RETRIED,
         _("Read the end of its log, correct the program or its arguments, and run it again."),
         f"{SERVICE_PAGE}; {SAMPLES}1504",
     ),
-    Diagnosis(
+    Cause(
         "diverged",
         _("The training diverged"),
         _("A loss or gradient became infinite or NaN, and the program ended itself."),
-        EXIT_NOT_RETRIED,
         _("Lower the learning rate or warm up longer, clip gradients, and use bfloat16 instead of float16."),
         "PyTorch documentation: Automatic Mixed Precision examples",
     ),
-    Diagnosis(
+    Cause(
         "gpu_not_ready",
         _("The machine's GPUs were not ready"),
         _("CUDA could not start, because the machine's Fabric Manager, which connects its GPUs, was not running."),
-        EXIT_NOT_RETRIED,
         _("Run it again: it gets other machines. If it stays so, choose another GPU or region."),
         "NVIDIA Fabric Manager User Guide: CUDA error 802",
         ({"action": "resubmit"}, {"action": "other_accelerator"}, {"action": "other_region"}),
     ),
-    Diagnosis(
+    Cause(
         "gpu_old",
         _("The GPU is too old for what the program uses"),
         _("bfloat16 and FlashAttention need a GPU of the Ampere generation or newer, such as L4 or A100."),
-        EXIT_NOT_RETRIED,
         _("Choose a newer GPU, or use float16 and the default attention."),
         "Transformers documentation: mixed precision training",
         ({"action": "bigger_gpu"}, {"action": "edit_field", "fields": ["containerSpec.args"]}),
     ),
-    Diagnosis(
+    Cause(
         "no_compiler",
         _("The image has no C compiler"),
         _("Triton, torch.compile and packages with C code compile at run time, and the image holds no compiler."),
-        EXIT_NOT_RETRIED,
         _("Install build-essential in the image, or use a development image of the framework."),
         "PyTorch documentation: torch.compile troubleshooting",
         (IMAGE,),
     ),
-    Diagnosis(
+    Cause(
         "hub_limit",
         _("A download site limits its requests"),
         _("A hub or registry answered that it got too many requests, counted for each address or token."),
-        EXIT_NOT_RETRIED,
         _("Download once into the image or a bucket, sign in with a token, or let one process download for all."),
         "Hugging Face documentation: Hub rate limits",
         ({"action": "resubmit"}, {"action": "edit_field", "fields": ["containerSpec.env"]}),
     ),
-    Diagnosis(
+    Cause(
         "open_files",
         _("The program opened too many files"),
         _("A process has as many open files as it may have; data loaders pass each tensor as one."),
-        EXIT_NOT_RETRIED,
         _("Use fewer workers, torch.multiprocessing's file_system sharing strategy, or `ulimit -n 65536` first."),
         "PyTorch documentation: torch.multiprocessing, sharing strategies",
         (COMMAND,),
     ),
-    Diagnosis(
+    Cause(
         "bucket_scheme",
         _("A gs:// address was opened as a file"),
         _("The program's library cannot read gs:// addresses. Vertex AI mounts each bucket under /gcs/."),
-        EXIT_NOT_RETRIED,
         _("Write /gcs/BUCKET/... in place of gs://BUCKET/..., or install the library's support for Cloud Storage."),
         FILES,
         ({"action": "gcs_path"}, COMMAND),
     ),
-    Diagnosis(
+    Cause(
         "git_login",
         _("The program could not sign in to Git"),
         _("A private repository was cloned without credentials."),
-        EXIT_NOT_RETRIED,
         _("Install the code in the image, or give the program a token or deploy key, best from Secret Manager."),
         "Git documentation: gitcredentials",
         (IMAGE, {"action": "edit_field", "fields": ["containerSpec.env"]}),
     ),
-    Diagnosis(
+    Cause(
         "pipeline_task",
         _("A task of the pipeline failed"),
         _("The pipeline ended because of one of its tasks, which has a job and a log of its own."),
-        NOT_RETRIED,
         _("Open the job of that task in the pipeline, and read its log."),
         GOOGLE + "View pipeline job details, 2026-08-22",
+        retried=NOT_RETRIED,
     ),
-    Diagnosis(
+    Cause(
         "terminated",
         _("The program was told to stop"),
         _("It ended on SIGTERM, which it gets when its machine is wanted back or the job is being stopped."),
-        _("Vertex AI restarts it if its machine was taken away, and not if the job was being stopped."),
         _("Run it again; with checkpoints it goes on from the last one."),
         SERVICE_PAGE,
         ({"action": "resubmit"},),
+        retried=_("Vertex AI restarts it if its machine was taken away, and not if the job was being stopped."),
     ),
-    Diagnosis(
+    Cause(
         "image_start",
         _("The container could not be started"),
         _(
             "The image was pulled, but its command could not be run: it is missing in the image, not "
             "executable, or made for another processor."
         ),
-        NOT_RETRIED,
         _("Check the command, and that the image is built for linux/amd64."),
         SAMPLES + "1898",
         (COMMAND,),
+        retried=NOT_RETRIED,
     ),
-    Diagnosis(
+    Cause(
         "image_arch",
         _("The image is built for another processor"),
         _("The image or a program in it is built for another processor than the machine's, often for arm64 on a Mac."),
-        NOT_RETRIED,
         _(
             "Build the image with `docker build --platform linux/amd64`, push it, and run the job "
             "again. Start scripts need a first line such as #!/bin/sh."
         ),
         "Docker documentation: multi-platform builds",
         (IMAGE,),
+        retried=NOT_RETRIED,
     ),
-    Diagnosis(
+    Cause(
         "gpu_memory",
         _("The GPU ran out of memory"),
         _("The program needed more memory than its GPU has; the machine's own memory is not the reason."),
-        EXIT_NOT_RETRIED,
         _("Use smaller batches, gradient accumulation or mixed precision, or choose a GPU with more memory."),
         "PyTorch documentation: CUDA memory management; JAX documentation: GPU memory allocation",
         ({"action": "bigger_gpu"},),
     ),
-    Diagnosis(
+    Cause(
         "tpu_memory",
         _("The TPU ran out of memory"),
         _("The program needed more memory (HBM) than the TPU's chips have."),
-        EXIT_NOT_RETRIED,
         _(
             "Use smaller batches, rematerialization or bfloat16, shard the model over more chips, or "
             "choose a larger TPU."
@@ -150,11 +143,10 @@ KNOWN = (
         "JAX documentation: device memory profiling",
         ({"action": "other_machine"},),
     ),
-    Diagnosis(
+    Cause(
         "gpu_program",
         _("The program made an error on the GPU"),
         _("A GPU kernel of the program failed, most often on a label or index outside its range."),
-        EXIT_NOT_RETRIED,
         _(
             "Run it with CUDA_LAUNCH_BLOCKING=1 to see the operation that fails, and check labels "
             "and the size of embeddings."
@@ -162,11 +154,10 @@ KNOWN = (
         "PyTorch documentation: CUDA semantics",
         ({"action": "edit_field", "fields": ["containerSpec.env"]},),
     ),
-    Diagnosis(
+    Cause(
         "shared_memory",
         _("Shared memory ran out"),
         _("The program filled /dev/shm, by which data loaders and NCCL pass data between processes."),
-        EXIT_NOT_RETRIED,
         _(
             "Use fewer data-loader workers or num_workers=0, or torch.multiprocessing's file_system "
             "sharing strategy; a machine with more memory has more shared memory."
@@ -174,23 +165,21 @@ KNOWN = (
         "PyTorch documentation: torch.utils.data, multi-process data loading",
         ({"action": "next_machine_size"},),
     ),
-    Diagnosis(
+    Cause(
         "data_loader",
         _("A data-loader worker died"),
         _("A worker process that loads data was killed, nearly always because memory ran out."),
-        EXIT_NOT_RETRIED,
         _("Use fewer workers (num_workers) or smaller prefetch buffers, or choose a machine with more memory."),
         "PyTorch documentation: torch.utils.data, multi-process data loading",
         ({"action": "next_machine_size"},),
     ),
-    Diagnosis(
+    Cause(
         "distributed",
         _("The replicas lost each other"),
         _(
             "The replicas could not connect, or one of them did not answer in time. Often another "
             "replica failed first: its log tells why."
         ),
-        EXIT_NOT_RETRIED,
         _(
             "Look at the logs of all replicas for the first error. Check that master address, port "
             "and world size come from CLUSTER_SPEC, raise the process group's timeout, and set "
@@ -199,7 +188,7 @@ KNOWN = (
         GOOGLE + "Distributed training, 2026-08-22",
         ({"action": "edit_field", "fields": ["workerPoolSpecs", "containerSpec.env"]}, {"action": "resubmit"}),
     ),
-    Diagnosis(
+    Cause(
         "bucket_mount",
         _("A file under /gcs/ could not be used"),
         _(
@@ -207,7 +196,6 @@ KNOWN = (
             "failed: the account may not use the bucket, the object does not exist, or the operation "
             "is none that the mount supports."
         ),
-        EXIT_NOT_RETRIED,
         _(
             "Check the bucket's name and the rights of the job's service account. Write to the local "
             "disk first and copy the finished file, since appending, locking and linking do not work "
@@ -216,50 +204,45 @@ KNOWN = (
         GOOGLE + "Prepare training code: use Cloud Storage as mounted file system, 2026-08-22",
         ({"action": "edit_field", "fields": ["serviceAccount", "baseOutputDirectory.outputUriPrefix"]},),
     ),
-    Diagnosis(
+    Cause(
         "missing_module",
         _("A Python module is missing"),
         _("The program imports a module that its image does not hold."),
-        EXIT_NOT_RETRIED,
         _("Install the module in the image, or name it among the requirements of the Python package."),
         "Python documentation: ModuleNotFoundError",
         (IMAGE,),
     ),
-    Diagnosis(
+    Cause(
         "dependencies",
         _("The image's packages do not fit together"),
         _("Packages or libraries of the image have versions that do not work together, or could not be installed."),
-        EXIT_NOT_RETRIED,
         _("Pin versions that fit together (numpy, the framework, CUDA, glibc), and build the image again."),
         "Python Packaging User Guide: pinning versions",
         (IMAGE,),
     ),
-    Diagnosis(
+    Cause(
         "missing_file",
         _("A file is missing"),
         _(
             "The program looked for a file that is not on its machine. gs:// addresses are no paths: "
             "Python's open() needs /gcs/BUCKET/..."
         ),
-        EXIT_NOT_RETRIED,
         _("Copy the file into the image, or read it from Cloud Storage under /gcs/; check the path in the arguments."),
         FILES,
         (COMMAND,),
     ),
-    Diagnosis(
+    Cause(
         "arguments",
         _("The program did not accept its arguments"),
         _("The program does not know an argument, or one that it needs is missing."),
-        EXIT_NOT_RETRIED,
         _("Correct the job's args. A tuning job adds an argument for each parameter, which the program must accept."),
         "Python documentation: argparse",
         ({"action": "edit_field", "fields": ["containerSpec.args"]},),
     ),
-    Diagnosis(
+    Cause(
         "program_network",
         _("The program could not reach the network"),
         _("An address that the program needs could not be reached from the job's machine."),
-        EXIT_NOT_RETRIED,
         _(
             "Run it again if the other side was down. Behind a peered network or a service "
             "perimeter, give it a route or Cloud NAT, or put what it downloads into the image or a "
@@ -268,11 +251,10 @@ KNOWN = (
         GOOGLE + "Use a private IP for custom training, 2026-08-22",
         ({"action": "resubmit"}, {"action": "edit_field", "fields": ["network"]}),
     ),
-    Diagnosis(
+    Cause(
         "program_login",
         _("The program could not sign in elsewhere"),
         _("A service that the program uses, such as Hugging Face or Weights & Biases, refused its token or got none."),
-        EXIT_NOT_RETRIED,
         _("Give the program a valid token, best from Secret Manager, and accept the terms of a gated model."),
         "Hugging Face documentation: gated models; Weights & Biases documentation: environment variables",
         ({"action": "edit_field", "fields": ["containerSpec.env"]},),

@@ -5,16 +5,9 @@ from dataclasses import dataclass
 
 _EXCEPTION = re.compile(r"(?:E\s{1,4}|\[rank\d{1,4}\]:\s{0,4})?(?P<name>[A-Za-z_][\w.]{0,200})(?=:|$)")
 _ENDINGS = ("error", "exception", "interrupt", "exit")
-_CLIENTS = (
-    "com.google.",
-    "google.",
-    "googleapiclient.",
-    "grpc.",
-    "_inactiverpcerror",
-    "apitools.",
-    "accessdeniedexception",
-    "commandexception",
-    "badrequestexception",
+_CLIENTS = tuple(
+    "com.google. google. googleapiclient. grpc. _inactiverpcerror apitools. accessdeniedexception commandexception "
+    "badrequestexception".split()
 )
 _GOOGLE_ENDS = frozenset(
     "badrequest conflict deadlineexceeded failedprecondition forbidden gatewaytimeout internalservererror "
