@@ -29,6 +29,7 @@ _FRAME = re.compile(
 _EXCEPTION = re.compile(r"(?:E\s{1,4})?(?P<name>[A-Za-z_][\w.]{0,200})(?:\(\w{1,80}\))?(?::\s?(?P<message>.*))?\Z")
 _NAMED = re.compile(r"(?:Error|Exception|Interrupt|Exit|Warning)\Z|\.exceptions\.[A-Z]")
 _DIRECT, _HANDLING = "The above exception was the direct cause", "During handling of the above exception"
+_NESTED = re.compile(r"Original Traceback |Traceback [^:]{1,40}: \(RANK ")
 _ROOT_CAUSE = "Root Cause (first observed failure)"
 _RANK_FIELD = re.compile(r"\s*rank\s*:\s*(\d{1,6})")
 _QUIET = frozenset({"DEBUG", "INFO", "WARNING", "WARN", "I", "W"})
@@ -247,6 +248,13 @@ def _traceback(lines: Sequence[Text], start: int) -> _Found:
             place, link = place - 1, _DIRECT
             cause, frames = None, []
             continue
+        is_first = True
+        while place < len(lines) and _NESTED.match(lines[place].text):  # of a data loader's worker, or of each rank
+            inner, place, name, message = _block(lines, place)
+            words = ": ".join(filter(None, (name, message)))
+            cues.append(words)
+            if is_first:
+                frames, cause, is_first = frames + inner, (name, message, words), False
         after = place
         while after < len(lines) and after < place + 6 and lines[after].text.strip() in ("", '"""'):
             after += 1

@@ -20,7 +20,7 @@ _PREFIX = re.compile(
     r"|\[\d{1,6},(?P<mpi>\d{1,6})\]<std\w{2,3}>:\s?"
     r"|(?P<process>\([^()]{0,80}pid=\d{1,9}[^()]{0,80}\))\s?"
     r"|\s{2,40}[|+]\s(?=[\s\w])"
-    r"|\[?(?:\d{4}-)?\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,\d]{0,10}Z?\]?(?:\s-\s|\s\|?\s?|: )?"
+    r"|\[?(?:\d{4}[-/])?\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d[.,\d]{0,10}Z?\]?(?:\s-\s|\s\|?\s?|: )?"
     r"|\d{1,3}(?:\.\d{1,3}){3} \[\d{1,6}\]\s?"
     r"|\[?[\w./-]{1,80}\.(?:py|cc|cpp|h):\d{1,6}(?::\w{1,80})?(?:\]| --)\s?|[\w.]{1,60} - (?=[A-Z]{4,8} - )"
     r"|\[[\w.]{1,60}\](?=\[[A-Z]{4,8}\])|\s?Termination log message:\s?"
@@ -81,7 +81,8 @@ def clean(output: Sequence[Output]) -> Iterator[Text]:
 
 def _unescaped(text: str) -> str:
     """Return the text with the line breaks and quotes that JSON escapes, and those of a traceback without any."""
-    text = text.replace("\\n", "\n").replace('\\"', '"') if "\\n" in text else text
+    if "\\n" in text and not text.startswith("    "):  # but a traceback quotes code as it is
+        text = text.replace("\\n", "\n").replace('\\"', '"')
     if f"{TRACEBACK}: File" not in text.replace('"', ""):
         return text
     return _FLAT.sub(lambda found: f"\n  {found[1]}" if found[1].startswith("File") else f"\n{found[1]}", text)
