@@ -2,43 +2,41 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from jobs.metrics.names import (
-    ABOUT_NOTHING,
-    EVALUATION,
-    MAX_NAME_CHARACTERS,
-    PARTS,
-    PARTS_OF_DATA,
-    is_measured,
-    is_metric,
-    is_of_evaluation,
-    is_quality,
-    may_be_metric,
-)
+from jobs.metrics import names
 from jobs.metrics.objects import MAX_VALUES, is_measure, number_of
 from jobs.metrics.positions import WHOLE, Position, splits_in
-
-Figure = tuple[str, str, str, str, int]
 
 MAX_WORDS = 4
 """Maximum number of words of one name."""
 MAX_OTHERS = 3
 """Maximum number of settings per metric. A line with more, without a step or an epoch, lists a program's settings."""
 NUMBER = rf"[-+]?(?:{WHOLE}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
+_SIGN = r"\s*[:=]\s*(?:\[{0,2}|\((?=[-+.\deE]{1,30},?\)))|\s\[(?=[^\[\],]{1,40}\])"
+"""A colon or an equals sign, before a number that may stand in brackets: `lr:(2.0e-04,)`, `Pseudo dice [0.84]`."""
 _FIGURE = re.compile(
-    rf"(?:(?<=[\w@'\")])(?P<sign>\s*[:=]\s*\[{{0,2}})|(?<=[\w@])(?: is| was| of)?\s+)"
-    rf"(?P<number>{NUMBER})(?P<of>/\d{{1,15}})?"
+    rf"(?:(?<=[\w@'\")])(?P<sign>{_SIGN})|(?<=[\w@])(?: is| was| of)?\s+)(?P<number>{NUMBER})(?P<of>/\d{{1,15}})?"
     r"(?![\w/]|\.\w|:\w|: \d+\.\d|-\d|\s*\*(?!\s*\d)|%\s*(?:[|━]|\d+/)|\s+(?:hours?|minutes?|seconds?|secs|days?|ms)\b)"
 )
-_ENDS_NAME = re.compile(r"[,;|\t()\[\]{}<>\"]\s*|'(?!s\s)\s*|\s-{1,2}\s+|\s{2,}|[:=]\s+|:(?=[A-Za-z])")
+_AFTER = re.compile(
+    rf"(?:^\s*|[,;|(]\s*|: )(?P<number>{NUMBER})\s+(?:=\s+)?(?P<name>[A-Za-z][\w ]{{0,30}}?)\s*(?=[,;|)]|$)"
+)
+"""Darknet's `0.6892 avg loss, 0.0008 rate`, and AutoGluon's `0.956 = Validation accuracy score`."""
+_UNIT = re.compile(r"\s?(?:%|m?s|secs?|[A-Za-z]{1,12}/s(?:ec(?:ond)?s?)?)(?![\w/])")
+_BEST = re.compile(r"(?i)\bbest\b")
+MAX_BEST = 48
+"""Characters before a name in which `best` makes it another one: `best metric, acc: 0.91`."""
+_ENDS_NAME = re.compile(r"(?<=[\d%)])\.\s+|[,;|\t()\[\]{}<>\"]\s*|'(?!s\s)\s*|\s-{1,2}\s+|\s{2,}|[:=]\s+|:(?=[A-Za-z])")
+_STATISTIC = re.compile(r"(?i)\b(?:std|mean|average) of \w+\s*\Z")
 _NAME_WORD = re.compile(r"(?:[A-Za-z_][\w./@'\-]*|\.\d+)\Z")
 NO_FIGURES = frozenset({"train", "training", "step", "epoch", "iteration", "iter", "batch"})
 """Last words of counters: timm's `Train: 2` is an epoch, and so is the number after `val loss, epoch`."""
-_CONDITION = re.compile(r"@\[[^\]]*\]")
-"""COCO's `AP @[ IoU=0.50:0.95 | area=all ] = 0.391` names a condition here, not a metric."""
+_CONDITION = re.compile(r"@\[[^\]]*\]|(?<=[A-Za-z])\(\d[^()]{0,20}\)(?=\s?[:=])|(?<=\w)\([A-Za-z]{4,30}\)(?=\s?[:=])")
+"""A condition, not a metric: COCO's `AP @[ IoU=0.50:0.95 ] = 0.391`, `mAP(0.50, 11point) = 80.7`, `lr(Cosine): 0.1`."""
 _NOTE = re.compile(
     r"(?i)(?<=\w) (?:\([A-Za-z][A-Za-z .]{0,30}(?:@[\d.:]+)?\)|for final step"
-    r"|(?:of|on) the(?:(?: \w+){0,9}( train| test| val(?:idation)?)\b)?(?: \w+){0,9})(?= ?[:=]|\s+\d*\.\d)"
+    r"|(?:of|on) (?:the|\d+)(?:(?: \w+){0,9}( train| test| val(?:idation)?)\b)?(?: \w+){0,9})(?= ?[:=]|\s+\d*\.\d)"
 )
 """LitGPT's `loss train (curr): 1.1`, and `Accuracy of the network on the 10000 test images: 54.1 %`."""
 _AT = re.compile(r"(?:step|epoch|iteration|iter|batch) #?\d+\s*[:=]\s*(?=[-+.\d])", re.IGNORECASE)
@@ -46,43 +44,85 @@ _BEFORE_AT = re.compile(r"(?<=\w)(?: (?:at|after|on|for|in))?(?: the)?(?: global
 """`Average loss at step 100: 3.45`."""
 
 
-def figures_in(text: str, position: Position) -> dict[str, float]:
-    """Return the metrics of a line. Without a step or an epoch, only names that are certainly metrics are used."""
-    if "@[" in text or ")" in text or " the " in text or " final " in text:
-        text = _CONDITION.sub(" ", text)
-        text = _NOTE.sub(lambda note: "" if (note[1] or "").strip() in text[: note.start()].lower() else note[1], text)
-    if position.is_known:
-        # `Average loss at step 100: 3.45` becomes `Average loss: 3.45`.
-        found = _AT.search(text)
-        before = _BEFORE_AT.search(text[: found.start()]) if found is not None else None
-        text = f"{text[: before.start()]}: {text[found.end() :]}" if found is not None and before is not None else text
-    values: dict[str, float] = {}
-    measured, others, previous, part = 0, 0, "", ""
-    has_place = position.is_known
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number in a line with the name before it. `is_alone`: nothing else stands between it and the previous number.
+
+    `number` and `whole`, a following `/100`, are as written; `sign` is ":" or "=", or "" if only a space is there.
+    """
+
+    name: str
+    number: str
+    whole: str
+    sign: str
+    at: int
+    is_alone: bool
+
+    @property
+    def is_decimal(self) -> bool:
+        """Whether the number is no integer."""
+        return not self.number.isdigit()
+
+
+def figures_in(text: str, position: Position) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the metrics of a line, and the values that are metrics only once a training has begun, as `lr: 0.1`.
+
+    Without a step or an epoch, only names that are certainly metrics are used.
+    """
+    text = _without_notes(text)
+    certain: dict[str, float] = {}
+    within: dict[str, float] = {}
+    beside: dict[str, float] = {}  # counts only next to metrics: `LR 0.1 | Loss 9.4`, `abs_rel: 0.1`
+    measured, others, settings, previous, part = 0, 0, 0, "", ""
     figures = list(_figures(text))
     splits = _splits(text, figures)
-    for (name, number, whole, sign, _at), split in zip(figures, splits, strict=True):
-        name, previous = _whole(name, previous), name
-        others += bool(sign) and not is_metric(name) and may_be_metric(name)
-        if not _is_wanted(name, number, whole, sign, has_place=has_place):
-            continue
+    # `LR 0.1 Sup 1.3 mIoU 85.9`: next to a metric, other names of one word are metrics, too.
+    is_row = position.is_known and any(not each.sign and names.is_metric(each.name) for each in figures)
+    for figure, split in zip(figures, splits, strict=True):
+        name, previous = _whole(figure.name, previous), figure.name
+        is_setting = bool(figure.sign) and not names.is_metric(name)
+        settings, others = settings + is_setting, others + (is_setting and names.may_be_metric(name))
+        values = certain
+        if not _is_wanted(figure, name, has_place=position.is_known, is_row=is_row):
+            if (
+                position.is_known
+                or not figure.is_decimal
+                or not (names.is_likely(name) or (figure.sign and names.may_be_metric(name)))
+            ):
+                continue
+            values = within if figure.sign and names.is_likely(name) else beside
+        if not position.is_known and _BEST.search(text, max(0, figure.at - MAX_BEST), figure.at):
+            name = name if "best" in name.lower() else f"best {name}"
         # `val Loss: 0.2 Acc: 0.9`: a name goes on with the data of the one before it.
         first, space, _rest = name.partition(" ")
-        part = first if space and first.lower() in PARTS_OF_DATA else part
-        split = split or (part if part != first and is_quality(name) else "")
-        value = number_of(number.replace(",", ""))
-        if whole:
-            value = _share(value, int(whole[1:]), name)
+        part = first if space and first.lower() in names.PARTS_OF_DATA else part
+        split = split or (part if part != first and names.is_quality(name) else "")
+        value = number_of(figure.number.replace(",", ""))
+        if figure.whole:
+            value = _share(value, int(figure.whole[1:]), name)
         if value is not None and len(values) < MAX_VALUES:
-            measured += is_measured(name)
-            values.setdefault(_named(name.lower() if " " in name else name, split), value)
-    is_doubtful = position.is_guess or not has_place
-    return {} if is_doubtful and (not measured or others > MAX_OTHERS * measured) else values
+            measured += values is certain and names.is_measured(name)
+            values.setdefault(named(name.lower() if " " in name else name, split), value)
+    if (position.is_guess or not position.is_known) and (not measured or others > MAX_OTHERS * measured):
+        return {}, within if settings <= len(within) else {}
+    if not others:
+        certain |= {name: value for name, value in (within | beside).items() if names.is_metric(name)}
+    return certain, within | beside if len(beside) < measured else within
+
+
+def _without_notes(text: str) -> str:
+    """Return a text without notes between names and numbers: `Average loss at step 100: 3.45`."""
+    if "@[" in text or ")" in text or " the " in text or " final " in text or " of " in text:
+        text = _CONDITION.sub(" ", text)
+        text = _NOTE.sub(lambda note: "" if (note[1] or "").strip() in text[: note.start()].lower() else note[1], text)
+    found = _AT.search(text)
+    before = _BEFORE_AT.search(text[: found.start()]) if found is not None else None
+    return f"{text[: before.start()]}: {text[found.end() :]}" if found is not None and before is not None else text
 
 
 def with_part(values: dict[str, float], part: str) -> dict[str, float]:
     """Return metrics with the data on which they were measured in their names."""
-    return {_named(name, part): value for name, value in values.items()} if part else values
+    return {named(name, part): value for name, value in values.items()}
 
 
 def _splits(text: str, figures: list[Figure]) -> list[str]:
@@ -90,27 +130,35 @@ def _splits(text: str, figures: list[Figure]) -> list[str]:
     marks = splits_in(text)
     if len({split for _at, split in marks}) == 1 and marks[0][1] == "train":
         marks = []
-    after = marks[0][1] if len(marks) == 1 and figures and marks[0][0] > figures[-1][4] else ""
-    return [([after] + [split for place, split in marks if place <= at])[-1] for *_others, at in figures]
+    after = marks[0][1] if len(marks) == 1 and figures and marks[0][0] > figures[-1].at else ""
+    return [([after] + [split for place, split in marks if place <= figure.at])[-1] for figure in figures]
 
 
 def _whole(name: str, before: str) -> str:
     """Return LitGPT's `loss train: 1.1, val: 1.2` as `train loss` and `val loss`. `before` is the name before it."""
-    if name.lower() in EVALUATION and before.lower().endswith(" train"):
+    if name.lower() in names.EVALUATION and before.lower().endswith(" train"):
         return f"{name} {before[: -len(' train')]}"
     first, _space, last = name.rpartition(" ")
-    return f"{last} {first}" if first and last.lower() == "train" else name
+    return f"{last} {first}" if last.lower() in names.PARTS_OF_DATA and names.is_quality(first) else name
 
 
 def _figures(text: str) -> Iterator[Figure]:
-    """Yield each name with its number as written, a following `/100`, the sign between them, and its place."""
+    """Yield the numbers that have a name."""
     start = 0
     for found in _FIGURE.finditer(text):
-        sign = found["sign"]
-        name = _name(text[max(start, found.start() - 2 * MAX_NAME_CHARACTERS) : found.start()])
-        start = found.end()
+        before = text[max(start, found.start() - 2 * names.MAX_NAME_CHARACTERS) : found.start()]
+        sign = found["sign"] or ""
+        # A name is padded so that the signs stand below each other: `Force  MAE     : 0.2`.
+        name, sign = _name(" ".join(before.split()) if sign[:2] == "  " else before), sign.strip(" [(")
+        unit = _UNIT.match(text, found.end())
+        start = unit.end() if unit is not None else found.end()
         if name:
-            yield name, found["number"], found["of"] or "", (sign.strip() and sign) if sign else "", found.start()
+            is_alone = before.rpartition(")")[2].strip(" ,;|\t%") == name
+            yield Figure(name, found["number"], found["of"] or "", sign, found.start(), is_alone)
+    if not start or "," in text:
+        for found in _AFTER.finditer(text):
+            if names.is_metric(found["name"]):
+                yield Figure(found["name"], found["number"], "", ",", found.start(), is_alone=False)
 
 
 def _name(before: str) -> str:
@@ -119,39 +167,46 @@ def _name(before: str) -> str:
     LightGBM's `valid_0's rmse` is one name of two words.
     """
     words = _ENDS_NAME.split(before.rstrip("'\" "))[-1].split()
-    names: list[str] = []
+    found: list[str] = []
+    is_cut = False
     for word in reversed(words[-MAX_WORDS - 1 :]):
-        if _NAME_WORD.match(word) is None or word.lower() in ABOUT_NOTHING:
+        is_of = word == "of" and bool(found) and _STATISTIC.search(before) is not None
+        if not is_of and (_NAME_WORD.match(word) is None or word.lower() in names.ABOUT_NOTHING):
+            is_cut = word.lower() not in names.LOG_LEVELS
             break
-        names.insert(0, word.rstrip("."))
-    if len(names) < 2:
-        return names[0] if names else ""
-    if len(names) == len(words) <= MAX_WORDS:
-        return " ".join(names).replace("'s ", " ")
+        found.insert(0, word.rstrip("."))
+    if len(found) < 2:
+        return found[0] if found else ""
+    if (is_cut or len(found) == len(words)) and len(found) <= MAX_WORDS:
+        return " ".join(found).replace("'s ", " ")
     # The last word, with the previous one if that is the data it was measured on.
-    part, name = names[-2:]
-    return f"{part} {name}" if part.lower() in PARTS else name
+    part, name = found[-2:]
+    return f"{part} {name}" if part.lower() in names.PARTS else name
 
 
-def _is_wanted(name: str, number: str, whole: str, sign: str, *, has_place: bool) -> bool:
+def _is_wanted(figure: Figure, name: str, *, has_place: bool, is_row: bool) -> bool:
     """Return whether a number may be a metric. Without a sign between name and number, the name has to be known."""
-    if number.isdigit() and name.rpartition(" ")[2].lower() in NO_FIGURES:
+    if not figure.is_decimal and name.rpartition(" ")[2].lower() in NO_FIGURES:
         return False
     if not has_place:
         return (
-            is_quality(name)
-            and (bool(whole) or is_measure(name, number.replace(",", "")))
-            and (bool(sign) or "." in number)
+            names.is_quality(name)
+            and (bool(figure.whole) or is_measure(name, figure.number.replace(",", "")))
+            and (bool(figure.sign) or "." in figure.number)
         )
-    if not sign or (sign.rstrip("[") == ":" and number.isdigit()):
-        return is_metric(name)
-    return may_be_metric(name) or is_measured(name)
+    if not figure.sign or not figure.is_decimal:
+        return names.is_metric(name) or (
+            is_row and figure.is_alone and " " not in name and "." in figure.number and names.may_be_metric(name)
+        )
+    return names.may_be_metric(name) or names.is_measured(name)
 
 
 def _share(value: float | None, whole: int, name: str) -> float | None:
     """Return `9822/10000` of an accuracy as a fraction, or None for other counts."""
-    return value / whole if value is not None and whole and value <= whole and is_quality(name) else None
+    return value / whole if value is not None and whole and value <= whole and names.is_quality(name) else None
 
 
-def _named(name: str, part: str) -> str:
-    return f"{part} {name}" if part and not is_of_evaluation(name) else name
+def named(name: str, part: str) -> str:
+    """Return the name of a metric with the data that it was measured on, unless it contains it."""
+    is_complete = not part or names.is_quiet(name) or not names.PARTS_OF_DATA.isdisjoint(names.words_of(name))
+    return name if is_complete else f"{part} {name}"

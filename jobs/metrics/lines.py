@@ -8,19 +8,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from jobs.metrics import tables
+from jobs.metrics import objects, tables
 from jobs.metrics.figures import figures_in, with_part
-from jobs.metrics.objects import (
-    EPOCH_NAMES,
-    EPOCHS_NAMES,
-    STEP_NAMES,
-    STEPS_NAMES,
-    first_number,
-    metrics_in,
-    positions_in,
-    read_object,
-    text_in,
-)
+from jobs.metrics.names import is_of_evaluation
 from jobs.metrics.positions import Position, count_of, position_of
 
 MAX_LINE_CHARACTERS = 4_000
@@ -32,7 +22,9 @@ _DIGIT = re.compile(r"\d")
 _RANK = re.compile(
     r"(?:[^A-Za-z]{0,40})\[?(?:[Rr]ank|default|trainer)[ :=]?(\d{1,6})\]?(?=[:\s,|])|\[\d+,(\d{1,6})\]<std"
 )
-_HEADING = re.compile(r"(?i)\b(test|val|validation|evaluation)(?: \w+)?(?::|\.{3})\s*\Z|\btrain(?:ing)? metrics:\s*\Z")
+_HEADING = re.compile(
+    r"(?i)\b(test|val|valid|validation|evaluation)(?: \w+)?(?::|\.{3})\s*\Z|\btrain(?:ing)? metrics:\s*\Z"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +34,8 @@ class Reading:
     `is_inner` means that the step counts inside the epoch, as batches do. `columns`, `cell` and `is_rule` mean that the
     line belongs to a table: it names the columns, is a line of two columns, or may end the table. `rank` is that of the
     process that wrote it, if the line begins with it. `is_bare` means that the step is that of a bar without words.
-    `heading` is the data that the values of the next lines were measured on: "Test metrics:".
+    `heading` is the data that the values of the next lines were measured on: "Test metrics:"; None if the line does not
+    change it. `within` has values that are metrics only once the training has begun: "lr: 0.01".
     """
 
     epoch: float | None = None
@@ -56,7 +49,8 @@ class Reading:
     is_rule: bool = False
     rank: int | None = field(default=None, compare=False)
     is_bare: bool = field(default=False, compare=False)
-    heading: str = field(default="", compare=False)
+    heading: str | None = field(default=None, compare=False)
+    within: dict[str, float] = field(default_factory=dict, compare=False)
 
     @property
     def is_empty(self) -> bool:
@@ -84,7 +78,12 @@ def read_line(message: str, columns: Sequence[str] = ()) -> Reading:
         if reading.values and reading.step is not None:
             break
         reading = _joined(reading, _read_piece(piece, tuple(columns)))
-    if not reading.values and pieces and (heading := _HEADING.search(pieces[-1][-60:])) is not None:
+    if (
+        not reading.values
+        and not reading.heading
+        and pieces
+        and (heading := _HEADING.search(pieces[-1][-60:])) is not None
+    ):
         reading = replace(reading, heading=(heading[1] or "train").lower())
     ranked = _RANK.match(message[:80])
     return replace(reading, rank=int(ranked[1] or ranked[2])) if ranked is not None else reading
@@ -136,24 +135,27 @@ def _read_piece(text: str, columns: tuple[str, ...]) -> Reading:
         return Reading(cell=cell)
     if not has_digit:
         return RULE if tables.is_rule(text) else NOTHING
-    if "{" in text and (found := read_object(text)) is not None:
+    if "{" in text and (found := objects.read_object(text)) is not None:
         return _read_found(*found)
     return _read_text(text)
 
 
 def _read_found(found: dict[str, object], around: str) -> Reading:
     part = next((found[name] for name in ("split", "phase", "mode") if name in found), "")
-    position, place = position_of(f"{around} [{part}]"), positions_in(found)
-    epoch, step = first_number(place, EPOCH_NAMES), count_of(first_number(place, STEP_NAMES))
+    position, place = position_of(f"{around} [{part}]"), objects.positions_in(found)
+    epoch, step = (
+        objects.first_number(place, objects.EPOCH_NAMES),
+        count_of(objects.first_number(place, objects.STEP_NAMES)),
+    )
     has_place = epoch is not None or step is not None or position.is_known
-    values = metrics_in(found, has_place=has_place)
+    values = objects.metrics_in(found, has_place=has_place)
     if not values:
-        return _read_beside(text_in(found) or around, epoch, step)
+        return _read_beside(objects.text_in(found) or around, epoch, step)
     return Reading(
         epoch=epoch if epoch is not None else position.epoch,
-        epochs=count_of(first_number(place, EPOCHS_NAMES)) or position.epochs,
+        epochs=count_of(objects.first_number(place, objects.EPOCHS_NAMES)) or position.epochs,
         step=step if step is not None else position.step,
-        steps=count_of(first_number(place, STEPS_NAMES)) if step is not None else position.steps,
+        steps=count_of(objects.first_number(place, objects.STEPS_NAMES)) if step is not None else position.steps,
         is_inner=step is None and position.is_inner,
         values=with_part(values, position.part),
     )
@@ -174,9 +176,14 @@ def _read_beside(text: str, epoch: float | None, step: int | None) -> Reading:
 def _read_text(text: str) -> Reading:
     position = position_of(text)
     if position.is_other:
-        return NOTHING
-    values = figures_in(text, position)
+        # A bar of other work: the mean of an evaluation may stand in it.
+        values, _ = figures_in(text, Position())
+        return Reading(values=with_part(values, position.part))
+    values, within = figures_in(text, position)
     if position.is_guess and not values:
         return NOTHING
     place = (position.epoch, position.epochs, position.step, position.steps, position.is_inner)
-    return Reading(*place, values, is_bare=position.is_bare)
+    heading = "" if position.is_known or position.is_of_training else None
+    if position.part and all(is_of_evaluation(name) for name in values):
+        heading = position.part
+    return Reading(*place, values, is_bare=position.is_bare, heading=heading, within=within)

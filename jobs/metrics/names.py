@@ -5,10 +5,10 @@ from functools import lru_cache
 
 LOSSES = frozenset("loss losses mlogloss logloss kl elbo nll xent bce crossentropy".split())
 RESULTS = frozenset(
-    "acc accuracy accuracies auc auroc f1 fscore ppl perplexity rmse mae mse mape"
+    "acc accu accuracy accuracies auc auroc f1 fscore ppl perplexity rmse mae mse mape"
     " precision recall iou miou map map50 ap bleu rouge wer cer reward rewards rew psnr ssim fid bpc bpb"
     " dice r2 ndcg mrr top1 top5 merror cindex silhouette correlation pearson spearman kappa jaccard"
-    " mcc gini brier squared absolute".split()
+    " mcc gini brier squared absolute hit hits hr eer fb1 mr".split()
 )
 QUALITY = LOSSES | RESULTS
 """A name with one of these words is a metric anywhere."""
@@ -21,16 +21,16 @@ OUTCOMES = frozenset("score scores return returns".split())
 """Last words of results of several words, as in `validation score` and `episode_return_mean`."""
 NO_METRIC = frozenset(
     "eta etc time times timing elapsed memory mem wall bsz wpb num number seed port pid date id gpu cpu worker"
-    " workers size timestamp host code version runtime oom samples scale scaler second seconds sec secs ms hours"
-    " dur duration minute minutes hour day days clock"
+    " workers size timestamp host version runtime oom samples scale scaler second seconds sec secs ms hours"
+    " dur duration latency minute minutes hour day days clock"
     " weight weights threshold thresh thres coef coeff gamma eps epsilon smoothing patience tolerance"
     " interval freq warmup dropout momentum mom betas trial skipped params parameters images instances labels"
-    " sents flos reader nupdates ip count severity level allocated reserved qsize exitcode config param option"
-    " factor multiplier process proc node thread target gb gib mb mib n batchsize".split()
+    " sents flos reader nupdates ntokens nsentences ip count severity level allocated reserved qsize exitcode config"
+    " param option factor multiplier process proc node thread target gb gib mb mib n s batchsize".split()
 )
 """Words of times, sizes and settings. A name with one of them is never a metric."""
 COUNTS = frozenset(
-    "epoch epochs step steps iter iters iteration iterations batch batches total data line rank rank0 global"
+    "code epoch epochs epch step steps iter iters iteration iterations batch batches total data line rank rank0 global"
     " update updates run fold timesteps depth leaves clip tokens tok ite percentage progress episode".split()
 )
 """Words of counters. A name with one is a metric only with another word of a metric, as in `step_loss`."""
@@ -39,14 +39,15 @@ PARTS_OF_DATA = EVALUATION | {"train", "training"}
 ON_DATA = PARTS_OF_DATA | {"learn", "cv"}
 """First words of any kind of metric, as in `test-gini` and CatBoost's `learn`."""
 QUIET = frozenset("lr rate gnorm norm speed throughput ips fps wps ups epoch scale".split())
-"""Words of values that describe the progress of a training and not its result."""
 PARTS = EVALUATION | frozenset("train training avg mean average best learn learning lm nll loss".split())
 """Words before a metric that belong to its name: the data it was measured on, `learning rate`, `lm loss`."""
-ABOUT_NOTHING = frozenset(
-    "the a an with at of is are was has to from for by and or in on new got saving saved using reached info debug"
-    " warning warn error critical root wandb".split()
+LOG_LEVELS = frozenset("info debug warning warn error critical root wandb".split())
+ABOUT_NOTHING = LOG_LEVELS | frozenset(
+    "the a an with at of is are was has to from for by and or in on new got saving saved using reached".split()
 )
 """Words after which a name of several words begins: log levels, and words that join a sentence."""
+RANKS = frozenset("1 5 10 20 mean median".split())
+"""Words with which `rank` is a result of a search, and not the number of a process: `Rank-1`, `mean_rank`."""
 MAX_NAME_CHARACTERS = 48
 _KEPT_NAMES = 4_096
 
@@ -83,7 +84,9 @@ def may_be_metric(name: str) -> bool:
     """Return whether `name: number` next to a step or an epoch is regarded as a metric."""
     words = words_of(name)
     is_rate = bool(_PER_SECOND.search(name)) and COUNTS.isdisjoint({*words} - {"tokens", "tok"})
-    if not _is_name(name, words) or NO_METRIC.intersection(words) - ({"second", "sec", "gpu"} if is_rate else set()):
+    if not _is_name(name, words) or NO_METRIC.intersection(words) - (
+        {"second", "sec", "s", "gpu"} if is_rate else set()
+    ):
         return False
     return _has_quality(words) or is_rate or COUNTS.isdisjoint(words)
 
@@ -93,6 +96,13 @@ def is_measured(name: str) -> bool:
     """Return whether a name is of a measurement: a metric, or a value on a part of the data such as `test-gini`."""
     words = words_of(name)
     return is_quality(name) or (bool(words) and words[0] in ON_DATA and is_figure(name))
+
+
+@lru_cache(_KEPT_NAMES)
+def is_likely(name: str) -> bool:
+    """Return whether a decimal number after a colon is a metric once a training has begun: `lr: 0.1`, `val/r: 0.2`."""
+    is_result = "/" in name or name.lower().startswith(("mean ", "avg ", "average "))
+    return is_metric(name) or is_measured(name) or (is_result and may_be_metric(name))
 
 
 @lru_cache(_KEPT_NAMES)
@@ -112,7 +122,12 @@ def importance(name: str) -> tuple[bool, int, str]:
     is_result = not words.isdisjoint(RESULTS | OUTCOMES)
     is_loss = not is_result and any(word in LOSSES or word.endswith("loss") for word in words)
     rank = 4 * (not EVALUATION.isdisjoint(words)) + 2 * is_result + is_loss
-    return not QUIET.isdisjoint(words), -rank, name.lower()
+    return is_quiet(name), -rank, name.lower()
+
+
+def is_quiet(name: str) -> bool:
+    """Return whether a value describes the progress of the training and not its result, as `lr` does."""
+    return not QUIET.isdisjoint(words_of(name))
 
 
 def is_of_evaluation(name: str) -> bool:
@@ -126,6 +141,8 @@ def _is_name(name: str, words: list[str]) -> bool:
 
 
 def _has_quality(words: list[str]) -> bool:
+    if "rank" in words and not RANKS.isdisjoint(words):
+        return True
     if any(word.rstrip("0123456789") in QUALITY or word.endswith(("loss", "accuracy")) for word in words):
         return True
     is_outcome = len(words) > 1 and words[-1 - (words[-1] == "mean")] in OUTCOMES

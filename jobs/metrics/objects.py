@@ -92,17 +92,19 @@ def metrics_in(found: Mapping[str, Any], *, has_place: bool) -> dict[str, float]
         values = {name: value for name, value in flat.items() if may_be_metric(name)}
     else:
         values = {name: value for name, value in flat.items() if is_quality(name) and is_measure(name, f"{value:g}")}
-        if sum(may_be_metric(name) and not is_metric(name) for name in flat) > len(values):
+        others = {name: value for name, value in flat.items() if name not in values and may_be_metric(name)}
+        settings = [value for name, value in others.items() if not is_metric(name)]
+        if len(settings) > len(values):
             return {}
+        # Next to results, the learning rate and what else is measured are metrics, too.
+        if len(values) > 1 or (values and not any(value % 1 for value in settings)):
+            values = {name: value for name, value in flat.items() if name in values or (name in others and value % 1)}
     return dict(list(values.items())[:MAX_VALUES])
 
 
 def is_measure(name: str, number: str) -> bool:
     """Return whether a number can be a measurement. An integer above 1 can be one only for a reward."""
-    return not number.isdigit() or float(number) <= 1 or not _REWARDS.isdisjoint(words_of(name))
-
-
-_REWARDS = frozenset({"reward", "rewards", "rew"})
+    return not number.isdigit() or float(number) <= 1 or not {"reward", "rewards", "rew"}.isdisjoint(words_of(name))
 
 
 def _named(found: Mapping[str, Any]) -> dict[str, float]:

@@ -9,11 +9,11 @@ WHOLE = r"(?<!\d)(?:\d{1,3}(?:,\d{3}){1,5}|\d{1,18})(?!\d)"
 _WORD = r"(?<![\w-])(?<!(?<!\d)/)"
 """Where a word may begin: not inside a flag, a path or another name."""
 _EPOCH_OF = re.compile(
-    rf"(?i){_WORD}(?:epochs?|(?<![A-Za-z] )ep\.?)(?!\w)(?:\(\w+\)|\.{{3}})?[\s:#=\[(|]*"
+    rf"(?i){_WORD}(?:epochs?|(?<![A-Za-z] )ep\.?)(?![A-Za-z_])(?:\(\w+\)|\.{{3}})?[\s:#=\[(|]*"
     rf"({WHOLE})\s*(?:/|of|out of)\s*({WHOLE})"
 )
 _EPOCH = re.compile(
-    rf"(?i){_WORD}(?<!best )(?<!from )(?<!at )(?<!each )(?<!per )(?:epoch|(?<![A-Za-z] )ep\.?)(?!\w)(?:\(\w+\))?"
+    rf"(?i){_WORD}(?<!best )(?<!from )(?<!at )(?<!each )(?<!per )(?:epoch|(?<![A-Za-z] )ep\.?)(?![A-Za-z_])(?:\(\w+\))?"
     rf"[\s:#=\[(]*({WHOLE}(?:\.\d+)?)"
 )
 _EPOCH_AFTER = re.compile(rf"{_WORD}({WHOLE})(?:/({WHOLE}))?epoch\b", re.IGNORECASE)
@@ -28,7 +28,7 @@ _NOT_AFTER = "".join(
 _STEP = re.compile(
     rf"{_WORD}{_NOT_AFTER}(?:(global[ _]?|num[ _](?=updates)))?"
     r"(training_iteration|step|iter(?:ation)?|batch|update|episode)((?:e?s)?)\b(?!\s*=\s*\[)\s*[:=#]?\s*[\[(]?\s*"
-    rf"({WHOLE})(?!\w|\.\d|[:-]\d)(?:\s*(?:/|of|out of)\s*({WHOLE}))?",
+    rf"({WHOLE}K?)(?!\w|\.\d|[:-]\d)(?:\s*(?:/|of|out of)\s*({WHOLE}))?",
     re.IGNORECASE,
 )
 _STEP_WORDS = ("step", "iter", "batch", "update", "episode")
@@ -53,11 +53,13 @@ _OTHER_WORK = re.compile(
     r"|extract|appl|prepar|preproc|process|cach|scan|encod|pack|truncat|sav|copy|resolv|comput)",
     re.IGNORECASE,
 )
-_KERAS = re.compile(rf"\s*(?:step )?({WHOLE})/({WHOLE}|Unknown)\s+(?:\[[=>.]|-\s|[━╸╺])")
-_ROUND = re.compile(rf"(?:\A\s*|[:\]-]\s*)\[({WHOLE})\]:?\s+(?=[A-Za-z])|\A\s*({WHOLE}):(?:\t|\s+(?=learn|test))")
+_KERAS = re.compile(rf"\s*(?:step )?({WHOLE})/({WHOLE}|Unknown)(?:\s+(?:\[[=>.]|-\s|[━╸╺])|[:,]\s)")
+_ROUND = re.compile(
+    rf"(?:\A\s*|[:\]-]\s*)\[({WHOLE})\]:?\s+(?=[A-Za-z])|\A\s*({WHOLE}):(?:\t|\s+(?=learn|test|\d+\.\d+, ))"
+)
 _BRACKET = re.compile(rf"\[\s*({WHOLE})\s*/\s*({WHOLE})\s*\](?:\s*\[\s*({WHOLE})\s*/\s*({WHOLE})\s*\])?")
 _SPLIT = re.compile(
-    r"(?i)(?:^|[\s|\]:])(train|test|val|valid|validation|eval|evaluation|dev|cv)(?:(?<=valid)ate)?"
+    r"(?i)(?:^|[\s|\]:])(train|test|val|valid|validation|eval|evaluation|dev|cv)(?:(?<=train)ing|(?<=valid)at(?:e|ing)|(?<=eval)uating)?"
     r"(?:[\s_]+(?:set|results?|metrics|net output #\d+))?\s*(?:(?:(?:after|at|for)\s+)?(?:epoch|(?:global )?step|iter)"
     r"|batch|:\s*(?![\d.+\s-]|n/a|none|nan)|\||\[|\(\d+/|on\b|loss at\b|- epoch)"
     r"|[(\[](train|val|valid|validation|test|eval)(?:[)\]]| ?@)"
@@ -81,6 +83,7 @@ class Position:
     is_guess: bool = False
     is_other: bool = False
     is_bare: bool = False
+    is_of_training: bool = False
 
     @property
     def is_known(self) -> bool:
@@ -96,8 +99,9 @@ def position_of(text: str) -> Position:
         rest = _set_epoch(position, text)
     elif "G " in text and (found := _YOLO.match(text)) is not None:
         position.epoch, position.epochs = epoch_of(found[1]), count_of(found[2])
-    splits = {split for _, split in splits_in(text)} if "v" in lower or "test" in lower else set()
-    position.part = splits.pop() if len(splits) == 1 and "train" not in splits else ""
+    splits = {split for _, split in splits_in(text)} if "v" in lower or "t" in lower else set()
+    position.is_of_training = "train" in splits
+    position.part = splits.pop() if len(splits) == 1 and not position.is_of_training else ""
     if not position.is_known and _set_totals(position, text, lower):
         return position
     if not _set_by_bar(position, text):
@@ -145,6 +149,7 @@ def _set_by_bar(position: Position, text: str) -> bool:
     is_other_work = has_words and _OTHER_WORK.search(words)
     if found[2] == "1" or _OTHER_UNITS.search(details) or not is_training or is_other_work:
         position.is_other = not has_epoch
+        position.part = position.part or next((part for part in ("valid", "test", "eval") if part in words.lower()), "")
         return True
     position.step, position.steps, position.is_inner = count_of(found[1]), count_of(found[2]), has_epoch
     position.is_bare = not has_words
@@ -201,8 +206,8 @@ def _set_by_bracket(position: Position, found: re.Match[str], *, has_epoch: bool
 
 
 def float_of(text: str) -> float:
-    """Return a number that may have commas between its thousands."""
-    return float(text.replace(",", ""))
+    """Return a number that may have commas between its thousands, or be in thousands, such as `31K`."""
+    return float(text.rstrip("Kk").replace(",", "")) * (1_000 if text[-1:] in "Kk" else 1)
 
 
 def epoch_of(text: str) -> float | None:

@@ -8,7 +8,7 @@ from bisect import insort
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from jobs.metrics.figures import with_part
+from jobs.metrics.figures import named
 from jobs.metrics.lines import Reading, read_cells
 from jobs.metrics.progress import Run
 from jobs.metrics.tables import Table
@@ -91,7 +91,8 @@ class Place:
             self.overall, self.overall_of, self.is_doubtful = None, None, False
         is_inner = reading.is_inner or (reading.is_bare and self.is_headed)
         if reading.step is None:
-            self.overall_of = reading.steps or self.overall_of
+            is_count = self.overall_of is not None and (reading.steps or 0) < self.overall_of
+            self.overall_of = self.overall_of if is_count else reading.steps or self.overall_of
         elif is_inner and not self.is_through and self.epoch is not None:
             if reading.steps is None or not self._is_shorter(reading.steps, self.step, self.steps):
                 self.step, self.steps = reading.step, reading.steps
@@ -201,18 +202,21 @@ class Record:
         place = self.places.get(where)
         if reading.is_rule and place is not None:
             reading = read_cells(place.table.end())
-        if place is not None and (reading.heading or reading.has_position):
-            place.part = reading.heading
-        if reading.is_empty or (place is None and len(self.places) >= MAX_SERIES):
+        heading = "" if reading.heading is None and reading.has_position else reading.heading
+        if place is not None and heading is not None:
+            place.part = heading
+        has_begun = place is not None and (place.epoch is not None or place.overall is not None)
+        values = reading.values | reading.within if has_begun else reading.values
+        if (reading.is_empty and not values) or (place is None and len(self.places) >= MAX_SERIES):
             return
-        place = self.places.setdefault(where, place or Place(part=reading.heading))
+        place = self.places.setdefault(where, place or Place(part=heading or ""))
         if reading.columns or reading.cell is not None:
             place.table.take(reading.columns, reading.cell)
             return
         is_taken = place.take(reading)
-        for name, value in with_part(reading.values, place.part).items():
+        for name, value in values.items():
             point = (at, reading.step if reading.step is not None else place.overall, value)
-            self._add(name, point, (source, reading.rank), owner)
+            self._add(named(name, place.part), point, (source, reading.rank), owner)
         fraction = place.fraction(self.totals, has_values=bool(reading.values))
         if fraction is not None and is_taken and not owner and where == next(iter(self.places)):
             self._advance(at, fraction)

@@ -1,12 +1,13 @@
 """Parse metrics that a program prints as a table, one line at a time. Pure.
 
-fastai, skorch, spaCy, Ultralytics, detectron2 and scikit-learn print a line of names above lines of values.
+fastai, skorch, spaCy, Ultralytics, detectron2, scikit-learn and Ray Tune print a line of names above lines of values.
 Stable-Baselines and the tests of PyTorch Lightning print two columns, a name and its value.
 """
 
 import re
 from dataclasses import dataclass, field
 
+from jobs.metrics.figures import named
 from jobs.metrics.names import is_figure, is_quality
 from jobs.metrics.objects import number_of
 from jobs.metrics.positions import count_of
@@ -19,11 +20,16 @@ MIN_COLUMNS, MAX_COLUMNS = 2, 40
 MAX_CELLS = 60
 """Lines of a table of two columns that are kept until it ends."""
 
-FIRST_COLUMNS = EPOCH_COLUMNS | STEP_COLUMNS | CLASS_COLUMNS
+COUNT_COLUMNS = EPOCH_COLUMNS | STEP_COLUMNS
+FIRST_COLUMNS = COUNT_COLUMNS | CLASS_COLUMNS
 """A table has one of these as its first column, unless its columns are separated by bars."""
 _PIPES = frozenset("|│┃")
 _BAR = re.compile(r"(?::\s+\d{1,3}%|\s\d{1,3}%\s*[|━╸─]).*")
-_COLUMN = re.compile(r"(?:#|[A-Za-z][\w.#/@%()+\-]*(?: [A-Za-z][\w.#/@%()+\-]*){0,2}(?::\.\d+)?)\Z")
+_COLUMN = re.compile(r"(?:#|[A-Za-z][\w.#/@%()+\-]*(?: [A-Za-z(][\w.#/@%()+\-]*){0,2}(?::\.\d+)?)\Z")
+_COMMENT = re.compile(r"#\s+(?=step|epoch|iter|batch)")
+"""What stands before the names of columns in a file for gnuplot, as DeePMD writes it."""
+_COMMA = re.compile(",")
+_PART = re.compile(r"(?:(dev|test|val|valid|validation|eval|train):\s+)?(?=[\w/.@-]+,)", re.IGNORECASE)
 _PIPE = re.compile(r"[|│┃]")
 _BETWEEN = re.compile(r"\s{2,}|\t")
 _CELL = re.compile(
@@ -73,21 +79,26 @@ class Row:
 def columns_of(text: str) -> tuple[str, ...]:
     """Return the column names in a line, or () if it is not a line of names."""
     is_piped = text.lstrip()[:1] in _PIPES
-    stripped = text.strip(" |\t│┃")
-    first = _PIPE.split(stripped)[0].strip() if is_piped else re.split(r"[ \t]", stripped, maxsplit=1)[0]
-    if not (first.lower() in FIRST_COLUMNS or (is_piped and is_quality(first))):
-        return ()
-    if stripped[len(first) : len(first) + 2].strip(" ")[:1] not in _PIPES | {"\t", ""}:
-        return ()
+    part, stripped = "", _COMMENT.sub("", text.strip(" |\t│┃"))
+    if (listed := _PART.match(stripped)) is not None and "," in stripped:  # `DEV: loss, acc, f1`, and CSV
+        part, stripped = listed[1] or "", stripped[listed.end() :]
     cells = _cells(_BAR.sub("", stripped))
     is_wide = (MIN_COLUMNS if is_piped else MIN_COLUMNS + 1) <= len(cells) <= MAX_COLUMNS
-    if not is_wide or cells[0] != first or not all(_COLUMN.match(cell) for cell in cells):
+    if not is_wide or not all(_COLUMN.match(cell) for cell in cells):
         return ()
-    return tuple(_distinct(cells))
+    if is_piped:  # Ray Tune's tables begin with the names of trials
+        is_table = is_quality(cells[0]) or (
+            any(cell.lower() in COUNT_COLUMNS for cell in cells) and any(is_quality(cell) for cell in cells)
+        )
+    else:
+        is_table = "," in stripped and all(is_quality(cell) for cell in cells)
+    is_table = is_table or cells[0].lower() in FIRST_COLUMNS
+    return tuple(named(name, part.lower()) for name in _distinct(cells)) if is_table else ()
 
 
 def _cells(text: str) -> list[str]:
-    return [cell.strip() for cell in (_PIPE if _PIPE.search(text) else _BETWEEN).split(text)]
+    between = _PIPE if _PIPE.search(text) else _COMMA if "," in text else _BETWEEN
+    return [cell.strip() for cell in between.split(text)]
 
 
 def _distinct(cells: list[str]) -> list[str]:
@@ -106,11 +117,12 @@ def _distinct(cells: list[str]) -> list[str]:
 def row_of(text: str, columns: tuple[str, ...]) -> Row | None:
     """Return the values of a line in the columns of its table, or None if it does not fit them."""
     stripped = _BAR.sub("", text.strip(" |\t│┃"))
-    cells = _cells(stripped) if _PIPE.search(stripped) else stripped.split()
+    cells = _cells(stripped) if _PIPE.search(stripped) or "," in stripped else stripped.split()
     if len(cells) != len(columns):
         return None
     is_class = columns[0].lower() in CLASS_COLUMNS
-    if (cells[0] != "all") if is_class else not cells[0][:1].isdigit():
+    is_named = columns[0].lower() not in FIRST_COLUMNS and not is_quality(columns[0])
+    if (cells[0] != "all") if is_class else not (is_named or cells[0][:1].isdigit()):
         return None
     row: dict[str, float] = {}
     epoch, epochs, step = None, None, None
@@ -123,7 +135,7 @@ def row_of(text: str, columns: tuple[str, ...]) -> Row | None:
             epoch, epochs = number, count_of(number_of(cell.partition("/")[2]))
         elif name in STEP_COLUMNS:
             step = count_of(number)
-        elif number is not None and is_figure(column):
+        elif number is not None and (is_quality if is_named else is_figure)(column):
             row[column] = number
     return Row(epoch, epochs, step, row)
 

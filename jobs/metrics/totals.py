@@ -9,7 +9,7 @@ from typing import Any
 from jobs.metrics.objects import number_of
 
 _FLAG = re.compile(
-    r"(?:--?)?(?:\w{1,40}\.){0,4}(?:(?:max|num|n|total|train(?:ing)?|stop)[-_]?)*(?:(epochs?)|((?:time[-_]?)?steps?|updates?|episodes?"
+    r"(?:--?)?(?:\w{1,40}\.){0,4}(?:(?:max|num(?:ber_of)?|n|total|train(?:ing)?|stop)[-_]?)*(?:(epochs?)|((?:time[-_]?)?steps?|updates?|episodes?"
     r"|iterations?|iters?|(?:boost[-_])?rounds?))\Z",
     re.IGNORECASE,
 )

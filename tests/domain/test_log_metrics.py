@@ -71,7 +71,7 @@ def test_lines_of_vertex_ai_tell_nothing(request_job: RequestJob) -> None:
 
 def test_a_secret_is_no_metric(request_job: RequestJob) -> None:
     job = request_job()
-    write(job, "epoch 1/2 loss=1 api_key=123456789012", "epoch 2/2 loss=1 password: 12345678")
+    write(job, "epoch 1/2 loss=1 api_key=123456789012", "epoch 2/2 loss=1 password: 12345678", "mean api/key: 12.5")
 
     log_metrics.fold_new_lines(job)
 

@@ -1,7 +1,7 @@
 """Tests that whole logs of frameworks give their series and their progress.
 
-The forms in published.json are those of published logs (issues and documentation of each project, read 2026-11-26).
-The figures are examples.
+The forms in published.json are those of published logs (issues and documentation of each project, read 2026-11-26 and
+2026-11-27, with their `source` where it is one page). The figures are examples.
 """
 
 import json
