@@ -17,7 +17,8 @@ _SIGN = r"\s*[:=]\s*(?:\[{0,2}|\((?=[-+.\deE]{1,30},?\)))|\s\[(?=[^\[\],]{1,40}\
 """A colon or an equals sign, before a number that may stand in brackets: `lr:(2.0e-04,)`, `Pseudo dice [0.84]`."""
 _FIGURE = re.compile(
     rf"(?:(?<=[\w@'\")])(?P<sign>{_SIGN})|(?<=[\w@])(?: is| was| of)?\s+)(?P<number>{NUMBER})(?P<of>/\d{{1,15}})?"
-    r"(?![\w/]|\.\w|:\w|: \d+\.\d|-\d|\s*\*(?!\s*\d)|%\s*(?:[|━]|\d+/)|\s+(?:hours?|minutes?|seconds?|secs|days?|ms)\b)"
+    r"(?![\w/]|\.\w|:\w|: \d+\.\d|-\d|\s*\*(?!\s*\d)|%(?:\||\s*(?:━|\d+/))"
+    r"|\s+(?:hours?|minutes?|seconds?|secs|days?|ms)\b)"
 )
 _AFTER = re.compile(
     rf"(?:^\s*|[,;|(]\s*|: )(?P<number>{NUMBER})\s+(?:=\s+)?(?P<name>[A-Za-z][\w ]{{0,30}}?)\s*(?=[,;|)]|$)"
@@ -29,7 +30,7 @@ MAX_BEST = 48
 """Characters before a name in which `best` makes it another one: `best metric, acc: 0.91`."""
 _ENDS_NAME = re.compile(r"(?<=[\d%)])\.\s+|[,;|\t()\[\]{}<>\"]\s*|'(?!s\s)\s*|\s-{1,2}\s+|\s{2,}|[:=]\s+|:(?=[A-Za-z])")
 _STATISTIC = re.compile(r"(?i)\b(?:std|mean|average) of \w+\s*\Z")
-_NAME_WORD = re.compile(r"(?:[A-Za-z_][\w./@'\-]*|\.\d+)\Z")
+_NAME_WORD = re.compile(r"(?:[^\W\d][\w./@'\-]*|\.\d+)\Z")
 NO_FIGURES = frozenset({"train", "training", "step", "epoch", "iteration", "iter", "batch"})
 """Last words of counters: timm's `Train: 2` is an epoch, and so is the number after `val loss, epoch`."""
 _CONDITION = re.compile(r"@\[[^\]]*\]|(?<=[A-Za-z])\(\d[^()]{0,20}\)(?=\s?[:=])|(?<=\w)\([A-Za-z]{4,30}\)(?=\s?[:=])")
@@ -112,7 +113,7 @@ def figures_in(text: str, position: Position) -> tuple[dict[str, float], dict[st
 
 def _without_notes(text: str) -> str:
     """Return a text without notes between names and numbers: `Average loss at step 100: 3.45`."""
-    if "@[" in text or ")" in text or " the " in text or " final " in text or " of " in text:
+    if "@[" in text or ")" in text or " the " in text or any(word in text for word in (" final ", " of ", " on ")):
         text = _CONDITION.sub(" ", text)
         text = _NOTE.sub(lambda note: "" if (note[1] or "").strip() in text[: note.start()].lower() else note[1], text)
     found = _AT.search(text)
@@ -157,8 +158,9 @@ def _figures(text: str) -> Iterator[Figure]:
             yield Figure(name, found["number"], found["of"] or "", sign, found.start(), is_alone)
     if not start or "," in text:
         for found in _AFTER.finditer(text):
-            if names.is_metric(found["name"]):
-                yield Figure(found["name"], found["number"], "", ",", found.start(), is_alone=False)
+            name = "avg loss" if found["name"] == "avg" else found["name"]
+            if names.is_metric(name):
+                yield Figure(name, found["number"], "", ",", found.start(), is_alone=False)
 
 
 def _name(before: str) -> str:
@@ -195,9 +197,9 @@ def _is_wanted(figure: Figure, name: str, *, has_place: bool, is_row: bool) -> b
             and (bool(figure.sign) or "." in figure.number)
         )
     if not figure.sign or not figure.is_decimal:
-        return names.is_metric(name) or (
-            is_row and figure.is_alone and " " not in name and "." in figure.number and names.may_be_metric(name)
-        )
+        is_word = " " not in name and "." in figure.number and names.may_be_metric(name)
+        is_joined = len(names.words_of(name)) > 1 and names.is_measured(name)  # `Val_rf 0.48`
+        return names.is_metric(name) or (is_word and ((is_row and figure.is_alone) or is_joined))
     return names.may_be_metric(name) or names.is_measured(name)
 
 

@@ -19,6 +19,7 @@ MAX_PIECES = 8
 """Parts of a line that carriage returns overwrite."""
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _DIGIT = re.compile(r"\d")
+_WIDE = str.maketrans("：，（）", ":,()")
 _RANK = re.compile(
     r"(?:[^A-Za-z]{0,40})\[?(?:[Rr]ank|default|trainer)[ :=]?(\d{1,6})\]?(?=[:\s,|])|\[\d+,(\d{1,6})\]<std"
 )
@@ -104,6 +105,7 @@ def _pieces(message: str) -> list[str]:
         message = tail[start:]
     if "\x1b" in message:
         message = _ESCAPES.sub("", message)
+    message = message if message.isascii() else message.translate(_WIDE)
     pieces = message.replace("\b", "\r").replace("#011", "\t").splitlines()
     return [piece for piece in pieces if piece.strip()][-MAX_PIECES:]
 

@@ -3,12 +3,12 @@
 import re
 from functools import lru_cache
 
-LOSSES = frozenset("loss losses mlogloss logloss kl elbo nll xent bce crossentropy".split())
+LOSSES = frozenset("loss losses mlogloss logloss kl elbo nll xent bce crossentropy 损失".split())
 RESULTS = frozenset(
     "acc accu accuracy accuracies auc auroc f1 fscore ppl perplexity rmse mae mse mape"
     " precision recall iou miou map map50 ap bleu rouge wer cer reward rewards rew psnr ssim fid bpc bpb"
     " dice r2 ndcg mrr top1 top5 merror cindex silhouette correlation pearson spearman kappa jaccard"
-    " mcc gini brier squared absolute hit hits hr eer fb1 mr".split()
+    " mcc gini brier squared absolute hit hits hr eer fb1 mr 准确率 正确率 精确率 召回率".split()
 )
 QUALITY = LOSSES | RESULTS
 """A name with one of these words is a metric anywhere."""
@@ -43,7 +43,7 @@ PARTS = EVALUATION | frozenset("train training avg mean average best learn learn
 """Words before a metric that belong to its name: the data it was measured on, `learning rate`, `lm loss`."""
 LOG_LEVELS = frozenset("info debug warning warn error critical root wandb".split())
 ABOUT_NOTHING = LOG_LEVELS | frozenset(
-    "the a an with at of is are was has to from for by and or in on new got saving saved using reached".split()
+    "the a an with at of is are was has to from for by and or in on new nan inf got saving saved using reached".split()
 )
 """Words after which a name of several words begins: log levels, and words that join a sentence."""
 RANKS = frozenset("1 5 10 20 mean median".split())
@@ -51,7 +51,7 @@ RANKS = frozenset("1 5 10 20 mean median".split())
 MAX_NAME_CHARACTERS = 48
 _KEPT_NAMES = 4_096
 
-_WORDS = re.compile(r"[A-Za-z]+\d*|\d+")
+_WORDS = re.compile(r"[A-Za-z]+\d*|\d+|损失|(?:[准正精]确|召回)率")
 _CAMEL = re.compile(r"[a-z][A-Z]")
 _CAMEL_WORDS = re.compile(r"[A-Z]?[a-z]+\d*|[A-Z]+(?![a-z])\d*")
 _OF_CODE = re.compile(r"(?:\.(?:py|cc|cpp|cu|hpp|h|go|rs|c|js)|Error|Exception|Warning)$")

@@ -25,7 +25,7 @@ FIRST_COLUMNS = COUNT_COLUMNS | CLASS_COLUMNS
 """A table has one of these as its first column, unless its columns are separated by bars."""
 _PIPES = frozenset("|│┃")
 _BAR = re.compile(r"(?::\s+\d{1,3}%|\s\d{1,3}%\s*[|━╸─]).*")
-_COLUMN = re.compile(r"(?:#|[A-Za-z][\w.#/@%()+\-]*(?: [A-Za-z(][\w.#/@%()+\-]*){0,2}(?::\.\d+)?)\Z")
+_COLUMN = re.compile(r"(?:#|[A-Za-z][\w.#/@%()+\-]*(?: [A-Za-z(/][\w.#/@%()+\-]*){0,2}(?::\.\d+)?)\Z")
 _COMMENT = re.compile(r"#\s+(?=step|epoch|iter|batch)")
 """What stands before the names of columns in a file for gnuplot, as DeePMD writes it."""
 _COMMA = re.compile(",")
@@ -127,7 +127,7 @@ def row_of(text: str, columns: tuple[str, ...]) -> Row | None:
     row: dict[str, float] = {}
     epoch, epochs, step = None, None, None
     for column, cell in zip(columns, cells, strict=True):
-        number = number_of(cell.partition("/")[0].replace(",", ""))
+        number = number_of(cell.strip("[]").partition("/")[0].replace(",", ""))
         name = column.lower()
         if number is None and (name in EPOCH_COLUMNS or name in STEP_COLUMNS):
             return None
