@@ -33,7 +33,8 @@ _STATISTIC = re.compile(r"(?i)\b(?:std|mean|average) of \w+\s*\Z")
 _NAME_WORD = re.compile(r"(?:[^\W\d][\w./@'\-]*|\.\d+)\Z")
 NO_FIGURES = frozenset({"train", "training", "step", "epoch", "iteration", "iter", "batch"})
 """Last words of counters: timm's `Train: 2` is an epoch, and so is the number after `val loss, epoch`."""
-_CONDITION = re.compile(r"@\[[^\]]*\]|(?<=[A-Za-z])\(\d[^()]{0,20}\)(?=\s?[:=])|(?<=\w)\([A-Za-z]{4,30}\)(?=\s?[:=])")
+_CONDITION = re.compile(r"@\[[^\]]*\]|(?<=[A-Za-z])\(\d[^()]{0,20}\)(?=\s?[:=])|(?<=lr)\([A-Za-z]{4,30}\)(?=\s?[:=])")
+_KIND = re.compile(r"(?<=\w)\(([A-Za-z]{4,30})\)(?=\s?[:=])")  # `MRR(filter): 0.4`
 """A condition, not a metric: COCO's `AP @[ IoU=0.50:0.95 ] = 0.391`, `mAP(0.50, 11point) = 80.7`, `lr(Cosine): 0.1`."""
 _NOTE = re.compile(
     r"(?i)(?<=\w) (?:\([A-Za-z][A-Za-z .]{0,30}(?:@[\d.:]+)?\)|for final step"
@@ -114,7 +115,7 @@ def figures_in(text: str, position: Position) -> tuple[dict[str, float], dict[st
 def _without_notes(text: str) -> str:
     """Return a text without notes between names and numbers: `Average loss at step 100: 3.45`."""
     if "@[" in text or ")" in text or " the " in text or any(word in text for word in (" final ", " of ", " on ")):
-        text = _CONDITION.sub(" ", text)
+        text = _KIND.sub(r" \1", _CONDITION.sub(" ", text))
         text = _NOTE.sub(lambda note: "" if (note[1] or "").strip() in text[: note.start()].lower() else note[1], text)
     found = _AT.search(text)
     before = _BEFORE_AT.search(text[: found.start()]) if found is not None else None

@@ -30,11 +30,11 @@ NO_METRIC = frozenset(
 )
 """Words of times, sizes and settings. A name with one of them is never a metric."""
 COUNTS = frozenset(
-    "code epoch epochs epch step steps iter iters iteration iterations batch batches total data line rank rank0 global"
+    "code epoch epochs epch step steps iter iters iteration iterations batch batches total data line rank rank0 seqlen"
     " update updates run fold timesteps depth leaves clip tokens tok ite percentage progress episode".split()
 )
 """Words of counters. A name with one is a metric only with another word of a metric, as in `step_loss`."""
-EVALUATION = frozenset("val valid validation test eval evaluation dev".split())
+EVALUATION = frozenset("val vali valid validation test eval evaluation dev".split())
 PARTS_OF_DATA = EVALUATION | {"train", "training"}
 ON_DATA = PARTS_OF_DATA | {"learn", "cv"}
 """First words of any kind of metric, as in `test-gini` and CatBoost's `learn`."""
@@ -88,7 +88,7 @@ def may_be_metric(name: str) -> bool:
         {"second", "sec", "s", "gpu"} if is_rate else set()
     ):
         return False
-    return _has_quality(words) or is_rate or COUNTS.isdisjoint(words)
+    return _has_quality(words) or is_rate or COUNTS.isdisjoint(words[:-1] if name.endswith("/total") else words)
 
 
 @lru_cache(_KEPT_NAMES)

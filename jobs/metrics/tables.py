@@ -120,6 +120,9 @@ def row_of(text: str, columns: tuple[str, ...]) -> Row | None:
     cells = _cells(stripped) if _PIPE.search(stripped) or "," in stripped else stripped.split()
     if len(cells) != len(columns):
         return None
+    filled = [cell for cell in cells if cell]
+    if len(filled) == 2 and is_quality(cells[0]) and (total := number_of(filled[1])) is not None:
+        return Row(None, None, None, {cells[0]: total})  # the sum below: `| mAP |  |  | 0.61 |`
     is_class = columns[0].lower() in CLASS_COLUMNS
     is_named = columns[0].lower() not in FIRST_COLUMNS and not is_quality(columns[0])
     if (cells[0] != "all") if is_class else not (is_named or cells[0][:1].isdigit()):
