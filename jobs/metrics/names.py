@@ -41,14 +41,14 @@ ON_DATA = PARTS_OF_DATA | {"learn", "cv"}
 QUIET = frozenset("lr rate gnorm norm speed throughput ips fps wps ups epoch scale".split())
 PARTS = EVALUATION | frozenset("train training avg mean average best learn learning lm nll loss".split())
 """Words before a metric that belong to its name: the data it was measured on, `learning rate`, `lm loss`."""
-LOG_LEVELS = frozenset("info debug warning warn error critical root wandb".split())
+LOG_LEVELS = frozenset("info debug warning warn critical root wandb".split())
 ABOUT_NOTHING = LOG_LEVELS | frozenset(
     "the a an with at of is are was has to from for by and or in on new nan inf got saving saved using reached".split()
 )
 """Words after which a name of several words begins: log levels, and words that join a sentence."""
 RANKS = frozenset("1 5 10 20 mean median".split())
 """Words with which `rank` is a result of a search, and not the number of a process: `Rank-1`, `mean_rank`."""
-MAX_NAME_CHARACTERS = 48
+MAX_NAME_CHARACTERS = 64
 _KEPT_NAMES = 4_096
 
 _WORDS = re.compile(r"[A-Za-z]+\d*|\d+|损失|(?:[准正精]确|召回)率")
@@ -141,7 +141,7 @@ def _is_name(name: str, words: list[str]) -> bool:
 
 
 def _has_quality(words: list[str]) -> bool:
-    if "rank" in words and not RANKS.isdisjoint(words):
+    if ("rank" in words and not RANKS.isdisjoint(words)) or {"mean", "episode"} <= {*words}:
         return True
     if any(word.rstrip("0123456789") in QUALITY or word.endswith(("loss", "accuracy")) for word in words):
         return True

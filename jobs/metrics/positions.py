@@ -14,7 +14,7 @@ _EPOCH_OF = re.compile(
 )
 _EPOCH = re.compile(
     rf"(?i){_WORD}(?<!best )(?<!from )(?<!at )(?<!each )(?<!per )(?:epoch|(?<![A-Za-z] )ep\.?)(?![A-Za-z_])(?:\(\w+\))?"
-    rf"[\s:#=\[(]*({WHOLE}(?:\.\d+)?)"
+    rf"['\"]?[\s:#=\[(]*({WHOLE}(?:\.\d+)?)"
 )
 _EPOCH_AFTER = re.compile(rf"{_WORD}({WHOLE})(?:/({WHOLE}))?epoch\b", re.IGNORECASE)
 _TRAIN = re.compile(rf"{_WORD}train(?:ing)?:?\s+({WHOLE})\s*(?=\[)", re.IGNORECASE)
@@ -27,7 +27,7 @@ _NOT_AFTER = "".join(
 )
 _STEP = re.compile(
     rf"{_WORD}{_NOT_AFTER}(?:(global[ _]?|num[ _](?=updates)))?"
-    r"(training_iteration|step|iter(?:ation)?|batch|update|episode)((?:e?s)?)\b(?!\s*=\s*\[)\s*[:=#]?\s*[\[(]?\s*"
+    r"(training_iteration|step|iter(?:ation)?|batch|update|episode)((?:e?s)?)\b(?!\s*=\s*\[)['\"]?\s*[:=#]?\s*[\[(]?\s*"
     rf"({WHOLE}K?)(?!\w|\.\d|[:-]\d)(?:\s*(?:/|of|out of)\s*({WHOLE}))?",
     re.IGNORECASE,
 )
