@@ -41,7 +41,7 @@ _NOTE = re.compile(
     r"|(?:of|on) (?:the|\d+)(?:(?: \w+){0,9}( train| test| val(?:idation)?)\b)?(?: \w+){0,9})(?= ?[:=]|\s+\d*\.\d)"
 )
 """LitGPT's `loss train (curr): 1.1`, and `Accuracy of the network on the 10000 test images: 54.1 %`."""
-_AT = re.compile(r"(?:step|epoch|iteration|iter|batch) #?\d+\s*[:=]\s*(?=[-+.\d])", re.IGNORECASE)
+_AT = re.compile(r"(?:step|epoch|episode|iteration|iter|batch) #?\d+\s*(?:[:=]|is\b)\s*(?=[-+.\d])", re.IGNORECASE)
 _BEFORE_AT = re.compile(r"(?<=\w)(?: (?:at|after|on|for|in))?(?: the)?(?: global)? \Z", re.IGNORECASE)
 """`Average loss at step 100: 3.45`."""
 
@@ -98,7 +98,7 @@ def figures_in(text: str, position: Position) -> tuple[dict[str, float], dict[st
         # `val Loss: 0.2 Acc: 0.9`: a name goes on with the data of the one before it.
         first, space, _rest = name.partition(" ")
         part = first if space and first.lower() in names.PARTS_OF_DATA else part
-        split = split or (part if part != first and names.is_quality(name) else "")
+        split = split or (part if first.lower() not in (part.lower(), "best") and names.is_quality(name) else "")
         value = number_of(figure.number.replace(",", ""))
         if figure.whole:
             value = _share(value, int(figure.whole[1:]), name)

@@ -8,7 +8,7 @@ RESULTS = frozenset(
     "acc accu accuracy accuracies auc auroc f1 fscore ppl perplexity rmse mae mse mape"
     " precision recall iou miou map map50 ap bleu rouge wer cer reward rewards rew psnr ssim fid bpc bpb"
     " dice r2 ndcg mrr top1 top5 merror cindex silhouette correlation pearson spearman kappa jaccard"
-    " mcc gini brier squared absolute hit hits hr eer fb1 mr 准确率 正确率 精确率 召回率".split()
+    " mcc gini brier squared absolute exact hit hits hr eer fb1 mr 准确率 正确率 精确率 召回率".split()
 )
 QUALITY = LOSSES | RESULTS
 """A name with one of these words is a metric anywhere."""
@@ -22,11 +22,11 @@ OUTCOMES = frozenset("score scores return returns".split())
 NO_METRIC = frozenset(
     "eta etc time times timing elapsed memory mem wall bsz wpb num number seed port pid date id gpu cpu worker"
     " workers size timestamp host version runtime oom samples scale scaler second seconds sec secs ms hours"
-    " dur duration latency minute minutes hour day days clock"
+    " walltime util gpuutil dur duration latency minute minutes hour day days clock"
     " weight weights threshold thresh thres coef coeff gamma eps epsilon smoothing patience tolerance"
     " interval freq warmup dropout momentum mom betas trial skipped params parameters images instances labels"
     " sents flos reader nupdates ntokens nsentences ip count severity level allocated reserved qsize exitcode config"
-    " param option factor multiplier process proc node thread target gb gib mb mib n s batchsize".split()
+    " param option factor multiplier process proc node thread gb gib mb mib n s batchsize".split()
 )
 """Words of times, sizes and settings. A name with one of them is never a metric."""
 COUNTS = frozenset(
