@@ -93,7 +93,8 @@ def figures_in(text: str, position: Position) -> tuple[dict[str, float], dict[st
             ):
                 continue
             values = within if figure.sign and names.is_likely(name) else beside
-        if not position.is_known and _BEST.search(text, max(0, figure.at - MAX_BEST), figure.at):
+        best = _BEST.search(text, max(0, figure.at - MAX_BEST), figure.at)
+        if best is not None and (not position.is_known or text[best.end() : best.end() + 2] == " ["):
             name = name if "best" in name.lower() else f"best {name}"
         # `val Loss: 0.2 Acc: 0.9`: a name goes on with the data of the one before it.
         first, space, _rest = name.partition(" ")

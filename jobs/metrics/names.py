@@ -13,7 +13,7 @@ RESULTS = frozenset(
 QUALITY = LOSSES | RESULTS
 """A name with one of these words is a metric anywhere."""
 BESIDE = frozenset(
-    "lr rate gnorm norm score speed throughput ips fps wps ups entropy value cost temperature error err return l1"
+    "lr rate gnorm pnorm norm score speed throughput ips fps wps ups entropy value cost temperature error err return l1"
     " l2".split()
 )
 """A name with one of these words is a metric only next to a step or an epoch. Elsewhere it is a setting."""
@@ -70,7 +70,7 @@ def words_of(name: str) -> list[str]:
 def is_quality(name: str) -> bool:
     """Return whether a name is that of a metric, independent of its context."""
     words = words_of(name)
-    return _is_name(name, words) and _has_quality(words) and not NO_METRIC.intersection(words)
+    return _is_name(name, words) and _has_quality(words) and not NO_METRIC.intersection(words) - {"id"}
 
 
 @lru_cache(_KEPT_NAMES)

@@ -17,8 +17,8 @@ _EPOCH = re.compile(
     rf"['\"]?[\s:#=\[(]*({WHOLE}(?:\.\d+)?)"
 )
 _EPOCH_AFTER = re.compile(rf"{_WORD}({WHOLE})(?:/({WHOLE}))?epoch\b", re.IGNORECASE)
-_TRAIN = re.compile(rf"{_WORD}train(?:ing)?:?\s+({WHOLE})\s*(?=\[)", re.IGNORECASE)
-"""timm: `Train: 0 [  50/1251 (  4%)]`."""
+_TRAIN = re.compile(rf"{_WORD}train(?:ing)?:?\s+({WHOLE})\s*(?=\[|,\s*\d+ ?/)", re.IGNORECASE)
+"""timm: `Train: 0 [  50/1251 (  4%)]`, and pytracking: `[train: 2, 50 / 468]`."""
 _YOLO = re.compile(rf"\s*({WHOLE})/({WHOLE})\s+[\d.]+G\s")
 """Ultralytics: the epoch, then the memory of the GPU."""
 _AFTER_EPOCH = re.compile(rf"[\s\]:|,)\[]*({WHOLE})\s*/\s*({WHOLE})(?![\d/.])")
@@ -32,7 +32,7 @@ _STEP = re.compile(
     re.IGNORECASE,
 )
 _STEP_WORDS = ("step", "iter", "batch", "update", "episode")
-_COUNTED = re.compile(rf"({WHOLE})\s*/\s*({WHOLE})\s+(?:batches|steps|iterations|iters)\b")
+_COUNTED = re.compile(rf"({WHOLE})\s*/\s*({WHOLE})(?:\s+(?:batches|steps|iterations|iters)\b|(?=, train/))")
 _EPOCH_AND_STEP = re.compile(rf"\s*\[({WHOLE}),\s*({WHOLE})\]\s+(?=[A-Za-z ]*loss)")
 """PyTorch's tutorials: `[2,  2000] loss: 1.234`."""
 _TOTAL_EPOCHS = re.compile(
