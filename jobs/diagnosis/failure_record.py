@@ -29,6 +29,7 @@ _FRAME = re.compile(
 _EXCEPTION = re.compile(r"(?:E\s{1,4})?(?P<name>[A-Za-z_][\w.]{0,200})(?:\(\w{1,80}\))?(?::\s?(?P<message>.*))?\Z")
 _NAMED = re.compile(r"(?:Error|Exception|Interrupt|Exit|Warning)\Z|\.exceptions\.[A-Z]")
 _DIRECT, _HANDLING = "The above exception was the direct cause", "During handling of the above exception"
+_SPAWNED = "terminated with the following error"
 _NESTED = re.compile(r"Original Traceback |Traceback [^:]{1,40}: \(RANK ")
 _ROOT_CAUSE = "Root Cause (first observed failure)"
 _RANK_FIELD = re.compile(r"\s*rank\s*:\s*(\d{1,6})")
@@ -43,7 +44,7 @@ _MEANINGFUL = re.compile(
     r"|killed|denied|cannot|can't|could not|couldn't|unable|invalid|missing|mismatch|unknown|unsupported",
     re.IGNORECASE,
 )
-_LIBRARY = re.compile(r"site-packages|dist-packages|/lib/python\d|/lib64/python\d|\A<|/conda/lib/")
+_LIBRARY = re.compile(r"site-packages|dist-packages|/lib/python\d|/lib64/python\d|\A<|/conda/lib/|\.px[id]\Z|\.pyx\Z")
 _PACKAGE = re.compile(r".{0,200}/\.local/lib/python\S{1,9}/site-packages/\w{1,80}/")
 _CONSEQUENCES = re.compile(
     r"watchdog|processgroupnccl|distbackenderror|distnetworkerror|diststoreerror|childfailederror|signalexception"
@@ -258,7 +259,9 @@ def _traceback(lines: Sequence[Text], start: int) -> _Found:
         after = place
         while after < len(lines) and after < place + 6 and lines[after].text.strip() in ("", '"""'):
             after += 1
-        link = next((each for each in (_DIRECT, _HANDLING) if after < len(lines) and each in lines[after].text), "")
+        link = next(
+            (each for each in (_DIRECT, _HANDLING, _SPAWNED) if after < len(lines) and each in lines[after].text), ""
+        )
         following = next((at for at in range(after, min(after + 4, len(lines))) if TRACEBACK in lines[at].text), None)
         if not link or following is None:
             break
@@ -290,6 +293,8 @@ def _block(lines: Sequence[Text], start: int) -> tuple[list[tuple[str, int]], in
     found = _EXCEPTION.match(lines[place].text.strip())
     name, message = (found["name"], found["message"] or "") if found else ("", lines[place].text.strip())
     place += 1
+    if message.endswith(" raised:") and place < len(lines) and _exception_of(lines[place].text) is not None:
+        message, place = f"{message} {lines[place].text.strip()}", place + 1
     if not message or message.endswith(":"):
         following = [text.strip() for text in _more(lines, place) if text.strip() not in ("", '"""')]
         more = next((text for text in following if not _UNTOLD.match(text)), next(iter(following), ""))

@@ -79,12 +79,8 @@ def read_line(message: str, columns: Sequence[str] = ()) -> Reading:
         if reading.values and reading.step is not None:
             break
         reading = _joined(reading, _read_piece(piece, tuple(columns)))
-    if (
-        not reading.values
-        and not reading.heading
-        and pieces
-        and (heading := _HEADING.search(pieces[-1][-60:])) is not None
-    ):
+    heading = _HEADING.search(pieces[-1][-60:]) if pieces and not (reading.values or reading.heading) else None
+    if heading is not None:
         reading = replace(reading, heading=(heading[1] or "train").lower())
     ranked = _RANK.match(message[:80])
     return replace(reading, rank=int(ranked[1] or ranked[2])) if ranked is not None else reading

@@ -35,9 +35,7 @@ _STEP_WORDS = ("step", "iter", "batch", "update", "episode")
 _COUNTED = re.compile(rf"({WHOLE})\s*/\s*({WHOLE})(?:\s+(?:batches|steps|iterations|iters)\b|(?=, train/))")
 _EPOCH_AND_STEP = re.compile(rf"\s*\[({WHOLE}),\s*({WHOLE})\]\s+(?=[A-Za-z ]*loss)")
 """PyTorch's tutorials: `[2,  2000] loss: 1.234`."""
-_TOTAL_EPOCHS = re.compile(
-    rf"(?:num|max|total)[ _-](?:train[ _-])?epochs['\"]?\s*[:=]\s*['\"]?({WHOLE})", re.IGNORECASE
-)
+_TOTAL_EPOCHS = re.compile(rf"(?i)(?:num|max|total)[ _-](?:train[ _-])?epochs['\"]?\s*[:=]\s*['\"]?({WHOLE})")
 _TOTAL_STEPS = re.compile(
     rf"(?:max|total)[ _-](?:optimization |train(?:ing)?[ _-])?steps['\"]?\s*[:=]\s*({WHOLE})", re.IGNORECASE
 )

@@ -9,7 +9,7 @@ gpu_memory: cuda out of memory|torch.cuda.outofmemory|torch.outofmemory|cuda_err
 gpu_not_ready: system not yet initialized|cudaerrorsystemnotready|system_not_ready|error 802
 no_compiler: failed to find c compiler|no working c++ compiler|invalidcxxcompiler|unable to execute gcc|
     unable to execute g++|command gcc failed|command g++ failed|gcc: not found|gcc: command not found|
-    no such file or directory: gcc|x86_64-linux-gnu-gcc failed|no such file or directory: g++
+    no such file or directory: gcc|.h: no such file|x86_64-linux-gnu-gcc failed|no such file or directory: g++
 hub_limit: huggingface|hf.co|hfhubhttperror|github.com|wandb & 429|too many requests|rate limit
 open_files: too many open files|errno 24]|received 0 items of ancdata
 bucket_scheme: scheme gs not implemented|file or directory: gs://|file or directory: bgs://
@@ -65,7 +65,7 @@ gpu_program: device-side assert|illegal memory access|misaligned address|cublas_
     cublas_status_not_initialized|cuda_error_launch_failed|cudnn_status_mapping_error
 tpu_in_use: tpu|/dev/accel|/dev/vfio & already in use|in use by|lockfile|resource busy|being used by|used by
 tpu_setup: libtpu|tpu initialization|tpu_topology|tpu topology|tpu backend|tpu system|tpu driver|tpu device|no tpu|
-    tpu platform|tpu name|tpu_worker|tpuinit|tpu cores|backend tpu|tpu slice|tpu metadata|tpu_process|tpu chips|
+    tpu platform|tpu name|tpu_worker_|tpuinit|tpu cores|backend tpu|tpu slice|tpu metadata|tpu_process|tpu chips|
     find any tpu & fail|error|provide|not found|cannot|could not|unable|mismatch|no tpu|invalid|not available|
     unavailable|not init|expected|uninitialized|no such|different|version|missing|does not match|must be|
     undefined symbol
