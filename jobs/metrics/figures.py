@@ -37,8 +37,8 @@ _CONDITION = re.compile(r"@\[[^\]]*\]|(?<=[A-Za-z])\(\d[^()]{0,20}\)(?=\s?[:=])|
 _KIND = re.compile(r"(?<=\w)\(([A-Za-z]{4,30})\)(?=\s?[:=])")  # `MRR(filter): 0.4`
 """A condition, not a metric: COCO's `AP @[ IoU=0.50:0.95 ] = 0.391`, `mAP(0.50, 11point) = 80.7`, `lr(Cosine): 0.1`."""
 _NOTE = re.compile(
-    r"(?i)(?<=\w) (?:\([A-Za-z][A-Za-z .]{0,30}(?:@[\d.:]+)?\)|for final step"
-    r"|(?:of|on) (?:the|\d[\d,]*)(?:(?: \w+){0,9}( train| test| val(?:idation)?)\b)?(?: \w+){0,9})(?= ?[:=]|\s+\d*\.\d)"
+    r"(?i)(?<=\w) (?:\([A-Za-z][A-Za-z .]{0,30}(?:@[\d.:]+)?\)|for final step|(?<!\d )(?:of|on) "
+    r"(?:the|\d[\d,]*)(?:(?: \w+){0,9}( train| test| val(?:idation)?)\b)?(?: \w+){0,9})(?= ?[:=]|\s+\d*\.\d)"
 )
 """LitGPT's `loss train (curr): 1.1`, and `Accuracy of the network on the 10000 test images: 54.1 %`."""
 _AT = re.compile(r"(?:step|epoch|episode|iteration|iter|batch) #?\d+\s*(?:[:=]|is\b)\s*(?=[-+.\d])", re.IGNORECASE)
