@@ -4,17 +4,6 @@ from django.db import migrations, models
 TEAM = {"on_delete": django.db.models.deletion.CASCADE, "related_name": "+", "to": "jobs.team", "db_index": False}
 
 
-def amount(help_text: str) -> models.Field:
-    return models.BigIntegerField(db_default=0, default=0, help_text=help_text)
-
-
-MICROS = {
-    "micros": "What they cost.",
-    "saved_micros": "What the same work would have cost more under Standard.",
-    "lost_micros": "What work cost that restarts undid.",
-}
-
-
 class Migration(migrations.Migration):
     """Costs are entries of a ledger in micro-dollars, and sums of them; the version before goes on writing its own."""
 
@@ -137,47 +126,5 @@ class Migration(migrations.Migration):
                     ),
                 ],
             },
-        ),
-        migrations.AddField(
-            "job",
-            "cost_micros",
-            models.BigIntegerField(
-                blank=True,
-                help_text="Sum of its entries; empty: none was due, or its price is not known.",
-                null=True,
-            ),
-        ),
-        migrations.AddField(
-            "job",
-            "cost_until",
-            models.DateTimeField(blank=True, help_text="Until when its cost is in the ledger.", null=True),
-        ),
-        *(
-            migrations.AddField(model, name, amount(words))
-            for model in ("jobfigures", "monthfigures")
-            for name, words in MICROS.items()
-        ),
-        *(
-            migrations.AlterField(model, name, models.BigIntegerField(db_default=0, default=0))
-            for model in ("jobfigures", "monthfigures")
-            for name in ("cents", "saved_cents")
-        ),
-        migrations.AlterField(
-            "job",
-            "is_counted",
-            models.BooleanField(
-                db_default=False,
-                default=False,
-                help_text="It has ended, and its figures and entries are those of the row.",
-            ),
-        ),
-        migrations.AlterField("jobfigures", "version", models.PositiveSmallIntegerField(db_default=0, default=3)),
-        migrations.AlterField(
-            "monthfigures", "wait_bucket", models.SmallIntegerField(default=-2, help_text="IN_COLUMNS.")
-        ),
-        migrations.AlterField(
-            "persistentresource",
-            "billed_until",
-            models.DateTimeField(blank=True, help_text="Until when its cost is in the ledger.", null=True),
         ),
     ]
