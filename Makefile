@@ -60,8 +60,8 @@ search: search-properties ## run the property tests with new random examples, an
 	DATABASE_URL= $(BIN)/pytest -q -s -n 0 tests/growth/requests_of_hostile_texts.py
 	DATABASE_URL= $(BIN)/python -m tests.growth $(if $(ONLY),--only "$(ONLY)")
 
-search-properties: $(DEV) machine ## run the property tests with new random examples; SECONDS= ends it, in a new order each time
-	DATABASE_URL= $(BIN)/pytest -q -n 2 --hypothesis-profile=search --search-seconds $(or $(SECONDS),0) -m "heavy or hypothesis or search" tests/unit tests/domain tests/pages tests/sdk
+search-properties: $(DEV) machine ## run the property tests with new random examples; SECONDS= ends it, SEED= repeats a run
+	$(if $(SEED),TRAINBOARD_TEST_ORDER=$(SEED)) DATABASE_URL= $(BIN)/pytest -q -n 2 --hypothesis-profile=search $(if $(SEED),--hypothesis-seed=$(SEED)) --search-seconds $(or $(SECONDS),0) -m "heavy or hypothesis or search" tests/unit tests/domain tests/pages tests/sdk
 
 mutants: $(DEV) machine ## take out each guard of the core in a copy and print who notices; hours, ONLY= selects by path or name
 	$(BIN)/python -m tests.mutants $(if $(ONLY),--only "$(ONLY)")
@@ -69,7 +69,9 @@ mutants: $(DEV) machine ## take out each guard of the core in a copy and print w
 mutants-quick: $(DEV) machine ## take out seven guards, one at a time, and print who notices; about three minutes
 	$(BIN)/python -m tests.mutants --quick
 
+# Every commit is tried with other examples, and a check of the same commit with the same ones.
 check: SECONDS := 240
+check: SEED = $(shell printf '%d' 0x$$(git rev-parse --short=8 HEAD))
 check: lint test mutants-quick search-properties ## run all checks that CI runs; new examples are searched for four minutes
 
 lint: $(DEV) ## check format, lint, types, import contracts and migrations
