@@ -120,9 +120,9 @@ def board_context(
     request: Request, asked: Asked, now: datetime, listed: list[BoardJob] | None = None
 ) -> dict[str, Any]:
     """Return the figures above the board and one page of grouped rows; `listed` is the result of `list_board`."""
-    viewer = Viewer.load(request.user)
     listed = _list(request, asked, now) if listed is None else listed
     everything = [each.job for each in listed]
+    viewer = Viewer.load(request.user, everything, now.date())
     reruns = reruns_of(everything)
     page = _page(listed, asked, viewer, reruns, now)
     shown = [job for _, job in page.object_list]

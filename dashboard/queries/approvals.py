@@ -2,13 +2,28 @@
 
 from datetime import date
 from typing import Any
+from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db.models import CharField, Count, Exists, ExpressionWrapper, F, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models import (
+    CharField,
+    Count,
+    Exists,
+    Expression,
+    ExpressionWrapper,
+    F,
+    IntegerField,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Value,
+)
 from django.db.models.functions import Coalesce, Concat, StrIndex
 
 from dashboard.access import in_teams_of
 from jobs.models import Approval, AskedGroup, Deputy, Job, Membership, Role, ShownJob, Vote, hide_in
+from jobs.requests.deciders import inviter
 
 _OPEN = Q(decision="", job__state="awaiting_approval")
 _IN_NAMES = Q(names="") | Q(place__gt=0)
@@ -25,19 +40,36 @@ def list_approvals(user: User, limit: int) -> list[Approval]:
 
 
 def approvals_for(user: User, today: date) -> QuerySet[Approval]:
-    """Return the open approvals that `user` can decide on a day (UTC).
+    """Return the open approvals that `user` can decide on a day (UTC). One represents all of a sweep.
 
     The person may decide in their own name or as the deputy of somebody who is away, as `jobs.requests.deciders`
-    allows. Their own jobs and approvals on which they have voted are excluded.
+    allows. Their own jobs, those of accounts that count as theirs, and approvals on which they have voted are excluded.
     """
+    return _decidable(_open_approvals(user), user, today)
+
+
+def decidable_jobs(user: User, today: date) -> frozenset[UUID]:
+    """Return the keys of the jobs that `user` can decide about, as `approvals_for`, with all of a sweep. One query."""
+    return frozenset(_decidable(Approval.objects.filter(_OPEN), user, today).values_list("job_id", flat=True))
+
+
+def _decidable(approvals: QuerySet[Approval], user: User, today: date) -> QuerySet[Approval]:
     may_decide = Q(Exists(_deciders(user, today)))
     voted = Vote.objects.filter(job=OuterRef("job"), asked_at=OuterRef("asked_at"), voter=user)
-    found = _open_approvals(user).exclude(job__owner=user).exclude(Exists(voted))
+    found = approvals.exclude(job__owner=user).exclude(Exists(voted))
+    found = found.annotate(invited_user=_inviter(Value(user.pk)), invited_owner=_inviter("job__owner"))
+    found = found.exclude(invited_user=F("job__owner"))
+    found = found if user.is_superuser else found.exclude(invited_owner=user.pk)
     if user.is_superuser:
         # Site admins have every role, so only a list of names can exclude them.
         named = Q(approver_names="") | Q(approver_names__contains=f",{user.get_username()},")
         return found.filter(_is_asked(named | may_decide))
     return found.filter(in_teams_of(user, "job__team", "decide")).filter(_is_asked(may_decide))
+
+
+def _inviter(of: str | Expression) -> Coalesce:
+    """Return who invited a person, 0 if nobody has: conditions on NULL would hide the row."""
+    return Coalesce(inviter(of), 0, output_field=IntegerField())
 
 
 def _is_asked(condition: Q) -> Q:
@@ -88,6 +120,9 @@ def _deciders(user: User, today: date) -> QuerySet[Membership]:
         .filter(user__is_active=True)
         .exclude(user=OuterRef("job__owner"))
         .exclude(Exists(counted))
+        .annotate(invited_by=_inviter("user"), invited_owner=_inviter(OuterRef(OuterRef("job__owner"))))
+        .exclude(invited_by=OuterRef("job__owner"))
+        .exclude(invited_owner=F("user"), user__is_superuser=False)
         .annotate(
             **_of_group(),
             place=StrIndex(OuterRef("approver_names"), Concat(Value(","), F("user__username"), Value(","))),

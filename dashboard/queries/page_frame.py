@@ -58,6 +58,26 @@ OF_GROUPS = """
         %(is_superuser)s OR job.team_id IN (SELECT team_id FROM jobs_membership WHERE user_id = %(user)s)
     )
 """
+INVITER = """
+    COALESCE((
+        SELECT invitation.invited_by_id FROM jobs_invitation AS invitation
+        WHERE invitation.accepted_by_id = PERSON AND invitation.invited_by_id <> invitation.accepted_by_id
+            AND NOT EXISTS (
+                SELECT 1 FROM jobs_proposal AS accepted
+                WHERE accepted.kind IN ('role', 'account') AND accepted.decision = 'accepted'
+                    AND accepted.subject = CAST(invitation.accepted_by_id AS VARCHAR)
+                    AND (accepted.decided_by_id IS NULL OR accepted.decided_by_id <> invitation.invited_by_id)
+            )
+        ORDER BY invitation.accepted_at, invitation.id LIMIT 1
+    ), 0)
+"""
+"""Who invited PERSON, as `jobs.requests.deciders.inviter`; 0 if nobody has, or the account is confirmed."""
+NOT_INVITED = """
+    INVITER_OF_USER <> REQUESTER AND (%(is_superuser)s OR INVITER_OF_REQUESTER <> %(user)s)
+"""
+NOT_INVITED = NOT_INVITED.replace("INVITER_OF_USER", INVITER.replace("PERSON", "%(user)s"))
+NOT_INVITED = NOT_INVITED.replace("INVITER_OF_REQUESTER", INVITER.replace("PERSON", "REQUESTER"))
+"""The person and REQUESTER have not invited one another; a site admin may have invited anybody."""
 TO_DECIDE = """
     SELECT 'to_decide', COUNT(*) FROM jobs_approval AS approval
     JOIN jobs_job AS job ON job.id = approval.job_id
@@ -75,12 +95,13 @@ TO_DECIDE = """
         WHERE vote.job_id = approval.job_id AND vote.asked_at = approval.asked_at
             AND (vote.voter_id = %(user)s OR vote.counts_for_id = %(user)s AND NOT %(is_superuser)s)
     )
+    AND NOT_INVITED
     AND NOT EXISTS (
         SELECT 1 FROM jobs_job AS earlier
         WHERE earlier.sweep = job.sweep AND earlier.state = 'awaiting_approval'
             AND earlier.judged_usd = job.judged_usd AND earlier.id < job.id
     )
-"""
+""".replace("NOT_INVITED", NOT_INVITED.replace("REQUESTER", "job.owner_id"))
 """Approvals that need the person's own vote. The same as `approvals_for` if the person is nobody's deputy and no
 approval has several groups. Of the jobs of a sweep with the same amount, the first represents all."""
 
@@ -95,11 +116,12 @@ CHANGES = """
     UNION ALL
     SELECT 'resources', COUNT(*) FROM jobs_resourcechange AS change
     WHERE ended_at IS NULL AND allowed_at IS NULL AND due_at IS NULL AND asked_by_id <> %(user)s
+        AND NOT_INVITED
         AND (%(is_superuser)s OR EXISTS (
             SELECT 1 FROM jobs_membership AS own
             WHERE own.team_id = change.team_id AND own.user_id = %(user)s AND own.role IN ('lead', 'approver')
         ))
-"""
+""".replace("NOT_INVITED", NOT_INVITED.replace("REQUESTER", "asked_by_id"))
 """Changes for two people that the person may accept, and changes of persistent resources that they may approve."""
 OFFERS = """
     SELECT 'offers', COUNT(*) FROM jobs_approval AS approval

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.contrib.auth.models import User
-from django.db.models import CharField, Exists, F, OuterRef, Q, Subquery
+from django.db.models import CharField, Exists, Expression, F, OuterRef, Q, Subquery
 from django.db.models.functions import Cast
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -86,11 +86,12 @@ class Decider:
     def is_needed(self, job: Job, question: Approval) -> bool:
         """Return whether the person's approval would bring the job forward.
 
-        It does not if their groups have approved.
+        It does not if their groups have approved, or a deputy has approved for them.
         """
-        if len(groups_of(question)) == 1:
-            return True
-        return self._is_in_any(self.missing(job, question), self.voter_for(job, question), job)
+        voter = self.voter_for(job, question)
+        if voter.pk in approved_by(self.votes_for(question)):
+            return False
+        return len(groups_of(question)) == 1 or self._is_in_any(self.missing(job, question), voter, job)
 
     def _free(self, job: Job, question: Approval) -> list[User]:
         """Return the people for whom a vote would count, `by` first."""
@@ -113,7 +114,7 @@ class Decider:
         return any(self.roster.is_in(group, person.pk, job.team_id) for group in groups)
 
 
-def inviter(of: str = "pk", column: str = "invited_by") -> Subquery:
+def inviter(of: str | Expression = "pk", column: str = "invited_by") -> Subquery:
     """Return who invited the person in the column `of` of a query, None if a second person has accepted the account.
 
     Somebody has if they accepted the person's role or confirmed the account, and are not the inviter.
@@ -122,7 +123,8 @@ def inviter(of: str = "pk", column: str = "invited_by") -> Subquery:
         kind__in=[Proposal.Kind.ROLE, Proposal.Kind.ACCOUNT], decision=Proposal.Decision.ACCEPTED,
         subject=Cast(OuterRef("accepted_by"), CharField()),
     ).exclude(decided_by=OuterRef("invited_by"))  # fmt: skip
-    rows = Invitation.objects.filter(accepted_by=OuterRef(of)).exclude(invited_by=F("accepted_by"))
+    person = OuterRef(of) if isinstance(of, str) else of
+    rows = Invitation.objects.filter(accepted_by=person).exclude(invited_by=F("accepted_by"))
     return Subquery(rows.filter(~Exists(accepted)).order_by("accepted_at", "pk").values(column)[:1])
 
 

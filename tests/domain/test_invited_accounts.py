@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 from django.contrib.auth.models import User
 
+from dashboard.queries.page_frame import count_for_frame
 from jobs import proposals, requests
 from jobs.errors import NotPermitted
 from jobs.models import Job, Membership, Proposal, Role, Team
@@ -91,6 +92,9 @@ class TestInvitedAccounts:
             assert change is not None
             with pytest.raises(NotPermitted, match="invited"):
                 resource_requests.approve_change(change, by=decides, now=clock.now)
+            day, others = clock.now.date(), User.objects.in_bulk([decides.pk, other_lead.pk])
+            counted = [count_for_frame(others[each.pk], day)["resources"] for each in (decides, other_lead)]
+            assert counted == [0, 1], "the badge counts what the person may decide"
             assert resource_requests.approve_change(change, by=other_lead, now=clock.now)
 
     def test_approve_what_others_requested(self, request_job: RequestJob, puppet: User, clock: Clock) -> None:

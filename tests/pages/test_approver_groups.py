@@ -9,11 +9,11 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client, RequestFactory
 
-from dashboard.queries.approvals import approvals_for
+from dashboard.queries.approvals import approvals_for, decidable_jobs
 from dashboard.queries.page_frame import Frame
 from jobs import requests
 from jobs.errors import NotPermitted
-from jobs.models import Approval, Deputy, Job, Membership, PolicyVersion, Team
+from jobs.models import Approval, Deputy, Invitation, Job, Membership, PolicyVersion, Proposal, Team
 from jobs.policy_rules import Rule
 from jobs.requests.deciders import Decider
 from jobs.requests.policy_versions import Terms, save_policy
@@ -165,7 +165,7 @@ def test_the_api_tells_the_groups(asked: Job, owner: User, stranger: User) -> No
 def test_the_badge_counts_what_the_domain_says(
     team: Team, lena: User, sam: User, approver: User, teammate: User, admin: User, make_job: MakeJob, clock: Clock
 ) -> None:
-    """The queries behind "needs you" agree with `Decider` for every person, whoever has voted."""
+    """The queries behind "needs you" agree with `Decider` for every person, whoever has voted or invited whom."""
     chance, numbers = random.Random(7), itertools.count()
     people = [lena, sam, approver, teammate, admin, person("omar", team, "lead")]
     day = {"first_day": date(2026, 1, 1), "last_day": date(2100, 1, 1), "named_at": clock.now}
@@ -187,10 +187,23 @@ def test_the_badge_counts_what_the_domain_says(
                 requests.approve(job, by=by, comment="", now=clock.now)
             except NotPermitted:
                 continue
+        invite = chance.choice([(lena, approver), (people[-1], sam), (admin, lena), (sam, teammate), (teammate, lena)])
+        Invitation.objects.all().delete()
+        Invitation.objects.create(
+            team=team, email="x@example.com", role="approver", digest=str(base), invited_by=invite[0],
+            accepted_by=invite[1], invited_at=clock.now, accepted_at=clock.now, expires_at=clock.now,
+        )  # fmt: skip
+        Proposal.objects.filter(kind="account").delete()
+        if base % 4 == 3:
+            Proposal.objects.create(
+                team=team, kind="account", subject=str(invite[1].pk), proposed_by=invite[0], proposed_at=clock.now,
+                decision="accepted", decided_by=chance.choice([admin, invite[0]]),
+            )  # fmt: skip
         Membership.objects.filter(user=people[-1]).update(role=chance.choice(["lead", "engineer"]))
         for each in [User.objects.get(pk=each.pk) for each in people]:  # which keep their memberships for a request
             wanted = _needs(each, clock)
-            assert set(approvals_for(each, clock.now.date()).values_list("job", flat=True)) == wanted, each
+            assert set(approvals_for(each, clock.now.date()).values_list("job", flat=True)) == wanted, (base, each)
+            assert decidable_jobs(each, clock.now.date()) == wanted, each
             request = RequestFactory().get("/")
             request.user = each
             assert Frame(request).to_decide == len(wanted), each

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Self, cast
 from uuid import UUID
@@ -22,6 +22,7 @@ from dashboard.pages.parts.fallback_part import attempt_words
 from dashboard.pages.parts.job_figures import place_words
 from dashboard.pages.parts.rows import Row, row_of
 from dashboard.pages.parts.search import STATE_WORDS
+from dashboard.queries.approvals import decidable_jobs
 from dashboard.queries.persistent_resources import Holdings
 from jobs import timeline
 from jobs.explain import explain_in_list, has_failed, times_out_at
@@ -64,21 +65,26 @@ class Viewer:
     pk: int
     sees: frozenset[int]
     """Teams whose jobs the user may see."""
-    approves_in: frozenset[int]
-    """Teams whose jobs the user may approve."""
     requests_in: frozenset[int]
     """Teams in which the user may request and cancel jobs."""
+    decides: frozenset[UUID]
+    """Jobs about which the user may decide."""
 
     @classmethod
-    def load(cls, user: User) -> Self:
-        """Load the user's teams by what they may do in them."""
-        verbs = "see", "approve", "request"
-        return cls(user.pk, *(frozenset(team.pk for team in teams_where(user, verb)) for verb in verbs))
+    def load(cls, user: User, jobs: Sequence[Job], today: date) -> Self:
+        """Load what the user may do about these jobs on a day (UTC). One query if one of them waits."""
+        sees, approves, asks = (
+            frozenset(team.pk for team in teams_where(user, verb)) for verb in ("see", "approve", "request")
+        )
+        waiting = any(
+            job.state == JobState.AWAITING_APPROVAL and job.team_id in approves and job.owner_id != user.pk
+            for job in jobs
+        )
+        return cls(user.pk, sees, asks, decidable_jobs(user, today) if waiting else frozenset())
 
     def may_decide(self, job: Job) -> bool:
-        """Whether the user may approve or reject the job. Nobody decides about their own job."""
-        is_asked = job.state == JobState.AWAITING_APPROVAL
-        return is_asked and job.team_id in self.approves_in and job.owner_id != self.pk
+        """Whether the user may approve or reject the job."""
+        return job.state == JobState.AWAITING_APPROVAL and job.pk in self.decides
 
 
 @dataclass(frozen=True, slots=True)
