@@ -169,6 +169,8 @@ def _is_same(row: Schedule, parsed: request_bodies.ParsedRequest, body: Schedule
 def change_schedule(request: Request, schedule_id: UUID, body: ScheduleChange) -> ScheduleShape:
     """Change the name or the times of a schedule. Its job does not change. Repeating the request changes nothing.
 
+    If a lead changes the times of somebody else's, its jobs are requested in the lead's name from then on.
+
     Returns 403 if you are neither the owner nor a lead of the team.
     """
     row = schedule_for(request, schedule_id, to_change=True)
@@ -233,7 +235,7 @@ def pause_schedule(request: Request, schedule_id: UUID) -> ScheduleShape:
 
 @router.post("/schedules/{uuid:schedule_id}/resume", response=ScheduleShape, auth=SUBMIT, summary="Resume a schedule")
 def resume_schedule(request: Request, schedule_id: UUID) -> ScheduleShape:
-    """Resume a schedule from its next due time on.
+    """Resume a schedule from its next due time on. Its jobs are requested in your name from then on.
 
     Returns 403 if you are neither the owner nor a lead of the team. Returns 409 if its last day is in the past.
     """

@@ -1,7 +1,7 @@
 """Schedules: a spec with the times at which it is requested. People change the times, pause and delete it.
 
-The spec itself never changes, so somebody who may change another person's schedule cannot request anything new in their
-name.
+The spec itself never changes. Leads may change the times of another person's schedule and resume it; from then on its
+jobs are requested in the lead's name, so that nobody makes others request something and then approves it.
 """
 
 from collections.abc import Mapping
@@ -16,11 +16,11 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext
 
-from jobs import bounds, cron, spec
+from jobs import bounds, cron, outbox, spec
 from jobs.allowed_resources import check_project
 from jobs.errors import NotPermitted
 from jobs.fallback import Plan
-from jobs.models import Role, Schedule, Team
+from jobs.models import Message, Role, Schedule, Team
 from jobs.models.schedule import MAX_NAME_LENGTH, MAX_REGION_LENGTH
 from jobs.permissions import check_may_request, role_of
 from jobs.requests.allowed_resources import allowed_of, kept_project
@@ -109,7 +109,8 @@ def _check_may_be_kept(body: dict[str, Any], plan: dict[str, Any] | None, region
 def change_schedule(row: Schedule, changes: Mapping[str, Any], *, by: User, now: datetime) -> Schedule:
     """Change the fields of `Times` that are in `changes`. Raise NotPermitted and NotUsable.
 
-    The other fields keep their saved values. If nothing changes, nothing is written.
+    The other fields keep their saved values. If nothing changes, nothing is written. If the times change, the schedule
+    is that of `by` from then on.
     """
     check_may_change(row, by)
     with transaction.atomic():
@@ -118,6 +119,8 @@ def change_schedule(row: Schedule, changes: Mapping[str, Any], *, by: User, now:
         times = replace(kept, **changes)
         if has_times(fresh, times) and (fresh.next_at is not None or not fresh.is_enabled):
             return fresh
+        if replace(times, name=kept.name) != kept:
+            _take_over(fresh, by, now)
         return _save(fresh, times, now)
 
 
@@ -130,17 +133,43 @@ def pause_schedule(row: Schedule, *, by: User, now: datetime) -> None:
 def resume_schedule(row: Schedule, *, by: User, now: datetime) -> None:
     """Resume a schedule from now on.
 
-    Runs that were due meanwhile are not repeated. Raise NotPermitted and NotUsable.
+    Runs that were due meanwhile are not repeated. The schedule is that of `by` from then on. Raise NotPermitted and
+    NotUsable.
     """
     check_may_change(row, by)
     with transaction.atomic():
         fresh = Schedule.objects.select_for_update().select_related("owner", "team").get(pk=row.pk)
+        _take_over(fresh, by, now)
         check_may_request(fresh.owner, fresh.team)
         fresh.is_enabled, fresh.paused_because, fresh.paused_parts, fresh.updated_at = True, "", None, now
         fresh.next_at = next_of(fresh, now)
         if fresh.next_at is None:
             raise NotUsable("last_day", gettext("Its last day is in the past. Choose a later one."))
         fresh.save()
+
+
+def _take_over(row: Schedule, by: User, now: datetime) -> None:
+    """Let a schedule request in the name of `by`, and tell the owner until now. The caller saves the row."""
+    if row.owner_id == by.pk:
+        return
+    outbox.announce(
+        Message.Kind.SCHEDULE,
+        team=row.team,
+        once_key=f"schedule:{row.pk}:taken-over:{now.isoformat()}",
+        now=now,
+        detail={
+            "person": row.owner_id,
+            "text": _(
+                "%(name)s: %(person)s has changed when it runs. Its jobs are requested in the name of %(person)s from "
+                "now on.",
+                name=row.name,
+                person=by.get_username(),
+            ),
+            "next": _("Open the schedule to see all of its runs."),
+            "path": f"/schedules/{row.pk}/",
+        },
+    )
+    row.owner = by
 
 
 def delete_schedule(row: Schedule, *, by: User) -> None:

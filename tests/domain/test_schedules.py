@@ -250,6 +250,25 @@ class TestChanges:
         assert (row.is_enabled, row.paused_because) == (False, "lead paused it.")
         assert at(clock, "2026-03-03 06:00") == 0
 
+    @pytest.mark.parametrize("change", ["times", "resume", "name"])
+    def test_whoever_changes_when_it_runs_is_its_owner(
+        self, make: MakeSchedule, clock: Clock, owner: User, team: Team, change: str
+    ) -> None:
+        row, lead = make(), person("lead", team, "lead")
+        if change == "resume":
+            schedules.pause_schedule(row, by=owner, now=clock.now)
+            schedules.resume_schedule(row, by=lead, now=clock.now)
+        else:
+            changes = {"cron": "*/30 * * * *"} if change == "times" else {"name": "each night"}
+            schedules.change_schedule(row, changes, by=lead, now=clock.now)
+
+        row.refresh_from_db()
+        assert row.owner == (owner if change == "name" else lead)
+        assert at(clock, "2026-03-03 06:00") == 1
+        assert Job.objects.get().owner == row.owner
+        told = Message.objects.filter(kind="schedule", detail__person=owner.pk)
+        assert told.exists() == (change != "name"), "the owner until then is told"
+
     def test_what_was_due_while_it_was_paused_is_not_made_up(
         self, make: MakeSchedule, clock: Clock, owner: User
     ) -> None:

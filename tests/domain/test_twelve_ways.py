@@ -107,8 +107,37 @@ def a_schedule_of_a_dear_job_that_runs_now(way: Way) -> None:
     job = schedule_runs.run_now(row, by=way.me, now=way.cloud.now, request_key="now")
     way.approve(job, way.me)
     Schedule.objects.filter(pk=row.pk).update(owner=way.me)
-    way.cloud.forward(hours=22)
+    way.cloud.forward(hours=21)
     watch_schedules(way.cloud.now)
+
+
+def a_schedule_of_somebody_else_at_other_times(way: Way) -> None:
+    engineer = person("engineer", way.team, Role.ENGINEER)
+    row: Schedule = schedules.create_schedule(
+        Times("yearly", "0 6 1 1 *", "UTC"), submission=samples.submission(**DEAR),
+        team=Team.objects.get(pk=way.team.pk), by=engineer, expected=timedelta(minutes=6), now=way.cloud.now,
+    )  # fmt: skip
+    way.lead()
+    schedules.change_schedule(row, {"cron": "0 6 * * *"}, by=way.me, now=way.cloud.now)
+    way.cloud.forward(hours=21)
+    watch_schedules(way.cloud.now)
+    way.approve(Job.objects.get(), way.me)
+    assert Job.objects.get().state == "awaiting_approval"
+
+
+def a_paused_schedule_of_somebody_else(way: Way) -> None:
+    engineer = person("engineer", way.team, Role.ENGINEER)
+    row: Schedule = schedules.create_schedule(
+        Times("nightly", "0 6 * * *", "UTC"), submission=samples.submission(**DEAR),
+        team=Team.objects.get(pk=way.team.pk), by=engineer, expected=timedelta(minutes=6), now=way.cloud.now,
+    )  # fmt: skip
+    schedules.pause_schedule(row, by=engineer, now=way.cloud.now)
+    way.lead()
+    schedules.resume_schedule(row, by=way.me, now=way.cloud.now)
+    way.cloud.forward(hours=21)
+    watch_schedules(way.cloud.now)
+    way.approve(Job.objects.get(), way.me)
+    assert Job.objects.get().state == "awaiting_approval"
 
 
 def a_chain_of_deputies(way: Way) -> None:
@@ -173,7 +202,7 @@ def a_budget_at_the_end_of_a_month(way: Way) -> None:
     allowed = 0
     for _ in range(4):
         with suppress(*REFUSALS):
-            allowed += len(way.request(samples.submission(scheduling={"timeout": "14400s"})))
+            allowed += len(way.request(samples.submission(scheduling={"timeout": "3600s"})))
         way.cloud.forward(minutes=4)
     spent = sum(job.max_usd or 0 for job in Job.objects.all())
     assert spent <= 30, "what is committed in one month counts in the next one"
@@ -199,7 +228,8 @@ def a_further_attempt_that_is_dear(way: Way) -> None:
 
 WAYS: tuple[Callable[[Way], None], ...] = (
     a_request_key_of_a_cheap_job, a_schedule_in_a_time_zone_that_repeats_an_hour,
-    a_schedule_of_a_dear_job_that_runs_now, a_chain_of_deputies, a_role_that_changes_between_vote_and_decision,
+    a_schedule_of_a_dear_job_that_runs_now, a_schedule_of_somebody_else_at_other_times,
+    a_paused_schedule_of_somebody_else, a_chain_of_deputies, a_role_that_changes_between_vote_and_decision,
     an_account_of_ones_own_that_requests, an_account_of_ones_own_that_asks_for_machines, prices_of_a_lead,
     caps_that_are_no_amounts, a_budget_at_the_end_of_a_month, a_project_that_moves_to_another_team,
     a_further_attempt_that_is_dear,
