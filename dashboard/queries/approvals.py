@@ -9,7 +9,6 @@ from django.db.models import (
     CharField,
     Count,
     Exists,
-    Expression,
     ExpressionWrapper,
     F,
     IntegerField,
@@ -67,7 +66,7 @@ def _decidable(approvals: QuerySet[Approval], user: User, today: date) -> QueryS
     return found.filter(in_teams_of(user, "job__team", "decide")).filter(_is_asked(may_decide))
 
 
-def _inviter(of: str | Expression) -> Coalesce:
+def _inviter(of: str | OuterRef | Value) -> Coalesce:
     """Return who invited a person, 0 if nobody has: conditions on NULL would hide the row."""
     return Coalesce(inviter(of), 0, output_field=IntegerField())
 
@@ -141,6 +140,6 @@ def _open_approvals(user: User) -> QuerySet[Approval]:
     )
     return (
         Approval.objects.filter(_OPEN, ~Exists(earlier_of_sweep), in_teams_of(user, "job__team"))
-        .select_related("job__owner", "job__team__policy__current", "job__attempt__fallback")
+        .select_related("job__owner", "job__team__policy__current", "job__spend", "job__attempt__fallback")
         .order_by("asked_at", "pk")
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.contrib.auth.models import User
-from django.db.models import CharField, Exists, Expression, F, OuterRef, Q, Subquery
+from django.db.models import CharField, Exists, F, OuterRef, Q, Subquery, Value
 from django.db.models.functions import Cast
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -114,7 +114,7 @@ class Decider:
         return any(self.roster.is_in(group, person.pk, job.team_id) for group in groups)
 
 
-def inviter(of: str | Expression = "pk", column: str = "invited_by") -> Subquery:
+def inviter(of: str | OuterRef | Value = "pk", column: str = "invited_by") -> Subquery:
     """Return who invited the person in the column `of` of a query, None if a second person has accepted the account.
 
     Somebody has if they accepted the person's role or confirmed the account, and are not the inviter.

@@ -149,7 +149,7 @@ def resume_schedule(row: Schedule, *, by: User, now: datetime) -> None:
 
 
 def _take_over(row: Schedule, by: User, now: datetime) -> None:
-    """Let a schedule request in the name of `by`, and tell the owner until now. The caller saves the row."""
+    """Let a schedule request in the name of `by`, with a message to the owner until now. The caller saves the row."""
     if row.owner_id == by.pk:
         return
     outbox.announce(

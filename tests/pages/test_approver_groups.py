@@ -197,6 +197,7 @@ def test_the_badge_counts_what_the_domain_says(
         if base % 4 == 3:
             Proposal.objects.create(
                 team=team, kind="account", subject=str(invite[1].pk), proposed_by=invite[0], proposed_at=clock.now,
+                before={}, wanted={},
                 decision="accepted", decided_by=chance.choice([admin, invite[0]]),
             )  # fmt: skip
         Membership.objects.filter(user=people[-1]).update(role=chance.choice(["lead", "engineer"]))
