@@ -140,6 +140,6 @@ def _open_approvals(user: User) -> QuerySet[Approval]:
     )
     return (
         Approval.objects.filter(_OPEN, ~Exists(earlier_of_sweep), in_teams_of(user, "job__team"))
-        .select_related("job__owner", "job__team__policy__current", "job__spend", "job__attempt__fallback")
+        .select_related("job__owner", "job__team__policy__current", "job__attempt__fallback")
         .order_by("asked_at", "pk")
     )
