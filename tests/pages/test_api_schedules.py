@@ -258,7 +258,7 @@ class TestChanging:
 
         assert caller(teammate).patch(f"/schedules/{row.pk}", {"cron": "0 7 * * *"}).status_code == 403
         assert caller(lead).patch(f"/schedules/{row.pk}", {"cron": "0 8 * * *"}).status_code == 200
-        assert (Schedule.objects.get().cron, Schedule.objects.get().owner) == ("0 8 * * *", row.owner)
+        assert (Schedule.objects.get().cron, Schedule.objects.get().owner) == ("0 8 * * *", lead), "it is theirs now"
 
 
 class TestOthers:
