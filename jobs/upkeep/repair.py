@@ -127,9 +127,12 @@ def _without_step(now: datetime) -> int:
     waiting = Q(state__in=[JobState.APPROVED, JobState.SUBMITTING])
     unsent = Q(cancel_requested_at__isnull=False) & ~Q(state__in=LOCAL) & ~Q(remote_name="")
     kept = Q(deletion_requested_at__isnull=False, deleted_at=None)
-    lost = Job.objects.filter(Q(waiting | unsent, ended_at=None) | kept, due_at=None, claim=None)
-    keys = list(lost.order_by("requested_at", "pk").values_list("pk", flat=True)[:AT_ONCE])
-    return take_each(keys, partial(_schedule, lost, now), what="jobs without a next step")
+    repaired = 0
+    for rows in (Job.objects.unfinished().filter(waiting | unsent), Job.objects.filter(kept)):  # each has an index
+        lost = rows.filter(due_at=None, claim=None)
+        keys = list(lost.order_by("requested_at", "pk").values_list("pk", flat=True)[:AT_ONCE])
+        repaired += take_each(keys, partial(_schedule, lost, now), what="jobs without a next step")
+    return repaired
 
 
 def _schedule(lost: "QuerySet[Job]", now: datetime, pk: UUID) -> bool:
