@@ -30,7 +30,7 @@ class BudgetLeft:
     """One budget in one calendar month (UTC), in US dollars.
 
     `spent_usd` is the cost of jobs in the month. `committed_usd` is what allowed jobs that have not ended may still
-    cost: the cost until their timeout, or their cap, less their cost so far.
+    cost if nobody but Google ends them, less their cost so far.
     """
 
     name: str
@@ -73,7 +73,7 @@ def _check(most_usd: Decimal | None, budget: BudgetLeft) -> Finding | None:
     if not most_usd or most_usd <= budget.left_usd:
         return None
     words = {"usd": format_usd(most_usd), "budget": _name(budget), "left": _left(budget)}
-    message = _("It may cost %(usd)s, and of %(budget)s %(left)s.", **words)
+    message = _("It can cost %(usd)s if nobody but Google ends it, and of %(budget)s %(left)s.", **words)
     remedy = _("Set a shorter timeout or a cap on its cost, or wait until other jobs have ended.")
     return Finding("over_budget", SEVERITIES[budget.passing], "", message, remedy, source=SOURCE)
 
@@ -86,19 +86,13 @@ def is_usable_cap(cap_usd: Decimal) -> bool:
     return cap_usd.is_finite() and 0 < cap_usd < MAX_CAP_USD
 
 
-def stops_at_cap(cap_usd: Decimal, cost: Estimate) -> bool:
-    """Return whether Google itself stops the job before its cost passes the cap."""
-    most = cost.google_stops_at_usd
-    return most is not None and most <= cap_usd
-
-
 def timeout_for_cap(cap_usd: Decimal, cost: Estimate) -> timedelta | None:
     """Return the longest timeout, in whole minutes, at which Google keeps a job within its cap.
 
     None if the job keeps its timeout: it is short enough already, no price is known, or the job would be stopped before
     it has run for the expected time.
     """
-    most = cost.google_stops_at_usd
+    most = cost.most_usd
     if most is None or not is_usable_cap(cap_usd) or most <= cap_usd:
         return None
     minutes = int(cap_usd / most * Decimal(cost.timeout_hours) * 60)
@@ -135,7 +129,7 @@ def check_cap(cap_usd: Decimal | None, cost: Estimate, *, cancels: bool, is_appr
 
 def _who_enforces(cap_usd: Decimal, cost: Estimate) -> list[Finding]:
     """Return a note on what stops the job at its cap: Google's timeout, or only Trainboard."""
-    cap, most = format_usd(cap_usd), cost.google_stops_at_usd
+    cap, most = format_usd(cap_usd), cost.most_usd
     if most is not None and most <= cap_usd:
         message = _(
             "With its timeout of %(hours)s h, Google itself stops it before it costs more than its cap of %(cap)s, "

@@ -40,8 +40,6 @@ class Charge:
     usd_per_hour: Decimal | None
     gpus: int
     jobs: int = 1
-    budgeted_usd: Decimal | None = None
-    """The most that all its jobs may cost with Trainboard alive, which budgets count."""
 
     @property
     def usd(self) -> Decimal | None:
@@ -62,14 +60,13 @@ class CeilingUse:
 
 def charge_of(estimate: Estimate, gpus: int, jobs: int = 1) -> Charge:
     """Return the charge of `jobs` jobs that each cost `estimate` and use `gpus` GPUs."""
-    total = estimate.times(jobs)
-    return Charge(estimate.exposure_usd, total.usd_per_hour, gpus * jobs, jobs, total.most_usd)
+    return Charge(estimate.most_usd, estimate.times(jobs).usd_per_hour, gpus * jobs, jobs)
 
 
 def check(charge: Charge, budgets: Iterable[BudgetLeft], ceilings: Iterable[CeilingUse]) -> tuple[Finding, ...]:
     """Return the findings of budgets and ceilings about a request. A ceiling that would be exceeded is an error."""
     found = (_check(charge, ceiling) for ceiling in ceilings)
-    return (*budget.check(charge.budgeted_usd, budgets), *(each for each in found if each is not None))
+    return (*budget.check(charge.usd, budgets), *(each for each in found if each is not None))
 
 
 def _check(charge: Charge, ceiling: CeilingUse) -> Finding | None:

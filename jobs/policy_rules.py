@@ -211,7 +211,7 @@ def match_rules(
 ) -> Matched:
     """Return the rules that match a job, or the `jobs` of a sweep together; `estimate` is for one of them."""
     total = estimate.times(jobs)
-    facts = with_sums(_facts(submission, total, jobs, submitter, budgets), total.exposure_usd, recent)
+    facts = with_sums(_facts(submission, total, jobs, submitter, budgets), total.most_usd, recent)
     numbered = enumerate(policy.rules, 1)
     matching = tuple((number, rule) for number, rule in numbered if _matches(rule, facts))
     # The lowest amount above which a rule would ask about this job at that cost.
@@ -238,13 +238,12 @@ def _facts(submission: Submission, total: Estimate, jobs: int, submitter: str, b
     )  # fmt: skip
 
 
-def with_sums(facts: Facts, exposure_usd: Decimal | None, recent: Recent | None) -> Facts:
-    """Return the facts with the sums of a request that can cost `exposure_usd`, and of what is in use already."""
+def with_sums(facts: Facts, most_usd: Decimal | None, recent: Recent | None) -> Facts:
+    """Return the facts with the sums of a request that can cost `most_usd`, and of what is in use already."""
     if recent is None:
         return facts
     person, team = (
-        None if exposure_usd is None or used is None else exposure_usd + used
-        for used in (recent.person_usd, recent.team_usd)
+        None if most_usd is None or used is None else most_usd + used for used in (recent.person_usd, recent.team_usd)
     )
     return replace(facts, person_sum=person, team_sum=team, has_sums=True)
 

@@ -5,7 +5,6 @@ from decimal import Decimal
 from functools import reduce
 
 from jobs.cost import Estimate, format_usd, round_up
-from jobs.cost.notes import in_words
 from jobs.policy_rules import Approvers, Matched, Rule
 from jobs.texts import joined
 from jobs.texts import translatable as _
@@ -148,12 +147,10 @@ def explain(rule: Rule, matched: Matched) -> tuple[str, str, str]:
         limit, spends = format_usd(rule.cost_over), _spends(estimate, jobs)
         if rule.outcome == "refuse":
             message = _("The team refuses jobs over %(limit)s.", limit=limit)
-            remedy = joined(_SHORTER_TIMEOUT, _CHEAPER) if _ends_at_timeout(estimate) else _CHEAPER
+            remedy = joined(*_shorter(estimate, rule.cost_over), _CHEAPER)
             return "over_refuse_limit", joined(spends, message), remedy
-        expected = estimate.expected_usd
-        helps = expected is not None and expected <= rule.cost_over and _ends_at_timeout(estimate)
         message = _("Your team's limit without approval is %(limit)s.", limit=limit)
-        return "over_ask_limit", joined(spends, message), _SHORTER_TIMEOUT if helps else ""
+        return "over_ask_limit", joined(spends, message), joined(*_shorter(estimate, rule.cost_over))
     if conditions == {"cost_unknown"} and rule.outcome == "ask":
         why = _("The cost of this job is not known, so it needs an approval.")
         missing = ", ".join(dict.fromkeys(line.resource for line in estimate.lines if line.unit_usd is None))
@@ -170,10 +167,14 @@ _CHEAPER = _("Run it for a shorter time, on fewer or smaller machines, or under 
 _SHORTER_TIMEOUT = _("Set a shorter timeout: the longest time that a run may take.")
 
 
-def _ends_at_timeout(estimate: Estimate) -> bool:
-    """Return whether the highest cost of the job comes from runs that last until the timeout."""
-    most, expected = estimate.most_usd, estimate.expected_usd
-    return most is not None and most == estimate.until_timeout_usd and most != expected
+def _shorter(estimate: Estimate, limit: Decimal) -> tuple[str, ...]:
+    """Return the remedy of a shorter timeout, if one that is no shorter than the expected run keeps to the limit.
+
+    The most that a job can cost is proportional to its timeout.
+    """
+    most = estimate.most_usd
+    helps = most is not None and most * Decimal(estimate.hours / estimate.timeout_hours) <= limit
+    return (_SHORTER_TIMEOUT, estimate.shorter) if helps else ()
 
 
 def _spends(estimate: Estimate, jobs: int) -> str:
@@ -189,11 +190,7 @@ def _spends(estimate: Estimate, jobs: int) -> str:
         begin = _("Expected %(usd)s", **words)
     if most is None or format_usd(most) == format_usd(expected):
         return _("%(begin)s.", begin=begin)
-    if not _ends_at_timeout(estimate):
-        return _("%(begin)s, at most %(most)s.", begin=begin, most=words["most"])
-    words |= {"begin": begin, "time": in_words(estimate.timeout_hours)}
+    words |= {"begin": begin, "longest": estimate.longest}
     if not estimate.has_timeout:
-        return _("%(begin)s; without a timeout it may run for %(time)s and cost %(most)s.", **words)
-    if estimate.trials > 1:
-        return _("%(begin)s; if each trial ran until the timeout of %(time)s, it would cost %(most)s.", **words)
-    return _("%(begin)s; at the timeout of %(time)s it would cost %(most)s.", **words)
+        return _("%(begin)s, at most %(most)s: without a timeout, Google allows %(longest)s.", **words)
+    return _("%(begin)s, at most %(most)s: Google allows %(longest)s.", **words)

@@ -149,7 +149,7 @@ def team(db: None) -> "Team":
     from jobs.models import Policy, Team
 
     team = Team.objects.create(name="vision", project="vision-research", bucket="gs://vision-training")
-    Policy.objects.create(team=team, ask_over_usd=Decimal(1))
+    Policy.objects.create(team=team, ask_over_usd=Decimal(2))
     return team
 
 

@@ -1,14 +1,18 @@
 """Format durations, amounts and times for people. Times are in the reader's time zone, which is the active one."""
 
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 from django.utils import dateformat, timezone
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
 from jobs.cost import CENT, format_usd
+from jobs.cost.notes import longest_runs
 from jobs.models import Job
+from jobs.translations import translated
 
 SMALL_MONTHS = ("es", "pt-br")
 """Languages that write months and days of the week in lower case."""
@@ -133,6 +137,13 @@ def between(low: str | None, high: str | None) -> str:
     """Return a range of money, "$67.33 – $67.82". Return "" if it is not known or both ends look the same."""
     ends = [money(each) for each in (low, high) if each]
     return " – ".join(ends) if len(set(ends)) == 2 else ""
+
+
+def longest(estimate: Mapping[str, Any]) -> str:
+    """Return how long Google may run a job with this stored estimate; "" for estimates of before that was stored."""
+    if "attempts" not in estimate:
+        return ""
+    return translated(longest_runs(estimate["attempts"], estimate["timeout_hours"], estimate["trials"]))
 
 
 def dated(value: date | None, pattern: str) -> str:

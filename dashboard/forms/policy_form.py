@@ -40,7 +40,7 @@ class RuleForm(ApproversForm):
         label=_("Which cost"),
         required=False,
         choices=[
-            ("most", _("most until the timeout")),
+            ("most", _("most if only Google ends it")),
             ("expected", _("expected")),
             ("high", _("high end")),
             ("low", _("low end")),

@@ -90,12 +90,6 @@ class Assessment:
         return _most(self.total)
 
     @property
-    def exposure_usd(self) -> Decimal | None:
-        """The most that can be spent on the job if Trainboard dies right now, as stored with it."""
-        exposure = None if self.estimate is None else self.estimate.exposure_usd
-        return None if exposure is None else min(round_up(exposure), MAX_USD - CENT)
-
-    @property
     def errors(self) -> tuple[Finding, ...]:
         """The errors, which prevent the job from being sent."""
         return of_severity(self.findings, Severity.ERROR)
@@ -117,7 +111,7 @@ class Assessment:
 
     @property
     def max_usd(self) -> Decimal | None:
-        """The most that the job may cost, rounded up to cents, as stored with the job; None if no price is known."""
+        """The most that the job can cost, rounded up to cents, as stored with the job; None if no price is known."""
         return _most(self.estimate)
 
 
@@ -148,7 +142,7 @@ def assess(
     rules += missing_images(submission, context.image_states)
     if expected is None or context.policy is None:
         return Assessment(submission, tuple(rules), context.policy, alternatives=alternatives)
-    cost = context.up_to_cap(own.estimate if own else context.estimate(submission, chosen, expected))
+    cost = own.estimate if own else context.estimate(submission, chosen, expected)
     matched = context.match_policy(submission, cost)
     decision = decide(submission, matched)
     uses = allowed_resources.check(submission, context.allowed) if context.allowed is not None else ()

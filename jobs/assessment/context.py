@@ -1,13 +1,13 @@
 """The context of an assessment: everything besides the submission. Each caller loads what it knows."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
 from typing import NamedTuple
 
 from jobs.allowed_resources import Allowed
-from jobs.budget import BudgetLeft, is_usable_cap, stops_at_cap
+from jobs.budget import BudgetLeft
 from jobs.cost import Estimate, PriceBook, QuotaState, estimate
 from jobs.cost.learned import NOT_LEARNED, Learned
 from jobs.gate import CeilingUse
@@ -76,17 +76,6 @@ class Context:
         """Return the estimate for a submission under a strategy."""
         learned = self.learned.get(strategy.key, NOT_LEARNED)
         return estimate(submission, strategy=strategy, expected=expected, book=self.book, learned=learned)
-
-    def up_to_cap(self, cost: Estimate) -> Estimate:
-        """Return an estimate limited by the cap, if Google stops the job there, or an approver has agreed to the cap.
-
-        A requester's cap that only Trainboard enforces limits nothing: Trainboard may be down.
-        """
-        if self.cap_usd is None or not is_usable_cap(self.cap_usd) or not self.cap_cancels:
-            return cost
-        if not (self.is_approvers_cap or stops_at_cap(self.cap_usd, cost)):
-            return cost
-        return replace(cost, cap_usd=self.cap_usd)
 
     def match_policy(self, submission: Submission, cost: Estimate) -> Matched:
         """Return the policy rules that match the jobs assessed together; `cost` is the estimate for each."""

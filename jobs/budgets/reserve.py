@@ -8,7 +8,7 @@ from jobs import gate
 from jobs.budgets.ceilings import load_ceilings
 from jobs.budgets.groups import groups_of_job
 from jobs.budgets.left import left_for
-from jobs.budgets.spent import exposure_of, gpus_of
+from jobs.budgets.spent import gpus_of
 from jobs.errors import NotAllowed
 from jobs.gate import Charge
 from jobs.models import Job
@@ -33,13 +33,12 @@ def check_approved(jobs: Sequence[Job], now: datetime) -> None:
 
 def _charge_of(jobs: Sequence[Job]) -> Charge:
     """Return what these jobs add together, as they were assessed last."""
-    each = [exposure_of(job) for job in jobs]
+    amounts = [job.max_usd for job in jobs if job.max_usd is not None]
     return Charge(
-        None if None in each else max(usd for usd in each if usd is not None),
+        max(amounts) if len(amounts) == len(jobs) else None,
         _sum([job.hourly_usd for job in jobs]),
         sum(gpus_of(job) for job in jobs),
         len(jobs),
-        _sum([job.max_usd for job in jobs]),
     )
 
 

@@ -20,7 +20,6 @@ from jobs.budgets.committed import OUTAGE, Place
 from jobs.cost import round_up
 from jobs.models import Job, PersistentResource, ResourceChange
 from jobs.states import JobState
-from jobs.strategies import STRATEGIES
 from jobs.timeline.resource_holdings import find_submission
 
 RECENT = timedelta(days=1)
@@ -97,14 +96,6 @@ def _of_jobs(jobs: QuerySet[Job], now: datetime) -> Iterator[Use]:
     )
 
 
-def exposure_of(job: Job) -> Decimal | None:
-    """Return the most that can be spent on a job if nobody but Google ends it, None if it is not known."""
-    if job.exposure_usd is not None or job.max_usd is None:
-        return job.exposure_usd
-    strategy = STRATEGIES.get(job.strategy, STRATEGIES["spot"])  # requested before that was stored
-    return job.max_usd * (1 + strategy.restart_allowance)
-
-
 def gpus_of(job: Job) -> int:
     """Return the accelerators that a job uses at once."""
     if job.gpus is not None:
@@ -118,8 +109,7 @@ def _of_job(job: Job, now: datetime) -> Spent:
         may_exist = job.state in NEVER_RAN and job.may_have_duplicates
         if not may_exist:
             return Spent(Decimal(0) if job.state in NEVER_RAN else timeline.cost_so_far(job, now))
-    usd = exposure_of(job)
-    return Spent(usd) if job.is_finished else Spent(usd, job.hourly_usd, gpus_of(job))
+    return Spent(job.max_usd) if job.is_finished else Spent(job.max_usd, job.hourly_usd, gpus_of(job))
 
 
 # ---------------------------------------------------------------- persistent resources

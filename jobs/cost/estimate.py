@@ -11,7 +11,8 @@ from jobs.cost.actual import HOUR
 from jobs.cost.forecast import Forecast, forecast, forecast_preemptible
 from jobs.cost.learned import NOT_LEARNED, Learned, Wait
 from jobs.cost.lines import Line, amount_of, as_text
-from jobs.cost.notes import basis_of, resource_notes, restart_notes, timeout_notes, tuning_notes
+from jobs.cost.money import format_usd, round_up
+from jobs.cost.notes import basis_of, in_words, longest_runs, resource_notes, restart_notes, timeout_notes, tuning_notes
 from jobs.cost.prices import PriceBook, is_stale
 from jobs.cost.rates import PERSISTENT, rate_of
 from jobs.cost.restarts import Outlook
@@ -19,6 +20,8 @@ from jobs.cost.trials import rounds
 from jobs.spec import Submission
 from jobs.strategies import Strategy
 from jobs.strategies.rules.scheduling import DEFAULT_TIMEOUT
+from jobs.texts import Text
+from jobs.texts import translatable as _
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,50 +54,35 @@ class Estimate:
     """Expected time from start to end, with the time that restarts add and without waiting for machines."""
     restarts: Outlook | None = None
     """What preemptions add, if the machines can be preempted."""
-    until_timeout_usd: Decimal | None = None
-    """Cost if all runs last until the timeout."""
+    most_usd: Decimal | None = None
+    """The most that can be spent if nobody but Google ends the job; None if no price is known.
+
+    Whether a timeout covers all restarts of a job together is not documented, so each run counts until the timeout. No
+    history and no cap of Trainboard changes it. Policy, budgets and ceilings all compare this amount."""
     timeout_hours: float = 0.0
     """The timeout of each run: the spec's, else Vertex AI's default."""
     has_timeout: bool = True
     """Whether the spec sets the timeout."""
-    documented_high_usd: Decimal | None = Decimal(0)
-    """The upper end by documented preemption rates alone, which no history lowers; None if it is unlimited."""
     own_usd: Decimal | None = None
     """The cost if the run takes as long as the person expects; inside the range unless 20 jobs like it contradict."""
     wait: Wait | None = None
     """The wait for machines, if jobs of the team show it."""
     basis: tuple[str, ...] = ()
     """Sentences on what the range is based on, and how often earlier ranges held."""
-    cap_usd: Decimal | None = None
-    """The cap on the cost, where Google or an approver enforces it; None: no cap."""
 
     @property
-    def most_usd(self) -> Decimal | None:
-        """The most that may be spent as far as known: the high estimate, or the cost until the timeout if higher.
-
-        The team's history can raise it but never lower it; a cap lowers it. None if no price is known, or if restarts
-        are unlimited and there is no cap.
-        """
-        if self.high_usd is None or self.documented_high_usd is None:
-            return None if self.usd_per_hour is None else self.cap_usd
-        most = max(self.high_usd, self.documented_high_usd, self.until_timeout_usd or Decimal(0))
-        return most if self.cap_usd is None else min(most, self.cap_usd)
+    def longest(self) -> Text:
+        """The runs until which `most_usd` counts, such as "up to 4 runs of up to 24 hours each"."""
+        return longest_runs(self.attempts, self.timeout_hours, self.trials)
 
     @property
-    def google_stops_at_usd(self) -> Decimal | None:
-        """The cost at which Google has stopped the job even if nobody watches it; None if no price is known.
-
-        Whether a timeout covers all restarts of a job together is not documented, so each may last until the timeout.
-        """
-        return None if self.until_timeout_usd is None else self.until_timeout_usd * self.attempts
-
-    @property
-    def exposure_usd(self) -> Decimal | None:
-        """The most that can be spent if Trainboard dies right now; None if no price is known.
-
-        No cap of Trainboard lowers it, only a timeout that Google enforces. Nor does the team's history.
-        """
-        return self.google_stops_at_usd
+    def shorter(self) -> str:
+        """What a timeout of twice the expected run time would make of `most_usd`; "" if that is not much less."""
+        hours = max(math.ceil(2 * self.hours), 1)
+        if self.most_usd is None or not self.most_usd or 2 * hours > self.timeout_hours:
+            return ""
+        usd = round_up(self.most_usd * Decimal(hours / self.timeout_hours))
+        return _("With a timeout of %(time)s it is at most %(usd)s.", time=in_words(hours), usd=format_usd(usd))
 
     def has_stale_prices(self, today: date) -> bool:
         """Return whether a price is older than 90 days."""
@@ -104,10 +92,7 @@ class Estimate:
         """Return the estimate for `jobs` such jobs together."""
         if jobs == 1:
             return self
-        amounts = (
-            "usd_per_hour", "expected_usd", "low_usd", "high_usd", "own_usd",
-            "until_timeout_usd", "documented_high_usd", "cap_usd",
-        )  # fmt: skip
+        amounts = ("usd_per_hour", "expected_usd", "low_usd", "high_usd", "own_usd", "most_usd")
         values = {name: getattr(self, name) for name in amounts}
         return replace(self, **{name: usd * jobs for name, usd in values.items() if usd is not None})
 
@@ -125,6 +110,8 @@ class Estimate:
             "high_usd": as_text(self.high_usd),
             "own_usd": as_text(self.own_usd),
             "most_usd": as_text(self.most_usd),
+            "attempts": self.attempts,
+            "timeout_hours": self.timeout_hours,
             "lines": [line.as_dict() for line in self.lines],
             "notes": list(self.notes),
             "prices_as_of": self.prices_as_of.isoformat() if self.prices_as_of else None,
@@ -159,16 +146,15 @@ def estimate(
     notes = list(rate.notes) + (resource_notes(held) if held is not None else [])
     notes += restart_notes(found, hours, strategy.restart_allowance, submission)
     notes += tuning_notes(submission, hours, found.expected) + timeout_notes(submission, expected, timeout, found.high)
-    count = rounds(submission.trials, submission.parallel_trials)
+    count, attempts = rounds(submission.trials, submission.parallel_trials), 1 + strategy.restart_allowance
     usd = partial(amount_of, rate.usd_per_hour, submission.trials)
     basis = basis_of(strategy, learned, expected, applies, usd(found.own), usd(found.expected))
     return Estimate(
         strategy=strategy.key, hours=hours, trials=submission.trials, rounds=count,
-        attempts=1 + strategy.restart_allowance,
-        elapsed_hours=found.expected * count,
+        attempts=attempts, elapsed_hours=found.expected * count,
         usd_per_hour=amount_of(rate.usd_per_hour, submission.parallel_trials),
         expected_usd=usd(found.expected), low_usd=usd(found.low), high_usd=usd(found.high),
-        own_usd=usd(found.own), documented_high_usd=usd(found.documented_high), until_timeout_usd=usd(applies / HOUR),
+        own_usd=usd(found.own), most_usd=usd(attempts * applies / HOUR),
         timeout_hours=applies / HOUR, has_timeout=timeout is not None,
         lines=rate.lines, notes=tuple(dict.fromkeys(notes)), prices_as_of=rate.prices_as_of,
         restarts=found.middle, wait=learned.wait(), basis=basis,

@@ -43,8 +43,6 @@ class Forecast:
     outlooks: tuple[Outlook, Outlook, Outlook] | None = None
     """What few, some and many preemptions add; None for machines that cannot be preempted."""
     assumptions: tuple[Assumption, Assumption, Assumption] = (LIKELY_LOW, LIKELY, LIKELY_HIGH)
-    documented_high: float = 0.0
-    """The upper end by the documented rates alone, so that no history lowers the cost that policy checks."""
 
     @property
     def middle(self) -> Outlook | None:
@@ -87,7 +85,6 @@ def forecast_preemptible(
         outlook(time, assumption=assumption, **asked)
         for time, assumption in (*((work, each) for each in assumptions), (min(hours, timeout), assumptions[1]))
     )
-    worst = outlook(hours, assumption=LIKELY_HIGH, **asked).billed_hours
     uncut, loss = _uncut(work, some), _loss(work, some)
     if learned.machines.preemptions:
         loss = learned.loss(loss)
@@ -103,9 +100,7 @@ def forecast_preemptible(
         trials,
     )
     middle = some.billed_hours
-    found = Forecast(
-        min(low, middle), middle, max(high, middle), own.billed_hours, (few, some, many), assumptions, worst
-    )
+    found = Forecast(min(low, middle), middle, max(high, middle), own.billed_hours, (few, some, many), assumptions)
     return _around(found, learned)
 
 

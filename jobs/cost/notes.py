@@ -229,8 +229,23 @@ def _calibration(label: str, learned: Learned) -> tuple[str, ...]:
     )
 
 
+def longest_runs(attempts: int, timeout_hours: float, trials: int) -> Text:
+    """Return how long Google may run a job with this timeout: its runs, and those of each trial."""
+    words = {"runs": attempts, "time": in_words(timeout_hours), "trials": trials}
+    if trials > 1:
+        return _("%(trials)s trials, each with up to %(runs)s runs of up to %(time)s", **words)
+    if attempts == 1:
+        return _("one run of up to %(time)s", **words)
+    return _("up to %(runs)s runs of up to %(time)s each", **words)
+
+
 def in_words(hours: float) -> str:
-    """Return a duration for people: seconds below two minutes, minutes below two hours, else hours."""
+    """Return a duration for people: seconds below two minutes, minutes below two hours, hours, or days from three on.
+
+    A time that is no whole number of days stays in hours.
+    """
+    if hours >= 72 and hours % 24 == 0:
+        return _("%(count)s days", count=f"{hours / 24:.0f}")
     if hours < 2 / 60:
         return _("%(count)s seconds", count=f"{hours * 3600:.0f}")
     if hours < 2:

@@ -99,11 +99,11 @@ class Job(models.Model):
     # The maximum cost, and the cost allowed without another approval; empty if no price was known
     max_usd = models.DecimalField(
         max_digits=14, decimal_places=2, null=True, blank=True, db_column="judged_usd",
-        help_text="The most that may be spent, as assessed last.",
+        help_text="The most that can be spent if nobody but Google ends it, as assessed last.",
     )  # fmt: skip
     exposure_usd = models.DecimalField(
         max_digits=14, decimal_places=2, null=True, blank=True,
-        help_text="The most that can be spent if nobody but Google ends it; empty: not known.",
+        help_text="What the version before has written; `max_usd` has replaced it.",
     )  # fmt: skip
     gpus = models.PositiveIntegerField(
         null=True, blank=True, help_text="Accelerators that it uses at once, without those of a persistent resource."

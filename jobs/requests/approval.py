@@ -221,7 +221,6 @@ def decide(
     if cap is not None:  # a job has one cap, the lower one; a cap set by an approver always cancels
         least = min(usd for usd in (job.cap_usd, cap) if usd is not None)
         allowed |= {"cap_usd": least, "cap_cancels": True}
-        allowed |= {"max_usd": min(*amounts, least)} if job.max_usd is not None else {}
     most = job.max_usd
     to = JobState.APPROVED if is_allowed else JobState.REJECTED
     columns = allowed if is_allowed else {"due_at": None}

@@ -13,6 +13,7 @@ from jobs.models import Job, Team
 from jobs.policy import decide, fill
 from jobs.policy_rules import PolicyRules, Rule, match_rules
 from jobs.requests.policy_versions import load_policy
+from jobs.strategies import STRATEGIES
 from jobs.timeline.resource_holdings import find_submission
 
 MAX_JOBS = 200
@@ -96,10 +97,12 @@ def _estimate(kept: dict[str, Any]) -> Estimate:
         Decimal(kept[name]) if kept.get(name) is not None else None
         for name in ("low_usd", "expected_usd", "high_usd", "most_usd", "usd_per_hour")
     )
+    if most is not None and "attempts" not in kept:  # of one run, as it was stored before
+        most *= 1 + STRATEGIES.get(kept.get("strategy", ""), STRATEGIES["spot"]).restart_allowance
     as_of = date.fromisoformat(kept["prices_as_of"]) if kept.get("prices_as_of") else None
     return Estimate(
         str(kept.get("strategy", "")), float(kept.get("hours") or 0), hourly, expected, low, high, (), (), as_of,
-        until_timeout_usd=most,
+        most_usd=most,
     )  # fmt: skip
 
 

@@ -237,7 +237,6 @@ def assessed_columns(assessment: Assessment, share: int) -> dict[str, Any]:
         "estimate_usd": storable_usd(assessment.estimate.expected_usd),
         "estimate": assessment.estimate.as_dict(),
         "max_usd": assessment.max_usd,
-        "exposure_usd": assessment.exposure_usd,
         "gpus": gpus_of(submission),
         "limit_usd": None if limit is None else limit if share == 1 else round_up(limit / share),
     }

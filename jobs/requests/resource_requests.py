@@ -14,7 +14,7 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from jobs import allowed_resources, budgets, gate, outbox
+from jobs import allowed_resources, budget, budgets, gate, outbox
 from jobs.assessment import storable_price, storable_usd
 from jobs.budget import BudgetLeft
 from jobs.budgets import OUTAGE, groups_of_resource, left_for, load_ceilings
@@ -284,7 +284,7 @@ def _check_gate(
     left = timedelta() if ends is None else max(ends - now, timedelta())
     most = None if hourly is None else hourly * figures.hours_of(left + added + OUTAGE)
     ceilings = load_ceilings(place.team, person_id, now, apart_from_resource=where, is_locked=True)
-    found = gate.check(Charge(most, hourly, gpus, budgeted_usd=adds_usd), budgets_left, ceilings)
+    found = (*budget.check(adds_usd, budgets_left), *gate.check(Charge(most, hourly, gpus), (), ceilings))
     if any(finding.severity is Severity.ERROR for finding in found):
         raise NotAllowed(found)
     return found

@@ -40,7 +40,6 @@ def found_columns(job: Job, remote: vertex.RemoteJob) -> dict[str, Any]:
         "estimate_usd": storable_usd(price.expected_usd),
         "estimate": price.as_dict(),
         "max_usd": found.max_usd,
-        "exposure_usd": found.exposure_usd,
         "gpus": gpus_of(submission),
         "price_snapshot": None,
     }

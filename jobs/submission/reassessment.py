@@ -110,5 +110,5 @@ def save_price_snapshot(job: Job, assessment: Assessment, context: Context, now:
         "lines": [line.as_dict() for line in estimate.lines],
     }
     ours = Job.objects.filter(pk=job.pk, claim=job.claim, state=JobState.APPROVED)
-    exposure = assessment.exposure_usd
-    ours.update(price_snapshot=snapshot, hourly_usd=hourly, exposure_usd=exposure, cap_cancels=context.cap_cancels)
+    most = assessment.max_usd
+    ours.update(price_snapshot=snapshot, hourly_usd=hourly, max_usd=most, cap_cancels=context.cap_cancels)

@@ -313,7 +313,6 @@ class TestCap:
         assert second.cap_cancels
         assert second.cap_usd is not None
         assert second.cap_usd <= 9
-        assert second.max_usd <= 9
 
     def test_that_is_spent_ends_it(
         self, begin: Any, policy: Any, approver: User, clock: Clock, monkeypatch: pytest.MonkeyPatch

@@ -26,8 +26,8 @@ def limit(team: Team, usd: str, **columns: Any) -> None:
 
 @pytest.fixture
 def request_job(request_job: RequestJob, team: Team) -> RequestJob:
-    """As in other tests, but approval is required above a dollar, and the timeout is the expected time."""
-    limit(team, "1")
+    """As in other tests, but approval is required above two dollars, and the timeout is the expected time."""
+    limit(team, "2")
 
     def ask(*, hours: float = 0.1, **changes: Any) -> Job:
         return request_job(hours=hours, scheduling={"timeout": f"{round(hours * 3600)}s"}, **changes)
@@ -130,8 +130,8 @@ class TestApprovedAmount:
     def test_is_the_limit_where_policy_allows_the_job(self, request_job: RequestJob) -> None:
         job = request_job()
 
-        assert (job.approved_usd, job.limit_usd) == (1, 1)
-        assert 0 < job.max_usd < 1
+        assert (job.approved_usd, job.limit_usd) == (2, 2)
+        assert 0 < job.max_usd < 2
 
     def test_is_what_may_be_spent_where_a_person_approves_it(self, request_job: RequestJob, approver: User) -> None:
         job = request_job(hours=20)
@@ -140,12 +140,12 @@ class TestApprovedAmount:
         requests.approve(job, by=approver, comment="", now=job.requested_at)
 
         job.refresh_from_db()
-        assert job.approved_usd == job.max_usd > 1
+        assert job.approved_usd == job.max_usd > 2
 
 
 @pytest.fixture
 def running(request_job: RequestJob, clock: Clock) -> Job:
-    """A job that runs for 1.21 dollars an hour or so, allowed up to 1 dollar."""
+    """A job that runs for 1.21 dollars an hour or so, allowed up to 2 dollars."""
     return run(request_job(), clock)
 
 

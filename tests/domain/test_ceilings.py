@@ -37,8 +37,8 @@ class TestFigure:
         job = request_job(hours=4)  # Spot: the first run and six restarts
 
         assert job.hourly_usd is not None
-        assert job.exposure_usd is not None
-        assert abs(job.exposure_usd - job.hourly_usd * 4 * 7) < Decimal("0.02")
+        assert job.max_usd is not None
+        assert abs(job.max_usd - job.hourly_usd * 4 * 7) < Decimal("0.02")
         assert job.gpus == 1
 
     def test_no_cap_of_trainboards_lowers_it(self, team: Team, owner: User, clock: Clock) -> None:
@@ -51,17 +51,17 @@ class TestFigure:
             now=clock.now, cap_usd=Decimal(6),
         )  # fmt: skip
 
-        assert capped.exposure_usd is not None
-        assert free.exposure_usd is not None
+        assert capped.max_usd is not None
+        assert free.max_usd is not None
         timeout = capped.spec["jobSpec"]["scheduling"]["timeout"]
         is_shorter = timeout != "86400s"
-        assert capped.exposure_usd <= 6 if is_shorter else capped.exposure_usd == free.exposure_usd
+        assert capped.max_usd <= 6 if is_shorter else capped.max_usd == free.max_usd
 
 
 class TestKinds:
     def test_dollars_for_one_job(self, request_job: RequestJob, team: Team, admin: User, clock: Clock) -> None:
         row = limit(team, "job", 100, admin, clock.now)
-        exposure = request_job(hours=4).exposure_usd
+        exposure = request_job(hours=4).max_usd
         assert exposure is not None
         row.amount = exposure - 1
         row.save()
@@ -87,8 +87,8 @@ class TestKinds:
         self, request_job: RequestJob, team: Team, admin: User, teammate: User, clock: Clock
     ) -> None:
         first = request_job()
-        assert first.exposure_usd is not None
-        limit(team, "person_day", first.exposure_usd * 2, admin, clock.now)
+        assert first.max_usd is not None
+        limit(team, "person_day", first.max_usd * 2, admin, clock.now)
         second = request_job()
 
         with pytest.raises(NotAllowed, match="for one person and day"):
@@ -218,11 +218,11 @@ class TestTime:
     ) -> None:
         limit(team, "job", 10**6, admin, cloud.now)
         job = request_job()
-        Job.objects.filter(pk=job.pk).update(exposure_usd=Decimal(1))
+        Job.objects.filter(pk=job.pk).update(max_usd=Decimal(1))
 
         steps.advance(job.pk, clock=cloud.clock)
 
-        assert Job.objects.get(pk=job.pk).exposure_usd == job.exposure_usd
+        assert Job.objects.get(pk=job.pk).max_usd == job.max_usd
 
 
 class TestPeople:
@@ -336,7 +336,7 @@ class TestSums:
         exposure = requests.request_job(
             submission=one, team=Team.objects.get(pk=team.pk), by=lead, expected=timedelta(minutes=6), request_key="1",
             now=clock.now,
-        ).exposure_usd  # fmt: skip
+        ).max_usd  # fmt: skip
         assert exposure is not None
         Job.objects.all().update(ended_at=clock.now - timedelta(days=2), state="withdrawn")
         rules = [

@@ -43,7 +43,7 @@ def test_creates_everybody_who_signs_in() -> None:
     }
     assert [user.username for user in User.objects.filter(is_superuser=True)] == ["admin"]
     assert all(user.check_password("trainboard") for user in User.objects.all())
-    assert Policy.objects.get(team__name="vision").ask_over_usd == 1
+    assert Policy.objects.get(team__name="vision").ask_over_usd == 5
 
 
 def test_a_second_time_changes_nothing_that_people_changed() -> None:

@@ -211,7 +211,7 @@ def test_another_request_with_the_key_shows_the_job_that_runs(
         team=job.team, by=owner, expected=timedelta(days=1), request_key="the same again", now=cloud.now,
     )  # fmt: skip
     as_sent.refresh_from_db()
-    shown = ("display_name", "machines", "strategy", "hourly_usd", "estimate_usd", "max_usd", "exposure_usd", "gpus")
+    shown = ("display_name", "machines", "strategy", "hourly_usd", "estimate_usd", "max_usd", "gpus")
     assert [getattr(job, name) for name in shown] == [getattr(as_sent, name) for name in shown]
     assert job.spec["labels"] == {"run": "one"}
     assert find_differences(job.kind, as_sent.spec, job.spec) == []

@@ -22,18 +22,20 @@ from jobs.budget import Passing
 from jobs.budgets import BudgetValues
 from jobs.cost import hourly, shape_of
 from jobs.errors import NotAllowed, NotPermitted
-from jobs.models import Budget, Ceiling, Job, Membership, Policy, Proposal, ResourceChange, Role, Team, Vote
+from jobs.models import Budget, Ceiling, Job, Membership, Policy, Proposal, ResourceChange, Role, Schedule, Team, Vote
 from jobs.people import invitations
 from jobs.people.members import NotChanged
 from jobs.policy_rules import RULES
 from jobs.prices import current_book
-from jobs.requests import RequestOptions
+from jobs.requests import RequestOptions, schedule_runs, schedules
 from jobs.requests.other_strategy import approve_as
 from jobs.requests.policy_versions import SavedMeanwhile, Terms, current_version
 from jobs.requests.resource_requests import approve_change, ask_for_change
+from jobs.requests.schedules import NotUsable, Times
 from jobs.states import JobState
 from jobs.strategies import STRATEGIES
 from jobs.submission.reassessment import reassess
+from jobs.upkeep import watch_schedules
 from tests.conftest import PASSWORD, person
 from tests.support import samples
 from tests.support.clock import Clock
@@ -42,11 +44,12 @@ from tests.support.resources import DISK
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 LIMITS = {"job": Decimal(1500), "hour": Decimal(20), "person_day": Decimal(2500), "gpus": Decimal(6)}
-REFUSALS = (NotAllowed, NotPermitted, NotChanged, SavedMeanwhile, requests.Changed, ValueError)
+REFUSALS = (NotAllowed, NotPermitted, NotChanged, NotUsable, SavedMeanwhile, requests.Changed, ValueError)
 """What a call is refused with. Anything else is a fault."""
 CALLS = (
     "request", "sweep", "capped", "plan", "approve", "puppet approves", "other strategy", "withdraw", "policy",
     "accept", "puppet accepts", "ceiling", "budget", "role", "resource", "resource approved", "reassess",
+    "schedule", "schedule of a mate", "due", "run now",
 )  # fmt: skip
 WORLD = ("submitted", "runs", "ends", "time")
 STEPS = st.tuples(st.sampled_from(CALLS + WORLD), st.integers(1, 3), st.sampled_from([0.5, 12.0, 60.0, 100.0]))
@@ -65,12 +68,16 @@ class TestOnePerson(TestCase):
         for kind, amount in LIMITS.items():
             budgets.set_ceiling(None, kind, amount, by=admin, reason="agreed", now=self.clock.now)
         _, secret = invitations.invite(self.team, "ada@example.com", Role.LEAD, by=self.me, now=self.clock.now)
+        self.mate = person("mate", self.team, Role.ENGINEER)
+        self.schedule("of a mate", "0 6 1 1 *", self.mate, 100.0)  # of itself it runs at no time of this test
         self.puppet = proposals.accept_invitation_as(secret, "ada", PASSWORD, now=self.clock.now)
 
     @example([("request", 2, 100.0)])  # would exceed the ceiling of one job
     @example([("request", 2, 0.5)] * 6)  # that of an hour
     @example([("request", 2, 60.0)] * 3)  # that of a person and day
     @example([("request", 1, 0.5)] * 7)  # that of GPUs
+    @example([("schedule of a mate", 1, 0.5), ("due", 1, 0.5), ("approve", 1, 0.5)])
+    @example([("schedule", 1, 12.0), ("due", 1, 0.5), ("schedule of a mate", 1, 0.5), ("due", 1, 0.5)])
     @given(st.lists(STEPS, min_size=1, max_size=25))
     @hypothesis_settings(max_examples=examples(2), suppress_health_check=list(HealthCheck))
     def test_spends_no_more_than_the_ceilings(self, sequence: list[tuple[str, int, float]]) -> None:
@@ -95,6 +102,8 @@ class TestOnePerson(TestCase):
             approve_as(job, "standard", by=self.puppet, comment="", now=now)
         elif name == "withdraw" and job is not None:
             steps.cancel(job, by=self.me, clock=self.clock.clock)
+        elif name in ("schedule", "schedule of a mate", "due", "run now"):
+            self.run_schedules(name, hours)
         elif name == "reassess" and job is not None and job.state == JobState.APPROVED:
             reassess(job, now)
         else:
@@ -119,6 +128,27 @@ class TestOnePerson(TestCase):
         team = Team.objects.get(pk=self.team.pk)
         options = RequestOptions(team, self.me, timedelta(hours=min(hours, 2)), self.clock.now, cap_usd=cap)
         requests.request_jobs(submissions, options, request_key=f"call-{self.keys}")
+
+    def schedule(self, name: str, cron: str, by: User, hours: float) -> None:
+        schedules.create_schedule(
+            Times(name, cron, "UTC", allows_overlap=True), team=Team.objects.get(pk=self.team.pk), by=by,
+            submission=samples.submission(scheduling={"timeout": f"{round(hours * 3600)}s"}),
+            expected=timedelta(hours=min(hours, 2)), now=self.clock.now,
+        )  # fmt: skip
+
+    def run_schedules(self, name: str, hours: float) -> None:
+        """Make a schedule, let one of somebody else run every ten minutes, let what is due run, or run it now."""
+        if name == "schedule":
+            self.schedule(f"mine {self.keys}", "*/10 * * * *", self.me, hours)
+        elif name == "schedule of a mate":
+            row, cron = Schedule.objects.get(name="of a mate"), f"*/{5 + 5 * (self.keys % 2)} * * * *"
+            schedules.change_schedule(row, {"cron": cron}, by=self.me, now=self.clock.now)
+        elif name == "due":
+            self.clock.forward(minutes=10 - self.clock.now.minute % 10)
+            watch_schedules(self.clock.now)
+        else:
+            row = Schedule.objects.get(name="of a mate")
+            schedule_runs.run_now(row, by=self.me, now=self.clock.now, request_key=f"now-{self.keys}")
 
     def go_on(self, name: str) -> None:
         """Let every job make the next step at Vertex AI."""

@@ -54,7 +54,7 @@ def test_a_lead_sets_a_budget_and_a_policy(window: OpenWindow) -> None:
 
     page.get_by_text("More", exact=True).click()
     page.get_by_role("link", name="Policy", exact=True).click()
-    expect(rule(page, 2)).to_contain_text("Ask 1 approver or lead if a job may cost over $1.00")
+    expect(rule(page, 2)).to_contain_text("Ask 1 approver or lead if a job may cost over $5.00")
     rule(page, 2).get_by_label("Cost over, USD").fill("0.01")
     page.get_by_role("button", name="Add a rule").click()
     rule(page, 3).get_by_label("Outcome").select_option(label="Refuse")

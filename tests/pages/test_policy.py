@@ -45,7 +45,7 @@ class TestPage:
     def test_lets_engineers_read(self, engineer: Client) -> None:
         page = engineer.get("/policy/")
 
-        assert "Ask 1 approver or lead if a job may cost over $1.00." in text_of(page)
+        assert "Ask 1 approver or lead if a job may cost over $2.00." in text_of(page)
         assert b'name="action"' not in page.content
         assert engineer.post("/policy/", draft(ASK) | {"action": "save"}).status_code == 403
         assert not PolicyVersion.objects.exists()

@@ -102,10 +102,14 @@ def test_a_cap_lowers_what_counts_only_as_far_as_google_enforces_it(
     capped = assess(job, Context(policy=policy, cap_usd=cap, timeout_cap_usd=cap, sweep_size=jobs), expected=expected)
     assert uncapped.estimate is not None
     assert capped.estimate is not None
-    if capped.estimate.until_timeout_usd is None:  # no price is known
+    if capped.estimate.most_usd is None:  # no price is known
         assert (capped.max_usd, capped.submission) == (None, job)
         return
-    stops_at = capped.estimate.until_timeout_usd * {"STANDARD": 4, "SPOT": 7, "FLEX_START": 4}[strategy]
+    runs, timeout_of = {"STANDARD": 4, "SPOT": 7, "FLEX_START": 4}, capped.submission.job_spec.scheduling.timeout
+    assert capped.estimate.usd_per_hour is not None
+    hourly, lasts = capped.estimate.usd_per_hour, (timeout_of or timedelta(days=7)) / timedelta(hours=1)
+    stops_at = capped.estimate.most_usd
+    assert stops_at == pytest.approx(hourly * Decimal(lasts) * runs[strategy])
     if capped.max_usd != uncapped.max_usd:
         assert stops_at <= cap
     before, after = job.job_spec.scheduling.timeout, capped.submission.job_spec.scheduling.timeout

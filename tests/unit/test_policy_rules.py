@@ -178,7 +178,7 @@ def test_old_limits_and_the_rules_that_replace_them_agree(
     usd: tuple[Any, Any, Any], ask: Decimal, refuse: Any, regions: tuple[str, ...], region: str, jobs: int
 ) -> None:
     expected, high, until = usd
-    estimate = replace(costs("0"), expected_usd=expected, low_usd=expected, high_usd=high, until_timeout_usd=until)
+    estimate = replace(costs("0"), expected_usd=expected, low_usd=expected, high_usd=high, most_usd=until)
     job, rules = samples.submission(region=region), rules_of_limits(ask, refuse, regions)
     saved = RULES.validate_python(RULES.dump_python(rules, mode="json"))
 

@@ -23,7 +23,7 @@ MEMBERS = (
     ("vision", "lead", Role.LEAD),
     ("speech", "stranger", Role.ENGINEER),
 )
-ASK_OVER_USD = {"vision": Decimal("1.00"), "speech": Decimal("50.00")}
+ASK_OVER_USD = {"vision": Decimal("5.00"), "speech": Decimal("200.00")}
 
 
 class NotLoopback(Exception):

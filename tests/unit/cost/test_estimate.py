@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pytest
 
+from jobs.cost import format_usd, round_up
 from jobs.cost.notes import in_words
 from jobs.cost.prices import old_parts
 from tests.unit.cost.builders import HOUR, JULY, custom_job, known, pool, priced, tuning_job
@@ -145,7 +146,7 @@ class TestTimeout:
         found = priced(custom_job(pool()), expected=200 * HOUR)
 
         assert found.hours == 168
-        assert found.notes == ("The default timeout ends the job after 168 hours, before the expected end.",)
+        assert found.notes == ("The default timeout ends the job after 7 days, before the expected end.",)
 
     def test_sooner_than_spot_may_need_does_not_end_its_range(self) -> None:
         job = custom_job(pool("a2-highgpu-1g"), timeout="172800s")
@@ -160,9 +161,20 @@ class TestTimeout:
         unbounded = priced(custom_job(pool("a2-highgpu-1g")), "standard", HOUR)
         assert short.usd_per_hour is not None
 
-        assert short.most_usd == 2 * short.usd_per_hour
-        assert unbounded.most_usd == 7 * 24 * short.usd_per_hour
+        assert short.most_usd == 4 * 2 * short.usd_per_hour, "the first run and three restarts"
+        assert unbounded.most_usd == 4 * 7 * 24 * short.usd_per_hour
+        assert (short.longest, unbounded.longest) == (
+            "up to 4 runs of up to 2 hours each", "up to 4 runs of up to 7 days each",
+        )  # fmt: skip
         assert known(unbounded.high_usd) == pytest.approx(2 * short.usd_per_hour, rel=Decimal("0.001"))
+
+    def test_names_a_shorter_one_and_what_it_saves(self) -> None:
+        free = priced(custom_job(pool("a2-highgpu-1g")), "spot", 2 * HOUR)
+        usd = 7 * 4 * known(free.usd_per_hour)
+
+        assert free.shorter == f"With a timeout of 4 hours it is at most {format_usd(round_up(usd))}."
+        close = priced(custom_job(pool("a2-highgpu-1g"), timeout="18000s"), "spot", 2 * HOUR)
+        assert close.shorter == "", "it would not be much less"
 
     def test_of_zero_is_none(self) -> None:
         assert priced(custom_job(pool(), timeout="0s")) == priced(custom_job(pool()))
