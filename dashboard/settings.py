@@ -5,6 +5,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
 from kombu import Exchange, Queue
 
 from dashboard import databases, env, logs, mail, private, sign_in_providers
@@ -199,6 +200,11 @@ SESSION_COOKIE_AGE = int(
 SESSION_IDLE = timedelta(hours=env.number("TRAINBOARD_SESSION_IDLE_HOURS", default=72, least=0.5))
 # After this time a person confirms with the password what a stolen session must not do (dashboard.access.confirmation).
 CONFIRM_AGE = timedelta(minutes=env.number("TRAINBOARD_CONFIRM_MINUTES", default=720, least=1))
+# The sealed audit log is sent there as well (jobs.upkeep.seal_export).
+AUDIT_EXPORT_URL = env.text("TRAINBOARD_AUDIT_URL")
+AUDIT_EXPORT_SECRET = env.text("TRAINBOARD_AUDIT_SECRET")
+if AUDIT_EXPORT_URL and not AUDIT_EXPORT_SECRET.startswith("whsec_"):
+    raise ImproperlyConfigured("TRAINBOARD_AUDIT_URL needs a TRAINBOARD_AUDIT_SECRET, which begins with whsec_.")
 CONFIRM_ABOVE_USD = Decimal(str(env.number("TRAINBOARD_CONFIRM_ABOVE_USD", default=1000)))
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE
 SECURE_HSTS_SECONDS = 31_536_000 if SECURE else 0

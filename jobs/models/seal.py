@@ -20,6 +20,9 @@ class AuditSeal(models.Model):
     content = models.CharField(max_length=64, help_text="SHA-256 digest of the digests of its entries.")
     digest = models.CharField(max_length=64, help_text="SHA-256 digest of the seal before, of this content and number.")
     sealed_at = models.DateTimeField()
+    exported_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the configured address accepted it with its entries; empty: not yet."
+    )
     removed_at = models.DateTimeField(null=True, blank=True, help_text="When retention removed its entries.")
 
     class Meta:

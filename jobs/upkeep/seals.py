@@ -2,7 +2,7 @@
 
 The sweep seals entries that are older than SETTLED, so that no request waits for another one's seal and a transaction
 that commits late is not passed over. Each team has a chain of its own. Whoever can write to the database can also write
-a new chain, so export the newest digests to another machine: `manage.py audit --export-log FILE`.
+a new chain, so export the log to another machine: `manage.py audit --export-log FILE`, or `jobs.upkeep.seal_export`.
 """
 
 import json
@@ -12,6 +12,7 @@ from itertools import groupby
 from typing import Any
 
 from auditlog.models import LogEntry
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import Exists, Max, OuterRef, QuerySet
@@ -104,8 +105,9 @@ def _broken_entries(seal: AuditSeal) -> Iterator[str]:
 
 
 def removable(before: datetime) -> QuerySet[AuditSeal]:
-    """Select the spans whose entries are all older than `before`."""
-    return AuditSeal.objects.filter(removed_at=None, last_at__lt=before)
+    """Select the spans whose entries are all older than `before`, and which the export address has, if there is one."""
+    found = AuditSeal.objects.filter(removed_at=None, last_at__lt=before)
+    return found.exclude(exported_at=None) if settings.AUDIT_EXPORT_URL else found
 
 
 def remove_spans(pks: list[int], now: datetime) -> None:
@@ -119,11 +121,21 @@ def remove_spans(pks: list[int], now: datetime) -> None:
 def export_log() -> Iterator[str]:
     """Yield the audit log and its seals as lines of JSON: each chain's seals, each followed by its entries."""
     for seal in AuditSeal.objects.order_by("team", "number").iterator(chunk_size=PORTION):
-        names = ("team", "number", "entries", "last_at", "content", "digest", "sealed_at", "removed_at")
-        yield _line({"seal": {name: getattr(seal, name) for name in names}})
-        keys = seal.sealed_entries.values("entry")
-        for row in LogEntry.objects.filter(pk__in=keys).order_by("pk").values(*COLUMNS, "actor__username"):
+        yield _line({"seal": values_of(seal)})
+        for row in entries_of(seal):
             yield _line({"entry": row})
+
+
+def values_of(seal: AuditSeal) -> dict[str, Any]:
+    """Return a seal as it is exported."""
+    names = ("team", "number", "entries", "last_at", "content", "digest", "sealed_at", "removed_at")
+    return {name: getattr(seal, name) for name in names}
+
+
+def entries_of(seal: AuditSeal) -> Iterable[dict[str, Any]]:
+    """Return the entries of a seal as they are exported, with the user name of their author."""
+    keys = seal.sealed_entries.values("entry")
+    return LogEntry.objects.filter(pk__in=keys).order_by("pk").values(*COLUMNS, "actor__username")
 
 
 def _line(value: dict[str, Any]) -> str:

@@ -1,8 +1,10 @@
 """Tests of the seals of the audit log: what is sealed, what a change or a deletion shows, and the export."""
 
 import json
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from auditlog.models import LogEntry
@@ -10,9 +12,13 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.utils import timezone
 
+from jobs.messages.post import SendFailed
+from jobs.messages.webhook import new_secret, signature
 from jobs.models import AuditSeal, SealedEntry, Team
 from jobs.people.audit import acting
+from jobs.upkeep.seal_export import send_seals, unsent
 from jobs.upkeep.seals import SETTLED, broken_seals, export_log, removable, remove_spans, seal_audit_log
+from tests.support.receivers import Receiver, receiver
 
 
 @pytest.fixture
@@ -141,3 +147,56 @@ def test_the_command_verifies_and_exports(
     with pytest.raises(SystemExit):
         call_command("audit")
     assert f"entry {sealed[0].pk} was changed" in capsys.readouterr().out
+
+
+class TestExport:
+    @pytest.fixture
+    def address(self, settings: Any) -> Iterator[Receiver]:
+        """The address that gets the log, a server on loopback."""
+        settings.AUDIT_EXPORT_SECRET, settings.MESSAGES_ALLOW_LOOPBACK = new_secret(), True
+        with receiver() as server:
+            settings.AUDIT_EXPORT_URL = server.url
+            yield server
+
+    def test_sends_each_seal_once_with_its_entries_and_signs_it(
+        self, sealed: list[LogEntry], address: Receiver, team: Team, settings: Any
+    ) -> None:
+        now = timezone.now()
+
+        assert send_seals(now) == 2
+        assert send_seals(now) == 0
+
+        for got in address.received:
+            uid, moment = got.headers["webhook-id"], int(got.headers["webhook-timestamp"])
+            signed = signature(settings.AUDIT_EXPORT_SECRET, uid=uid, timestamp=moment, body=got.body)
+            assert got.headers["webhook-signature"] == signed
+        found = {got.headers["webhook-id"]: json.loads(got.body)["data"] for got in address.received}
+        seal = AuditSeal.objects.get(team=team.pk)
+        mine = found[f"audit-{team.pk}-1"]
+        assert (mine["seal"]["digest"], len(mine["entries"])) == (seal.digest, 2)
+        assert mine["entries"][0]["actor__username"] == "owner"
+
+    def test_tries_again_what_was_not_accepted_and_retention_waits(
+        self, sealed: list[LogEntry], address: Receiver
+    ) -> None:
+        address.behaviour, now = 500, timezone.now()
+        with pytest.raises(SendFailed, match="status 500"):
+            send_seals(now)
+        assert unsent().count() == 2
+        assert not removable(now + timedelta(days=1)).exists()
+
+        address.behaviour = 200
+        assert send_seals(now) == 2
+        assert removable(now + timedelta(days=1)).count() == 2
+
+    @pytest.mark.parametrize("url", ["http://example.com/", "https://169.254.169.254/", "https://10.0.0.1/x"])
+    def test_goes_to_public_addresses_over_https_only(self, sealed: list[LogEntry], settings: Any, url: str) -> None:
+        settings.AUDIT_EXPORT_URL, settings.AUDIT_EXPORT_SECRET = url, new_secret()
+
+        with pytest.raises(SendFailed):
+            send_seals(timezone.now())
+
+    def test_does_nothing_without_an_address(self, sealed: list[LogEntry]) -> None:
+        assert not unsent().exists()
+        assert send_seals(timezone.now()) == 0
+        assert removable(timezone.now() + timedelta(days=1)).count() == 2
