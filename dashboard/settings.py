@@ -207,6 +207,8 @@ if AUDIT_EXPORT_URL and not AUDIT_EXPORT_SECRET.startswith("whsec_"):
     raise ImproperlyConfigured("TRAINBOARD_AUDIT_URL needs a TRAINBOARD_AUDIT_SECRET, which begins with whsec_.")
 CONFIRM_ABOVE_USD = Decimal(str(env.number("TRAINBOARD_CONFIRM_ABOVE_USD", default=1000)))
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE
+# Browsers take a cookie named __Host-... only over HTTPS from this very host, so no subdomain can set one.
+SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = (f"{'__Host-' if SECURE else ''}{name}" for name in ("sessionid", "csrftoken"))
 SECURE_HSTS_SECONDS = 31_536_000 if SECURE else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if SECURE else None
 SECURE_REFERRER_POLICY = "same-origin"

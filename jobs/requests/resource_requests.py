@@ -184,18 +184,20 @@ def check_again(change: ResourceChange, now: datetime) -> bool:
     """Check an allowed change again before it is sent: policy, lists, prices and ceilings may have changed since.
 
     Return False if its approval no longer covers it, so that it waits for a new one. Raise NotAllowed if it is refused.
-    Deletions and smaller sizes only end cost, so nothing stops them.
+    Deletions and smaller sizes only end cost, so nothing stops them. A size counts as larger also if the resource has
+    become smaller since it was asked for.
     """
-    is_larger = change.action == Action.RESIZE and bool(change.needs)
+    known = PersistentResource.objects.existing().filter(
+        project=change.project, region=change.region, resource_id=change.resource_id
+    )  # fmt: skip
+    has: dict[str, Any] = next(iter(known.values_list("body", flat=True)), {})
+    is_larger = change.action == Action.RESIZE and (bool(change.needs) or _is_larger(change, has))
     if not is_larger and change.action not in (Action.CREATE, Action.EXTEND, Action.REBOOT):
         return True
     team, place = change.team, Place(change.team, change.project, change.region, change.resource_id)
     if team.pk not in Team.objects.owning(change.project, "pk"):
         raise NotAllowed([Finding("project_not_allowed", Severity.ERROR, "", _not_of_team(change.project, team))])
-    known = PersistentResource.objects.existing().filter(
-        project=change.project, region=change.region, resource_id=change.resource_id
-    )  # fmt: skip
-    body: dict[str, Any] = change.body or next(iter(known.values_list("body", flat=True)), {})
+    body: dict[str, Any] = change.body or has
     with transaction.atomic():
         budgets.lock_teams([team.pk])
         if change.action == Action.REBOOT:
@@ -226,6 +228,14 @@ def check_again(change: ResourceChange, now: datetime) -> bool:
         change.save(update_fields=[*columns, *waits])
         _announce(change, None, now)
     return False
+
+
+def _is_larger(change: ResourceChange, has: Mapping[str, Any]) -> bool:
+    """Return whether a resize makes a resource with the body `has` dearer, or may do so."""
+    if not has:
+        return False
+    old, new = figures.hourly_of(has, change.region), figures.hourly_of(change.body, change.region)
+    return old is None or new is None or new > old
 
 
 def _is_covered(change: ResourceChange, now: Mapping[str, Any], drift_percent: int) -> bool:

@@ -92,6 +92,21 @@ class TestRefused:
         change.refresh_from_db()
         assert (change.outcome, cloud.calls().get("persistentResources.reboot", 0)) == ("refused", 0)
 
+    def test_a_size_that_was_smaller_when_it_was_asked_for(
+        self, cloud: Cloud, team: Team, approver: User, lead: User
+    ) -> None:
+        row = made(cloud, team, approver, lead)
+        change = ask(cloud, team, approver, "resize", body=resize_body(row, {0: 1}), before=row.body)
+        assert change.due_at is not None, "it is smaller, so nobody is asked"
+        smaller = resize_body(row, {0: 0}) | {"name": row.body.get("name", "")}
+        PersistentResource.objects.update(body=row.body | smaller)  # somebody has made it smaller elsewhere
+
+        work(cloud)
+
+        change.refresh_from_db()
+        assert (change.outcome, change.allowed_at, cloud.calls().get("persistentResources.patch", 0)) == ("", None, 0)
+        assert approve_change(change, by=lead, now=cloud.now)
+
     def test_nothing_stops_a_deletion_or_a_smaller_size(
         self, cloud: Cloud, team: Team, approver: User, lead: User, admin: User
     ) -> None:

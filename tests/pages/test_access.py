@@ -1,11 +1,14 @@
 """Tests of roles and their permissions."""
 
+import logging
+
 import pytest
 from django.contrib.auth.models import AnonymousUser, User
 
 from dashboard.access import can, jobs_of, teams_of, teams_where
+from jobs import log_context
 from jobs.models import Membership, Team
-from tests.pages.conftest import MakeJob
+from tests.pages.conftest import MakeJob, SignIn
 
 VERBS = ("see", "request", "cancel", "approve", "set_policy")
 
@@ -51,3 +54,17 @@ class TestRoles:
         assert [list(jobs_of(person)) for person in (owner, teammate, admin)] == [[job]] * 3
         assert list(jobs_of(stranger)) == []
         assert list(teams_of(stranger)) == [other_team]
+
+
+def test_a_refusal_is_logged_with_the_person(
+    team: Team, owner: User, signed_in: SignIn, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[str, str]] = []
+    logger = logging.getLogger("django.request")
+    monkeypatch.setattr(
+        logger, "handle", lambda line: seen.append((line.getMessage(), log_context.bound().get("user_id", "")))
+    )
+
+    assert signed_in(owner).post(f"/teams/{team.pk}/members/").status_code == 403
+
+    assert seen == [(f"Forbidden (Permission denied): /teams/{team.pk}/members/", str(owner.pk))]

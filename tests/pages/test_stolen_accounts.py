@@ -1,5 +1,8 @@
 """Tests of what must end, and what must be asked again, when an account may be in the wrong hands."""
 
+import os
+import subprocess
+import sys
 from datetime import timedelta
 from typing import Any
 
@@ -359,3 +362,12 @@ class TestTokensOfEverybody:
 
         assert seen == sorted(ApiToken.objects.values_list("pk", flat=True), reverse=True)
         assert answer.context["next"] is None
+
+
+@pytest.mark.parametrize(("https", "prefix"), [("1", "__Host-"), ("0", "")])
+def test_no_subdomain_can_set_its_cookies(https: str, prefix: str) -> None:
+    code = "from dashboard import settings; print(settings.SESSION_COOKIE_NAME, settings.CSRF_COOKIE_NAME)"
+    env = os.environ | {"TRAINBOARD_HTTPS": https}
+    found = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+
+    assert found.stdout.split() == [f"{prefix}sessionid", f"{prefix}csrftoken"]
