@@ -73,7 +73,7 @@ def _check(most_usd: Decimal | None, budget: BudgetLeft) -> Finding | None:
     if not most_usd or most_usd <= budget.left_usd:
         return None
     words = {"usd": format_usd(most_usd), "budget": _name(budget), "left": _left(budget)}
-    message = _("It can cost %(usd)s if nobody but Google ends it, and of %(budget)s %(left)s.", **words)
+    message = _("It may cost %(usd)s, and of %(budget)s %(left)s.", **words)
     remedy = _("Set a shorter timeout or a cap on its cost, or wait until other jobs have ended.")
     return Finding("over_budget", SEVERITIES[budget.passing], "", message, remedy, source=SOURCE)
 

@@ -182,7 +182,7 @@ class TestSpending:
     ) -> None:
         job = request_job()
         assert job.max_usd
-        set_budget(team, lead, str(round(job.max_usd * Decimal("1.2"), 2)))
+        set_budget(team, lead, str(round(job.max_usd / 7 * Decimal("1.2"), 2)))
         for state in ("submitting", "queued", "pending", "running"):
             transitions.transition(job, state, now=clock.now, message="It went on.")
 

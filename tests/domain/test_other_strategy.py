@@ -42,15 +42,15 @@ def fresh(job: Job) -> Job:
 
 class TestTheRequesterIsAsked:
     def test_and_the_job_goes_on_when_they_accept(self, asked: Job, approver: User, owner: User, clock: Clock) -> None:
-        before, old = Approval.objects.get(), asked.max_usd
+        before, old = Approval.objects.get(), asked.estimate_usd
         assert requests.approve_as(asked, "spot", by=approver, comment="cheaper", now=clock.forward(minutes=1))
 
         job, question, vote = fresh(asked), Approval.objects.get(), Vote.objects.get()
         assert (job.state, job.strategy) == ("awaiting_approval", "spot")
         assert job.spec["jobSpec"]["scheduling"]["strategy"] == "SPOT"
-        assert job.max_usd is not None
+        assert job.estimate_usd is not None
         assert old is not None
-        assert job.max_usd < old
+        assert job.estimate_usd < old
         assert question.digest != before.digest
         assert (vote.digest, vote.asked_at) == (question.digest, question.asked_at)
         assert Message.objects.filter(kind="change_proposed").count() == 1

@@ -66,13 +66,13 @@ def with_timeout(job: Job, hours: int) -> Job:
 def make_job(team: Team, owner: User, clock: Clock) -> MakeJob:
     """`make_job("running")` is a job of the owner that went the usual way to that state, ten seconds a step.
 
-    `hours=0.1` is cheap enough to need no approval; `awaiting_approval` is asked for 100 hours. An end such as
+    `hours=0.1` is cheap enough to need no approval; `awaiting_approval` is asked for 12 hours. An end such as
     "succeeded" follows running; a state of Vertex AI that is unknown follows queued. The clock stands at the end.
     """
     keys = itertools.count()
 
     def make(state: str = "running", *, by: User = owner, of: Team = team, error: Any = None, **changes: Any) -> Job:
-        hours = changes.pop("hours", 100 if state == "awaiting_approval" else 0.1)
+        hours = changes.pop("hours", 12 if state == "awaiting_approval" else 0.1)
         job = requests.request_job(
             submission=samples.submission(**samples.limited(hours, changes)),
             team=of,

@@ -6,9 +6,13 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from jobs.models import Approval, Job, Policy, Team
+from jobs.models import Approval, Job, Team
+from jobs.policy_rules import Rule
+from jobs.requests.policy_versions import Terms, save_policy
+from tests.conftest import person
 from tests.pages.conftest import SignIn, text_in, text_of
 from tests.support.api import caller
+from tests.support.clock import Clock
 
 THEN = {"then_1": "standard", "on_capacity": "on", "run_time": "1 h", "timeout": "1 h"}
 ONCE = "One decision for all attempts"
@@ -22,13 +26,16 @@ def asked(engineer: Client, example: dict[str, str]) -> Job:
 
 
 def test_the_form_says_that_all_are_decided_about_at_once(
-    engineer: Client, example: dict[str, str], team: Team
+    engineer: Client, example: dict[str, str], team: Team, clock: Clock
 ) -> None:
     page = engineer.post("/jobs/new/check/", example | THEN).content.decode()
     assert "An approver decides once about all of them" in text_in(page, "attempts")
     assert text_in(page, "submit-words") == "Submit for approval"
 
-    Policy.objects.filter(team=team).update(ask_over_usd=4)  # Spot costs less than that, Standard more
+    save_policy(
+        team, [Rule(outcome="ask", strategies=["standard"])], Terms(), base=0,
+        by=person("lead", team, "lead"), note="", now=clock.now,
+    )  # fmt: skip
     page = engineer.post("/jobs/new/check/", example | THEN).content.decode()
     assert text_in(page, "attempts").count("needs approval") == 1
     assert text_in(page, "submit-words") == "Submit for approval"

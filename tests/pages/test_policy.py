@@ -159,7 +159,7 @@ class TestSave:
 
 class TestTest:
     def test_says_what_it_would_have_done_to_past_jobs(self, lead: Client, make_job: MakeJob, team: Team) -> None:
-        Policy.objects.filter(team=team).update(ask_over_usd=Decimal(1))
+        Policy.objects.filter(team=team).update(ask_over_usd=Decimal(2))
         make_job("succeeded", name="cheap")
         make_job("awaiting_approval", name="dear")
         make_job("succeeded", name="standard", strategy="STANDARD")

@@ -87,7 +87,7 @@ class TestRequest:
     def test_that_costs_too_much_together_asks_though_each_job_does_not(
         self, engineer: Client, example: dict[str, str], team: Team
     ) -> None:
-        Policy.objects.filter(team=team).update(ask_over_usd=20)
+        Policy.objects.filter(team=team).update(ask_over_usd=100)
         engineer.post("/jobs/new/", example)
         assert Job.objects.get().state == "approved"
 
@@ -97,7 +97,7 @@ class TestRequest:
         assert "for the 3 jobs of the sweep together" in Approval.objects.earliest("pk").findings[0]["message"]
 
     def test_that_is_refused_together_makes_no_job(self, engineer: Client, example: dict[str, str], team: Team) -> None:
-        Policy.objects.filter(team=team).update(refuse_over_usd=20)
+        Policy.objects.filter(team=team).update(refuse_over_usd=100)
 
         answer = engineer.post("/jobs/new/", example | SWEEP)
 
@@ -107,14 +107,14 @@ class TestRequest:
     def test_is_asked_about_again_when_the_limit_falls_below_what_all_cost(
         self, engineer: Client, example: dict[str, str], team: Team, clock: Clock
     ) -> None:
-        Policy.objects.filter(team=team).update(ask_over_usd=100)
+        Policy.objects.filter(team=team).update(ask_over_usd=300)
         engineer.post("/jobs/new/", example | SWEEP)
         job = Job.objects.select_related("team__policy").first()
         assert job is not None
         assert job.state == "approved"
         assert reassess(job, clock.now) is None
 
-        Policy.objects.filter(team=team).update(ask_over_usd=20)
+        Policy.objects.filter(team=team).update(ask_over_usd=100)
 
         change = reassess(Job.objects.get(pk=job.pk), clock.now)
         assert change is not None

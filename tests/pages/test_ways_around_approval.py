@@ -87,7 +87,7 @@ def test_the_page_says_what_is_weighed_and_what_helps(engineer: Client, example:
 
     page = text_of(answer)
     assert "on which the approval depends" in page
-    assert "at the timeout of 168 hours it would cost" in page
+    assert "Google allows up to 7 runs of up to 7 days each" in page
     assert "Set a shorter timeout" in page
 
 
