@@ -24,7 +24,7 @@ Holdings = dict[tuple[str, str, str], Holding]
 """{(project, region, id): holdings of the resource}. Jobs that the person may not see have is_shown False."""
 Counted = tuple[Usage, ResourceCost]
 """The usage of a resource in a period, and its cost."""
-COLUMNS = ("display_name", "kind", "project", "region", "state", "strategy", "spec", "team_id")
+COLUMNS = ("display_name", "kind", "project", "region", "state", "strategy", "spec", "secrets", "team_id")
 CHANGES_SHOWN = timedelta(days=1)
 MAX_CHANGES = 20
 HOLDS = WAITING_AT_VERTEX | RUNNING

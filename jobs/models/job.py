@@ -67,6 +67,9 @@ class Job(models.Model):
     strategy = models.CharField(max_length=32, help_text="Key of a strategy in jobs.strategies.")
     machines = models.CharField(max_length=200, help_text="The worker pools in one line, for lists.")
     spec = models.JSONField(help_text="The REST body, without the labels that Trainboard adds.")
+    secrets = models.JSONField(
+        null=True, blank=True, help_text="Where the secrets of the spec are, by jobs.spec.secrets; empty: not searched."
+    )
     spec_digest = models.CharField(
         max_length=64, blank=True, default="", db_default="",
         help_text="Equal for jobs that differ only in their names; empty for older jobs.",

@@ -51,7 +51,7 @@ class ShownJob(Job):
     @cached_property
     def _masker(self) -> Masker:
         """What hides the secrets of the body. It is made when needed: of a board's thousand jobs, most have no text."""
-        return Masker(self._kept.get("spec"))
+        return Masker(self._kept.get("spec"), self.__dict__.get("secrets"))
 
     def reveal_to(self, user: AbstractBaseUser) -> Self:
         """Show everything to the person who requested the job. An adopted job was requested elsewhere."""

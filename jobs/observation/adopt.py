@@ -28,6 +28,7 @@ from jobs.observation.set_aside import SetAside
 from jobs.prices import current_book
 from jobs.queue import claims
 from jobs.requests.request_keys import adopted_key, job_id
+from jobs.spec.secrets import secrets_as_json
 from jobs.spec.shape import fields
 from jobs.spec.unknown import unknown_findings
 from jobs.storable import fit
@@ -156,6 +157,7 @@ def _row(
         strategy=strategy.key,
         machines=submission.machines_summary,
         spec=body,
+        secrets=secrets_as_json(body),
         request_key=key,
         is_adopted=True,
         expected_seconds=0,

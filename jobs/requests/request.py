@@ -24,6 +24,7 @@ from jobs.requests.context import RequestOptions, load_context
 from jobs.requests.fallback_attempts import check_plan, create_fallbacks
 from jobs.requests.questions import Question, build_questions, save_question
 from jobs.requests.request_keys import FIRST_KEY, identity_of, job_id, list_requested
+from jobs.spec.secrets import secrets_as_json
 from jobs.states import JobState
 from jobs.strategies import is_on_resource
 
@@ -230,7 +231,8 @@ def assessed_columns(assessment: Assessment, share: int) -> dict[str, Any]:
     return {
         "strategy": strategies.strategy_of(submission).key,
         "machines": submission.machines_summary,
-        "spec": spec.rest_body(submission.job),
+        "spec": (body := spec.rest_body(submission.job)),
+        "secrets": secrets_as_json(body),
         "spec_digest": submission.digest,
         "folder_key": spec.folder_key(submission),
         "hourly_usd": storable_price(assessment.estimate.usd_per_hour),

@@ -6,11 +6,13 @@ guides of Secret Manager and of GitHub's secret scanning (docs.github.com, suppo
 2026-11-21).
 """
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from jobs.bounds import digest_of
 from jobs.spec.paths import join
 from jobs.spec.secret_names import is_secret_name, is_secret_value
 from jobs.spec.secret_texts import MASK, Span, flag_of, masked, password_spans, spans, token_spans
@@ -22,6 +24,8 @@ MIN_TEXT_LENGTH = 4
 BETWEEN_WORDS = re.compile(r"[\s=,:;/&?\"']")
 MIN_REPEATED_LENGTH = 8
 """A secret of this length is also masked where another field of the body repeats it."""
+SEARCH_VERSION = 1
+"""Raise it when the search finds more: what was stored by another version is searched again when it is loaded."""
 MAX_SECRETS = 100
 """A text about a body with more secrets is hidden as a whole: each text would be searched for each of them."""
 
@@ -91,6 +95,37 @@ def mask_secrets(body: Any) -> Any:
     return Masker(body).body
 
 
+def secrets_as_json(body: Any) -> dict[str, Any]:
+    """Return where the secrets of a body are, to store beside it, so that it is searched once: `Masker(body, kept)`."""
+    found = {secret.path: [list(span) for span in secret.spans] for secret in find_secrets(body)}
+    return {"version": SEARCH_VERSION, "digest": _digest(body), "found": found}
+
+
+def _kept_secrets(body: Any, kept: Mapping[str, Any] | None) -> list[Secret]:
+    """Return the secrets of a body from the JSON of `secrets_as_json`; search if that is of another body or search."""
+    if not kept or kept["version"] != SEARCH_VERSION or kept["digest"] != _digest(body):
+        return list(find_secrets(body))
+    found: Mapping[str, list[list[int]]] = kept["found"]
+    texts = [each for each in _texts(body, "") if each[0] in found] if found else []
+    return [Secret(path, text, tuple((start, end) for start, end in found[path])) for path, text in texts]
+
+
+def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Yield every text of a body with its path."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, Mapping):
+        for name, item in value.items():
+            yield from _texts(item, join(path, str(name)))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _texts(item, f"{path}[{index}]")
+
+
+def _digest(body: Any) -> str:
+    return digest_of(json.dumps(body, sort_keys=True))
+
+
 def holds_mask(body: Any) -> bool:
     """Return whether a body contains a masked value, which cannot be submitted."""
     if isinstance(body, str):
@@ -101,10 +136,13 @@ def holds_mask(body: Any) -> bool:
 
 
 class Masker:
-    """Masks the secrets of one body, in the body itself and in text about it, such as an error that quotes it."""
+    """Masks the secrets of one body, in the body itself and in text about it, such as an error that quotes it.
 
-    def __init__(self, body: Any) -> None:
-        secrets = list(find_secrets(body))
+    `kept` is the result of `secrets_as_json` for the body; without it the body is searched.
+    """
+
+    def __init__(self, body: Any, kept: Mapping[str, Any] | None = None) -> None:
+        secrets = _kept_secrets(body, kept)
         self._at = {secret.path: masked(secret.text, secret.spans) for secret in secrets}
         self._values = sorted({value for secret in secrets for value in secret.values}, key=len, reverse=True)
         self._long = frozenset(value for value in self._values if len(value) >= MIN_REPEATED_LENGTH)

@@ -12,6 +12,7 @@ from jobs.clients import INSTANCE_LABEL, JOB_LABEL
 from jobs.models import Job
 from jobs.observation.adopt import body_of
 from jobs.prices import current_book
+from jobs.spec.secrets import secrets_as_json
 from jobs.spec.sent import find_differences
 
 
@@ -34,6 +35,7 @@ def found_columns(job: Job, remote: vertex.RemoteJob) -> dict[str, Any]:
         "strategy": strategy.key,
         "machines": submission.machines_summary,
         "spec": body,
+        "secrets": secrets_as_json(body),
         "spec_digest": submission.digest,
         "folder_key": spec.folder_key(submission),
         "hourly_usd": storable_price(price.usd_per_hour),

@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 from jobs import requests, steps
 from jobs.errors import NotAllowed, NotPermitted
 from jobs.models import Approval, Job, JobEvent, Membership, Policy, Team
+from jobs.spec.secrets import secrets_as_json
 from tests.domain.conftest import RequestJob
 from tests.support import samples
 from tests.support.clock import Clock
@@ -201,3 +202,9 @@ class TestEvents:
         job = request_job(hours=10)
 
         assert job.events.filter(kind="state").latest("id").to_state == job.state
+
+
+def test_where_the_secrets_are_is_stored_with_the_spec(request_job: RequestJob) -> None:
+    job = Job.objects.get(pk=request_job().pk)
+
+    assert job.secrets == secrets_as_json(job.spec)

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jobs.spec import secrets
 from jobs.spec.secret_texts import MASK
-from jobs.spec.secrets import Masker, find_secrets, holds_mask, mask_secrets
+from jobs.spec.secrets import Masker, find_secrets, holds_mask, mask_secrets, secrets_as_json
 
 RANDOM = "q8Zr2LwXv91TbNc4KyPd7HsJm3GfAe6U"
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY-----"
@@ -285,3 +286,23 @@ def test_no_text_takes_long(part: str) -> None:
 
     assert time.process_time() - began < 2
     assert isinstance(find, list)
+
+
+class TestKept:
+    BODY = env("DB_PASSWORD", "hunter2-and-more") | {"displayName": "uses hunter2-and-more"}
+
+    def test_hides_the_same_without_a_search(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        kept, searched = json.loads(json.dumps(secrets_as_json(self.BODY))), Masker(self.BODY)
+        monkeypatch.setattr(secrets, "find_secrets", lambda *_: pytest.fail("it was searched"))
+
+        found = Masker(self.BODY, kept)
+
+        assert found.body == searched.body
+        assert "hunter2" not in json.dumps(found.body)
+        assert found.hide("it was hunter2-and-more") == searched.hide("it was hunter2-and-more")
+
+    @pytest.mark.parametrize("kept", [{"version": 0}, {"digest": "of another body"}])
+    def test_of_another_body_or_search_counts_for_nothing(self, kept: dict[str, Any]) -> None:
+        stale = secrets_as_json({}) | {"digest": secrets_as_json(self.BODY)["digest"]} | kept
+
+        assert "hunter2" not in json.dumps(Masker(self.BODY, stale).body)
