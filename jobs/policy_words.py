@@ -173,7 +173,9 @@ def _shorter(estimate: Estimate, limit: Decimal) -> tuple[str, ...]:
     The most that a job can cost is proportional to its timeout.
     """
     most = estimate.most_usd
-    helps = most is not None and most * Decimal(estimate.hours / estimate.timeout_hours) <= limit
+    if most is None or not estimate.timeout_hours:  # a stored estimate has no timeout
+        return ()
+    helps = most * Decimal(estimate.hours / estimate.timeout_hours) <= limit
     return (_SHORTER_TIMEOUT, estimate.shorter) if helps else ()
 
 

@@ -13,7 +13,7 @@ AMOUNTS = st.decimals(min_value=0, max_value=10**6, places=2)
 
 def charge(usd: int | None = 10, hourly: int | None = 1, gpus: int = 1, jobs: int = 1) -> Charge:
     known = [None if amount is None else Decimal(amount) for amount in (usd, hourly)]
-    return Charge(known[0], known[1], gpus, jobs, Decimal(0))
+    return Charge(known[0], known[1], gpus, jobs)
 
 
 @pytest.mark.parametrize(
@@ -54,6 +54,6 @@ def test_the_message_names_the_ceiling_its_use_and_who_can_change_it() -> None:
 @given(AMOUNTS, AMOUNTS, AMOUNTS, st.integers(1, 9))
 def test_many_jobs_pass_only_if_they_pass_together(each: Decimal, used: Decimal, limit: Decimal, jobs: int) -> None:
     ceiling = CeilingUse(CeilingKind.PERSON_DAY, limit, used)
-    passes = not check(Charge(each, each, 0, jobs, Decimal(0)), (), [ceiling])
+    passes = not check(Charge(each, each, 0, jobs), (), [ceiling])
 
     assert passes == (each == 0 or each * jobs + used <= limit)

@@ -8,7 +8,7 @@ import pytest
 
 from jobs import policy
 from jobs.assessment import Assessment, Outcome, outcome_of
-from jobs.cost import Estimate, Line
+from jobs.cost import Estimate, Line, format_usd, round_up
 from jobs.policy_rules import PolicyRules, match_rules, rules_of_limits
 from jobs.spec import Finding, PersistentResource, Severity, Submission, read
 from jobs.strategies import KnownResource, check
@@ -44,7 +44,7 @@ def costs(usd: str | None) -> Estimate:
     """An estimate of that much."""
     amount = None if usd is None else Decimal(usd)
     line = LINE if usd is not None else replace(LINE, resource="a4x-highgpu-4g", unit_usd=None)
-    return Estimate("standard", 1.0, amount, amount, amount, amount, (line,), (), None)
+    return Estimate("standard", 1.0, amount, amount, amount, amount, (line,), (), None, most_usd=amount)
 
 
 def decide(
@@ -130,12 +130,31 @@ class TestCost:
         assert found.message == "Expected $12,345.68. Your team's limit without approval is $1,000.00."
         assert (found.severity, found.field) == (Severity.APPROVAL, "")
 
-    def test_as_a_range_names_the_upper_end(self) -> None:
-        spot = replace(costs("2000"), low_usd=Decimal(1900), high_usd=Decimal(2500))
+    @pytest.mark.parametrize(
+        ("has_timeout", "hours", "words"),
+        [
+            (True, 8.0, "at most $2,500.00: Google allows up to 7 runs of up to 8 hours each."),
+            (False, 168.0, "at most $2,500.00: without a timeout, Google allows up to 7 runs of up to 7 days each."),
+        ],
+    )
+    def test_names_the_runs_that_may_cost_the_most_and_a_shorter_timeout(
+        self, has_timeout: bool, hours: float, words: str
+    ) -> None:
+        most = {"most_usd": Decimal(2500), "attempts": 7, "timeout_hours": hours, "has_timeout": has_timeout}
 
-        message = finding(decide(estimate=spot), "over_ask_limit").message
+        found = finding(decide(estimate=replace(costs("20"), **most)), "over_ask_limit")
 
-        assert "Expected $2,000.00, at most $2,500.00." in message
+        assert f"Expected $20.00, {words}" in found.message
+        usd = Decimal(2500) * 2 / Decimal(hours)
+        assert found.remedy == (
+            "Set a shorter timeout: the longest time that a run may take. "
+            f"With a timeout of 2 hours it is at most {format_usd(round_up(usd))}."
+        )
+
+    def test_suggests_no_shorter_timeout_that_would_not_help(self) -> None:
+        dear = replace(costs("2000"), most_usd=Decimal(9000), attempts=4, timeout_hours=2.0)
+
+        assert finding(decide(estimate=dear), "over_ask_limit").remedy == ""
 
     def test_over_the_refusing_limit_says_what_to_do(self) -> None:
         rules = PolicyRules(rules_of_limits(Decimal(1000), Decimal(5)))

@@ -80,12 +80,12 @@ class TestConditions:
 
     @pytest.mark.parametrize(("basis", "is_met"), [("low", False), ("expected", False), ("high", True), ("most", True)])
     def test_compare_the_amount_that_the_rule_names(self, basis: str, is_met: bool) -> None:
-        estimate = replace(costs("20"), low_usd=Decimal(10), high_usd=Decimal(30), until_timeout_usd=Decimal(40))
+        estimate = replace(costs("20"), low_usd=Decimal(10), high_usd=Decimal(30), most_usd=Decimal(40))
 
         assert outcome(Rule(outcome="refuse", cost_basis=basis, cost_over="20"), estimate) is is_met
 
     def test_an_amount_that_is_not_known_is_at_least_what_is(self) -> None:
-        endless = replace(costs("20"), high_usd=None)
+        endless = replace(costs("20"), high_usd=None, most_usd=None)
 
         assert outcome(Rule(outcome="refuse", cost_over="19"), endless)
         assert not outcome(Rule(outcome="refuse", cost_over="21"), endless)
