@@ -10,7 +10,7 @@ from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
 from jobs.cost import CENT, format_usd
-from jobs.cost.notes import longest_runs
+from jobs.cost.notes import longest_of
 from jobs.models import Job
 from jobs.translations import translated
 
@@ -141,9 +141,7 @@ def between(low: str | None, high: str | None) -> str:
 
 def longest(estimate: Mapping[str, Any]) -> str:
     """Return how long Google may run a job with this stored estimate; "" for estimates of before that was stored."""
-    if "attempts" not in estimate:
-        return ""
-    return translated(longest_runs(estimate["attempts"], estimate["timeout_hours"], estimate["trials"]))
+    return translated(longest_of(estimate))
 
 
 def dated(value: date | None, pattern: str) -> str:

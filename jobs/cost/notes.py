@@ -1,9 +1,11 @@
 """Notes of an estimate: the effect of trials, restarts and the timeout, and the basis of its range."""
 
 import math
+from collections.abc import Mapping
 from datetime import timedelta
 from decimal import Decimal
 from functools import reduce
+from typing import Any
 
 from jobs.cost.actual import HOUR
 from jobs.cost.forecast import Forecast
@@ -237,6 +239,13 @@ def longest_runs(attempts: int, timeout_hours: float, trials: int) -> Text:
     if attempts == 1:
         return _("one run of up to %(time)s", **words)
     return _("up to %(runs)s runs of up to %(time)s each", **words)
+
+
+def longest_of(estimate: Mapping[str, Any]) -> str:
+    """Return `longest_runs` of a stored estimate, "" if it is of before they were stored."""
+    if "attempts" not in estimate:
+        return ""
+    return longest_runs(estimate["attempts"], estimate["timeout_hours"], estimate["trials"])
 
 
 def in_words(hours: float) -> str:

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy
 
 from jobs import timeline
 from jobs.cost import CENT, format_usd
+from jobs.cost.notes import longest_of
 from jobs.diagnosis import Diagnosis
 from jobs.explain import explain, explain_in_list
 from jobs.messages.parts import Parts
@@ -117,6 +118,14 @@ def _why(message: Message, job: Job) -> str:
     return message.words("text") or (message.event.message if message.event is not None else "")
 
 
+def _most(job: Job) -> str:
+    """Return the most that a job can cost, with the runs that Google may make; "" if it has ended or is not priced."""
+    if job.max_usd is None or job.ended_at is not None:
+        return ""
+    runs = translated(longest_of(job.estimate)) if job.max_usd else ""
+    return f"{format_usd(job.max_usd)} ({runs})" if runs else format_usd(job.max_usd)
+
+
 def _facts(job: Job, cost: Decimal | None) -> tuple[tuple[str, str], ...]:
     together = Job.objects.filter(sweep=job.sweep).count() if job.sweep is not None else 1
     label = strategy_label(job.strategy)
@@ -128,7 +137,7 @@ def _facts(job: Job, cost: Decimal | None) -> tuple[tuple[str, str], ...]:
         (_("Requested by"), job.owner.get_username()),
         (_("State"), str(STATE_WORDS.get(job.state, job.state))),
         (_("Cost so far"), spent),
-        (_("May cost up to"), format_usd(job.max_usd) if job.max_usd is not None and job.ended_at is None else ""),
+        (_("May cost up to"), _most(job)),
         (_("Strategy"), label),
         (_("Machines"), job.machines),
         (_("Region"), job.region),
