@@ -127,3 +127,15 @@ def test_costs_so_far_become_opening_entries(request_job: RequestJob, team: Team
         record_costs([job], clock.now)  # it has never run
     assert spent(team, date(2026, 3, 1)) == Decimal("0.16")
     assert kept_sums() == sums_of_entries()
+
+
+def test_jobs_that_have_not_ended_get_the_one_figure(request_job: RequestJob, clock: Clock, go_to: GoTo) -> None:
+    spot, older, standard, ended = (request_job(strategy=name) for name in ("SPOT", "SPOT", "STANDARD", "SPOT"))
+    before = go_to("0082_jobs_in_folder").get_model("jobs", "Job").objects
+    before.update(max_usd=10, exposure_usd=None)
+    before.filter(pk=spot.pk).update(exposure_usd=65)
+    before.filter(pk=ended.pk).update(ended_at=clock.now)
+
+    found = dict(go_to("0083_one_figure").get_model("jobs", "Job").objects.values_list("pk", "max_usd"))
+
+    assert found == {spot.pk: 65, older.pk: 70, standard.pk: 40, ended.pk: 10}
