@@ -1,8 +1,8 @@
 """Send the sealed audit log to an address outside, so that nobody who can write to the database can rewrite it unseen.
 
 Each seal is one POST with its entries, signed like a webhook (`jobs.messages.webhook`) and sent by the same rules
-(`jobs.messages.post`: checked public address, TLS, no redirect). The id of a message names the seal, so a receiver can
-tell one that it gets twice.
+(`jobs.messages.post`: checked public address, TLS, no redirect). The id of a message names the seal, so a receiver
+recognizes one that it gets twice.
 """
 
 import json
