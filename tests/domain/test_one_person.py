@@ -69,7 +69,7 @@ class TestOnePerson(TestCase):
             budgets.set_ceiling(None, kind, amount, by=admin, reason="agreed", now=self.clock.now)
         _, secret = invitations.invite(self.team, "ada@example.com", Role.LEAD, by=self.me, now=self.clock.now)
         self.mate = person("mate", self.team, Role.ENGINEER)
-        self.schedule("of a mate", "0 6 1 1 *", self.mate, 100.0)  # of itself it runs at no time of this test
+        self.schedule("of a mate", "0 6 1 1 *", self.mate, 60.0)  # of itself it runs at no time of this test
         self.puppet = proposals.accept_invitation_as(secret, "ada", PASSWORD, now=self.clock.now)
 
     @example([("request", 2, 100.0)])  # would exceed the ceiling of one job
