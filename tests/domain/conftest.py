@@ -40,13 +40,13 @@ def second(team: Team) -> User:
 def request_job(team: Team, owner: User, clock: Clock) -> RequestJob:
     """`request_job(hours=2, name=..., strategy=...)` is what the compose page does for the owner.
 
-    Here the team asks over 100 dollars, so that a job has the four hours that the emulator's scripts take (a trial one)
+    Here the team asks over 175 dollars, so that a job has the four hours that the emulator's scripts take (a trial one)
     as often as Google may restart it.
     """
     keys = itertools.count()
     watch_from(clock.now)
     installation.load_installation(clock.now)
-    Policy.objects.filter(team=team).update(ask_over_usd=100)
+    Policy.objects.filter(team=team).update(ask_over_usd=175)
 
     def ask(*, hours: float = 0.1, by: User = owner, key: str = "", **changes: Any) -> Job:
         return requests.request_job(

@@ -153,7 +153,7 @@ def save(team: Team, by: User, *, base: int, now: datetime, cancels: bool) -> No
     """Save a version of the policy that asks over a dollar and cancels what costs more than approved, or does not."""
     Membership.objects.filter(team=team, user=by).update(role=Role.LEAD)
     terms = Terms(cancel_over_approved=cancels, drift_percent=100)
-    save_policy(team, [Rule(outcome="ask", cost_over="1")], terms, base=base, by=by, note="", now=now)
+    save_policy(team, [Rule(outcome="ask", cost_over="2")], terms, base=base, by=by, note="", now=now)
 
 
 def run(job: Job, clock: Clock) -> Job:
@@ -180,7 +180,7 @@ class TestOverrun:
         assert running.over_approved_at is not None
         assert running.cancel_requested_at is None
         (event,) = running.events.filter(kind="over_approved")
-        assert event.message.endswith("more than the approved $1.00.")
+        assert event.message.endswith("more than the approved $2.00.")
 
     def test_is_not_made_up_while_nobody_sees_the_job(self, running: Job, clock: Clock) -> None:
         clock.forward(hours=50)
@@ -193,7 +193,7 @@ class TestOverrun:
         assert watch_spending(clock.forward(seconds=5)) == 1
 
     def test_cancels_where_the_team_wants_that(self, running: Job, team: Team, clock: Clock) -> None:
-        limit(team, "1", cancel_over_approved=True)
+        limit(team, "2", cancel_over_approved=True)
 
         assert see(running, clock, hours=5) == 1
 
@@ -234,7 +234,7 @@ class TestOverrun:
     def test_is_none_of_a_job_that_costs_what_was_approved(self, running: Job, clock: Clock) -> None:
         Job.objects.filter(pk=running.pk).update(hourly_usd=Decimal(1))
 
-        assert see(running, clock, hours=1) == 0
+        assert see(running, clock, hours=2) == 0
         assert see(running, clock, minutes=1) == 1
 
     @pytest.mark.parametrize("column", ["hourly_usd", "approved_usd"])
