@@ -65,6 +65,6 @@ def test_a_refusal_is_logged_with_the_person(
         logger, "handle", lambda line: seen.append((line.getMessage(), log_context.bound().get("user_id", "")))
     )
 
-    assert signed_in(owner).post(f"/teams/{team.pk}/members/").status_code == 403
+    assert signed_in(owner).get(f"/messages/channels/new/{team.pk}/").status_code == 403
 
-    assert seen == [(f"Forbidden (Permission denied): /teams/{team.pk}/members/", str(owner.pk))]
+    assert seen == [(f"Forbidden (Permission denied): /messages/channels/new/{team.pk}/", str(owner.pk))]
