@@ -158,8 +158,8 @@ def old_outcome(
     if regions and region not in regions:
         return {"region_not_allowed"}
     least, most = estimate.expected_usd, estimate.most_usd
-    known = most if most is not None else least
-    if refuse is not None and known is not None and known > refuse:
+    known = [most] if most is not None else [usd for usd in (least, estimate.high_usd) if usd is not None]
+    if refuse is not None and any(usd > refuse for usd in known):
         return {"over_refuse_limit"}
     if least is None or most is None:
         return {"cost_unknown"}
