@@ -16,7 +16,7 @@ REVIEWED = {
     "0043_one_cap": "writes the caps of jobs that have not ended; the version before keeps an approver's by itself",
     "0063_fill_waits_after_restarts": "fills two new columns that the version before does not write",
     "0085_opening_entries": "fills new tables and columns that the version before does not write",
-    "0083_one_figure": "raises the maximum of jobs that have not ended; the version before goes on with it",
+    "0087_one_figure": "raises the maximum of jobs that have not ended; the version before goes on with it",
 }
 """Migration to the reason why an operation that a program cannot judge does no harm."""
 

@@ -131,11 +131,11 @@ def test_costs_so_far_become_opening_entries(request_job: RequestJob, team: Team
 
 def test_jobs_that_have_not_ended_get_the_one_figure(request_job: RequestJob, clock: Clock, go_to: GoTo) -> None:
     spot, older, standard, ended = (request_job(strategy=name) for name in ("SPOT", "SPOT", "STANDARD", "SPOT"))
-    before = go_to("0082_jobs_in_folder").get_model("jobs", "Job").objects
+    before = go_to("0086_leave_old_sums").get_model("jobs", "Job").objects
     before.update(max_usd=10, exposure_usd=None)
     before.filter(pk=spot.pk).update(exposure_usd=65)
     before.filter(pk=ended.pk).update(ended_at=clock.now)
 
-    found = dict(go_to("0083_one_figure").get_model("jobs", "Job").objects.values_list("pk", "max_usd"))
+    found = dict(go_to("0087_one_figure").get_model("jobs", "Job").objects.values_list("pk", "max_usd"))
 
     assert found == {spot.pk: 65, older.pk: 70, standard.pk: 40, ended.pk: 10}

@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("jobs", "0083_one_figure")]
+    dependencies = [("jobs", "0087_one_figure")]
 
     operations = [
         migrations.AddField(

@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("jobs", "0084_exported_seals")]
+    dependencies = [("jobs", "0088_exported_seals")]
 
     operations = [
         migrations.AddField(

@@ -23,7 +23,7 @@ def take_exposure(apps: Any, schema_editor: Any) -> None:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("jobs", "0082_jobs_in_folder")]
+    dependencies = [("jobs", "0086_leave_old_sums")]
 
     operations = [
         migrations.AlterField(
