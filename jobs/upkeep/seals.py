@@ -135,7 +135,8 @@ def values_of(seal: AuditSeal) -> dict[str, Any]:
 def entries_of(seal: AuditSeal) -> QuerySet[Any, dict[str, Any]]:
     """Return the entries of a seal as they are exported, with the user name of their author."""
     keys = seal.sealed_entries.values("entry")
-    return LogEntry.objects.filter(pk__in=keys).order_by("pk").values(*COLUMNS, "actor__username")
+    rows: QuerySet[Any, dict[str, Any]] = LogEntry.objects.filter(pk__in=keys).order_by("pk")
+    return rows.values(*COLUMNS, "actor__username")
 
 
 def _line(value: dict[str, Any]) -> str:
