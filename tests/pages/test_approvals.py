@@ -27,7 +27,7 @@ class TestInbox:
     def test_says_what_it_is_what_it_costs_and_why_it_asks(self, asked: Job, approver: User, signed_in: SignIn) -> None:
         text = text_of(signed_in(approver).get("/approvals/"))
 
-        for words in ("costly", "owner · vision", "Spot", "1 × a2-highgpu-1g", "4 d 4 h", "limit without approval"):
+        for words in ("costly", "owner · vision", "Spot", "1 × a2-highgpu-1g", "12 h", "limit without approval"):
             assert words in text
         assert '"machineType": "a2-highgpu-1g"' in text
 

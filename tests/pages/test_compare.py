@@ -87,7 +87,7 @@ class TestPage:
     def test_is_not_there_for_a_stranger(
         self, pair: tuple[Job, Job], make_job: MakeJob, other_team: Team, stranger: User, signed_in: SignIn, side: int
     ) -> None:
-        Policy.objects.create(team=other_team, ask_over_usd=1)
+        Policy.objects.create(team=other_team, ask_over_usd=2)
         AllowedResource.objects.create(team=other_team, kind="project", name="vision-research")
         theirs = make_job("running", of=other_team, by=stranger)
         jobs = [theirs, theirs]

@@ -47,7 +47,7 @@ class TestStrip:
 
         assert re.match(r"\$[\d,.]+ expected cost \$[\d,.]+ – \$[\d,.]+", text)
         assert "20 min waits for approval an approver or lead of vision decides" in text
-        assert "4 d 4 h expected run time" in text
+        assert "12 h expected run time" in text
         assert signed_in(stranger).get(f"/jobs/{job.pk}/").status_code == 404
 
     def test_a_waiting_job_leads_with_its_wait_and_when_it_gives_up(
