@@ -40,7 +40,7 @@ jobSpec:
 def addresses(make_job: MakeJob, team: Team, owner: User, clock: Clock) -> list[str]:
     """Every one of these pages, full and empty."""
     first = make_job("succeeded", name="resnet-prune", labels={"phase": "one"})
-    second = make_job("running", name="resnet-prune", scheduling={"timeout": "900s"})
+    second = make_job("running", name="resnet-prune", scheduling={"timeout": "365s"})
     body = second.spec | {"labels": {"a-label-with-quite-a-long-name-for-a-key": "and-a-value-that-is-long-as-well"}}
     body["jobSpec"]["workerPoolSpecs"].append({"machineSpec": {"machineType": "n1-standard-4"}, "replicaCount": "3"})
     body["jobSpec"]["workerPoolSpecs"][0]["containerSpec"]["args"] = [

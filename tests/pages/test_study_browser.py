@@ -20,7 +20,7 @@ pytestmark = pytest.mark.browser
 @pytest.fixture
 def study(make_job: MakeJob, clock: Clock) -> Job:
     """A running study with trials in every state, and a parameter with a long name."""
-    job = make_job("running", kind="hyperparameter_tuning_job", hours=0.01, trials=9, parallel=1)
+    job = make_job("running", kind="hyperparameter_tuning_job", hours=0.01, trials=6, parallel=1)
     values: list[float | None] = [0.5, None, 0.9, 0.7, None]
     for number, value in enumerate(values, 1):
         state = "SUCCEEDED" if value is not None else "INFEASIBLE" if number == 2 else "ACTIVE"
