@@ -40,7 +40,6 @@ from jobs.upkeep import (
     seal_audit_log,
     send_seals,
     uncounted,
-    unsent,
     warn_of_ends,
     watch_approvals,
     watch_caps,
@@ -123,7 +122,7 @@ STAGES = (
     Stage("reports", at_now(messages.report_when_due), every=60),
     Stage("drafts", at_now(imported_drafts.expire), every=60),
     Stage("repair of starts", at_now(repair_starts), every=120),
-    Stage("export of the audit log", at_now(send_seals), find_work=lambda _now: [unsent()], every=24),
+    Stage("export of the audit log", at_now(send_seals), every=24),
 )
 """In the order in which they run if several are due at once."""
 

@@ -11,16 +11,16 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils.translation import gettext
 
-from jobs import cron, outbox
+from jobs import cron
 from jobs.budgets import lock_teams
 from jobs.errors import NotAllowed, NotPermitted
 from jobs.fallback import plan_of
-from jobs.models import Approval, Job, Message, Schedule, ScheduleRun
+from jobs.models import Approval, Job, Schedule, ScheduleRun
 from jobs.models.kept_message import message_columns
 from jobs.requests.context import RequestOptions
 from jobs.requests.request import request_jobs
 from jobs.requests.request_keys import find_requested, schedule_key
-from jobs.requests.schedules import NotUsable, check_may_change, next_of, pause, submission_of
+from jobs.requests.schedules import NotUsable, check_may_change, next_of, pause, submission_of, tell_owner
 from jobs.states import JobState
 from jobs.texts import Text, joined
 from jobs.texts import translatable as _
@@ -172,15 +172,4 @@ def _write(
     kept = {"made_at": now, "outcome": outcome, "job": job, **message_columns(words)}
     _row, is_new = ScheduleRun.objects.get_or_create(schedule=row, moment=moment, defaults=kept)
     if is_announced and is_new:
-        outbox.announce(
-            Message.Kind.SCHEDULE,
-            team=row.team,
-            once_key=f"schedule:{row.pk}:{moment.isoformat()}",
-            now=now,
-            detail={
-                "person": row.owner_id,
-                "text": joined(f"{row.name}:", words),
-                "next": _("Open the schedule to see all of its runs."),
-                "path": f"/schedules/{row.pk}/",
-            },
-        )
+        tell_owner(row, joined(f"{row.name}:", words), key=moment.isoformat(), now=now)

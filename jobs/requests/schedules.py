@@ -25,7 +25,7 @@ from jobs.models.schedule import MAX_NAME_LENGTH, MAX_REGION_LENGTH
 from jobs.permissions import check_may_request, role_of
 from jobs.requests.allowed_resources import allowed_of, kept_project
 from jobs.spec.secrets import holds_mask, mask_secrets
-from jobs.texts import as_json
+from jobs.texts import Text, as_json
 from jobs.texts import translatable as _
 
 MAX_OF_TEAM = 100
@@ -152,24 +152,29 @@ def _take_over(row: Schedule, by: User, now: datetime) -> None:
     """Let a schedule request in the name of `by`, with a message to the owner until now. The caller saves the row."""
     if row.owner_id == by.pk:
         return
+    text = _(
+        "%(name)s: %(person)s has changed when it runs. Its jobs are requested in the name of %(person)s from now on.",
+        name=row.name,
+        person=by.get_username(),
+    )
+    tell_owner(row, text, key=f"taken-over:{now.isoformat()}", now=now)
+    row.owner = by
+
+
+def tell_owner(row: Schedule, text: Text, *, key: str, now: datetime) -> None:
+    """Write a message to the owner of a schedule, or to the leads of the team if the owner has left; once for a key."""
     outbox.announce(
         Message.Kind.SCHEDULE,
         team=row.team,
-        once_key=f"schedule:{row.pk}:taken-over:{now.isoformat()}",
+        once_key=f"schedule:{row.pk}:{key}",
         now=now,
         detail={
             "person": row.owner_id,
-            "text": _(
-                "%(name)s: %(person)s has changed when it runs. Its jobs are requested in the name of %(person)s from "
-                "now on.",
-                name=row.name,
-                person=by.get_username(),
-            ),
+            "text": text,
             "next": _("Open the schedule to see all of its runs."),
             "path": f"/schedules/{row.pk}/",
         },
     )
-    row.owner = by
 
 
 def delete_schedule(row: Schedule, *, by: User) -> None:

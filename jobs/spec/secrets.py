@@ -104,7 +104,7 @@ def secrets_as_json(body: Any) -> dict[str, Any]:
 def _kept_secrets(body: Any, kept: Mapping[str, Any] | None) -> list[Secret]:
     """Return the secrets of a body from the JSON of `secrets_as_json`; search if that is of another body or search."""
     is_current = isinstance(kept, Mapping) and kept.get("version") == SEARCH_VERSION
-    if not is_current or kept is None or kept.get("digest") != _digest(body):
+    if not (kept and is_current and kept.get("digest") == _digest(body)):
         return list(find_secrets(body))
     found: Mapping[str, list[list[int]]] = kept["found"]
     texts = [each for each in _texts(body, "") if each[0] in found] if found else []

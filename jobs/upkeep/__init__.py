@@ -7,7 +7,7 @@ from jobs.upkeep.figures import count_all, count_ended, standard_price, uncounte
 from jobs.upkeep.repair import repair, repair_times
 from jobs.upkeep.resource_lifetimes import end_lifetimes, warn_of_ends
 from jobs.upkeep.schedules import due_schedules, watch_schedules
-from jobs.upkeep.seal_export import send_seals, unsent
+from jobs.upkeep.seal_export import send_seals
 from jobs.upkeep.seals import seal_audit_log
 from jobs.upkeep.spending import priced_jobs, watch_spending
 from jobs.upkeep.start_repair import repair_starts
@@ -29,7 +29,6 @@ __all__ = [
     "send_seals",
     "standard_price",
     "uncounted",
-    "unsent",
     "warn_of_ends",
     "watch_approvals",
     "watch_caps",

@@ -58,6 +58,13 @@ class Way:
         """Request a dear job."""
         return self.request(samples.submission(**DEAR), **options)[0]
 
+    def schedule(self, times: Times, spec: dict[str, Any], *, by: User) -> Schedule:
+        """Let somebody save a schedule."""
+        return schedules.create_schedule(
+            times, submission=samples.submission(**spec), team=Team.objects.get(pk=self.team.pk), by=by,
+            expected=timedelta(minutes=6), now=self.cloud.now,
+        )  # fmt: skip
+
     def approve(self, job: Job, by: User) -> None:
         """Vote for a job."""
         with suppress(*REFUSALS):
@@ -88,10 +95,7 @@ def a_request_key_of_a_cheap_job(way: Way) -> None:
 def a_schedule_in_a_time_zone_that_repeats_an_hour(way: Way) -> None:
     moment = datetime(2026, 10, 24, 12, tzinfo=UTC)
     way.cloud.forward(seconds=(moment - way.cloud.now).total_seconds())
-    schedules.create_schedule(
-        Times("twice", "30 1 * * *", "Europe/London", allows_overlap=True), submission=samples.submission(**CHEAP),
-        team=Team.objects.get(pk=way.team.pk), by=way.me, expected=timedelta(minutes=6), now=way.cloud.now,
-    )  # fmt: skip
+    way.schedule(Times("twice", "30 1 * * *", "Europe/London", allows_overlap=True), CHEAP, by=way.me)
     for _ in range(16):
         way.cloud.forward(hours=1)
         watch_schedules(way.cloud.now)
@@ -100,10 +104,7 @@ def a_schedule_in_a_time_zone_that_repeats_an_hour(way: Way) -> None:
 
 def a_schedule_of_a_dear_job_that_runs_now(way: Way) -> None:
     way.lead()
-    row: Schedule = schedules.create_schedule(
-        Times("nightly", "0 6 * * *", "UTC"), submission=samples.submission(**DEAR),
-        team=Team.objects.get(pk=way.team.pk), by=way.me, expected=timedelta(minutes=6), now=way.cloud.now,
-    )  # fmt: skip
+    row = way.schedule(Times("nightly", "0 6 * * *", "UTC"), DEAR, by=way.me)
     job = schedule_runs.run_now(row, by=way.me, now=way.cloud.now, request_key="now")
     way.approve(job, way.me)
     Schedule.objects.filter(pk=row.pk).update(owner=way.me)
@@ -113,10 +114,7 @@ def a_schedule_of_a_dear_job_that_runs_now(way: Way) -> None:
 
 def a_schedule_of_somebody_else_at_other_times(way: Way) -> None:
     engineer = person("engineer", way.team, Role.ENGINEER)
-    row: Schedule = schedules.create_schedule(
-        Times("yearly", "0 6 1 1 *", "UTC"), submission=samples.submission(**DEAR),
-        team=Team.objects.get(pk=way.team.pk), by=engineer, expected=timedelta(minutes=6), now=way.cloud.now,
-    )  # fmt: skip
+    row = way.schedule(Times("yearly", "0 6 1 1 *", "UTC"), DEAR, by=engineer)
     way.lead()
     schedules.change_schedule(row, {"cron": "0 6 * * *"}, by=way.me, now=way.cloud.now)
     way.cloud.forward(hours=21)
@@ -127,10 +125,7 @@ def a_schedule_of_somebody_else_at_other_times(way: Way) -> None:
 
 def a_paused_schedule_of_somebody_else(way: Way) -> None:
     engineer = person("engineer", way.team, Role.ENGINEER)
-    row: Schedule = schedules.create_schedule(
-        Times("nightly", "0 6 * * *", "UTC"), submission=samples.submission(**DEAR),
-        team=Team.objects.get(pk=way.team.pk), by=engineer, expected=timedelta(minutes=6), now=way.cloud.now,
-    )  # fmt: skip
+    row = way.schedule(Times("nightly", "0 6 * * *", "UTC"), DEAR, by=engineer)
     schedules.pause_schedule(row, by=engineer, now=way.cloud.now)
     way.lead()
     schedules.resume_schedule(row, by=way.me, now=way.cloud.now)
