@@ -45,7 +45,7 @@ def test_it_is_part_of_what_is_asked_for(request_job: RequestJob, team: Team, le
 def test_a_timeout_that_is_set_is_what_the_job_is_judged_by(
     request_job: RequestJob, team: Team, lead: User, clock: Clock
 ) -> None:
-    save(team, lead, clock, Rule(outcome="set", set_timeout_hours="2"), Rule(outcome="ask", cost_over="25"))
+    save(team, lead, clock, Rule(outcome="set", set_timeout_hours="2"), Rule(outcome="ask", cost_over="50"))
 
     job = request_job(scheduling={"timeout": None})
 

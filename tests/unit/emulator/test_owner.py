@@ -1,5 +1,6 @@
 """Tests that the emulator serves only the user who started it, with real connections of real users."""
 
+import contextlib
 import http.client
 import json
 import os
@@ -196,11 +197,13 @@ class TestLookup:
 
 
 def test_all_who_are_connected_to_a_port_are_known() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-        assert socket_owners.users_connected_to(port) == set()
-        with socket.create_connection(server.getsockname()):
-            assert socket_owners.users_connected_to(port) == {os.geteuid()}
+    with contextlib.ExitStack() as stack:
+        # A server of another test may have had one of these ports until now, and its clients still have it open.
+        servers = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(8)]
+        unused = [each for each in servers if not socket_owners.users_connected_to(each.getsockname()[1])]
+        assert unused
+        stack.enter_context(socket.create_connection(unused[0].getsockname()))
+        assert socket_owners.users_connected_to(unused[0].getsockname()[1]) == {os.geteuid()}
 
 
 def test_a_way_that_does_not_work_here_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
