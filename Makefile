@@ -47,7 +47,7 @@ chaos: $(DEV) machine ## submit a thousand jobs while processes are killed at ra
 	DATABASE_URL= $(BIN)/pytest -q -s -m chaos tests/journeys
 
 truth: $(DEV) machine ## compare estimated and actual cost with the emulator's record for 5 x JOBS jobs (100), and ranges in strata
-	DATABASE_URL= $(BIN)/pytest -q -s tests/unit/cost/test_teams.py
+	DATABASE_URL= $(BIN)/pytest -q -s tests/unit/cost/test_teams.py tests/unit/cost/test_team_waits.py
 	DATABASE_URL= TRUTH_JOBS=$(or $(JOBS),100) $(BIN)/pytest -q -s -m truth tests/domain
 
 simulate: $(DEV) ## run the whole site over a real database in virtual time with faults; SEEDS= sets the number of runs
