@@ -26,7 +26,9 @@ HANDLED_AFTER = 40
 _FRAME = re.compile(
     r'\s*(?:> )?File "(?P<file>[^"]{1,400})", line (?P<line>\d{1,7})|│ (?P<rich>\S{1,400}\.py):(?P<at>\d{1,7}) in '
 )
-_EXCEPTION = re.compile(r"(?:E\s{1,4})?(?P<name>[A-Za-z_][\w.]{0,200})(?:\(\w{1,80}\))?(?::\s?(?P<message>.*))?\Z")
+_EXCEPTION = re.compile(
+    r"(?:E\s{1,4})?(?P<name>[A-Za-z_](?:[\w.]{0,200}\w)?)\.?(?:\(\w{1,80}\))?(?::\s?(?P<message>.*))?\Z"
+)
 _NAMED = re.compile(r"(?:Error|Exception|Interrupt|Exit|Warning)\Z|\.exceptions\.[A-Z]")
 _DIRECT, _HANDLING = "The above exception was the direct cause", "During handling of the above exception"
 _SPAWNED = "terminated with the following error"
@@ -36,7 +38,9 @@ _RANK_FIELD = re.compile(r"\s*rank\s*:\s*(\d{1,6})")
 _QUIET = frozenset({"DEBUG", "INFO", "WARNING", "WARN", "I", "W"})
 _FATAL = re.compile(
     r"Fatal Python error: |terminate called after throwing|Segmentation fault|Bus error|Illegal instruction|Aborted\b"
-    r"|Killed\b|panic: |\*\*\* SIG|Check failed: |(?:/\S{1,80}/)?(?:ba|da|z)?sh: |\S{1,80}: error: "
+    r"|Killed\b|panic: |\*\*\* (?:SIG|stack|buffer)|double free|corrupted (?:size|double)|Check failed: "
+    r"|\w{4,20}\(\): (?:invalid|corrupted|mismatching|unaligned)|(?:/\S{1,80}/)?(?:ba|da|z)?sh: |\S{1,80}: error: "
+    r"|(?!.{0,300} block: \[).{1,300}: Assertion .{1,300} failed\.?\Z"
 )
 _UNTOLD = re.compile(r"\s*(?:\Z|[=-]{8}|Detected at |Node: |File |<stack traces|\[\[|The above |During handling )")
 _MEANINGFUL = re.compile(
@@ -52,7 +56,8 @@ _CONSEQUENCES = re.compile(
     r"|heartbeat|coordination ?service|gloo.{0,80}(?:closed|timed out)|peer is unreachable|root cause|see (?:the )?"
     r"(?:error|stack|traceback|log).{0,20}above|calledprocesserror|processraisedexception|processexitedexception"
     r"|returned non-zero exit status|engine core init|actordied|workercrashed|nccl (?:error|communicator was aborted)"
-    r"|fatal python error: aborted|\Aaborted\b|horovodinternalerror|trainingfailederror|another task died"
+    r"|fatal python error: aborted|\Aaborted\b|\A\*\*\* sigabrt|horovodinternalerror|horovod has been"
+    r"|process \d{1,6} terminated|processes exited with|trainingfailederror|another task died"
     r"|exit_barrier|keyboardinterrupt|systemexit|collective operation timeout|collective ops is aborted"
     r"|monitoredbarrier|rendezvous\w{0,20}error|store based barrier|statuscode\.unavailable"
 )
@@ -168,6 +173,11 @@ def _end_of(lines: Sequence[Text]) -> _Found | None:
         return None
     causes = [each for each in found if not each.is_consequence]
     end = causes[-1] if causes else found[0]
+    if end.record.exception and _LIBRARY.search(end.record.file):  # the user's code is in what follows from it
+        files = [each.record for each in found[found.index(end) + 1 :] if each.record.file]
+        places = [(each.file, each.line) for each in files if not _LIBRARY.search(each.file)]
+        file, line = (places or [(end.record.file, end.record.line)])[0]
+        end.record = replace(end.record, file=file, line=line)
     if end.until < survived:
         meaningful = [at for at in range(end.until, len(lines)) if lines[at].level not in _QUIET]
         meaningful = [at for at in meaningful if _MEANINGFUL.search(lines[at].text)]
@@ -182,10 +192,11 @@ def _failures(lines: Sequence[Text]) -> Iterator[_Found]:
     place = 0
     while place < len(lines):
         each = lines[place]
-        if TRACEBACK in each.text:
-            found = _traceback(lines, place)
+        if (is_whole := TRACEBACK in each.text) or _frame(each.text) is not None:  # its first lines may be lost
+            found = _traceback(lines, place if is_whole else place - 1)
             place = found.until
-            yield found
+            if is_whole or _NAMED.search(found.record.exception):
+                yield found
         elif each.level not in _QUIET and (named := _exception_of(each.text)) is not None:
             yield _plain(lines, place, *named)
             place += 1
@@ -236,7 +247,7 @@ def _traceback(lines: Sequence[Text], start: int) -> _Found:
     place, link = start, ""
     cause: tuple[str, str, str] | None = None
     cues: list[str] = []
-    frames: list[tuple[str, int]] = []
+    frames, outer = list[tuple[str, int]](), list[tuple[str, int]]()
     while True:
         own, place, name, message = _block(lines, place)
         words = ": ".join(filter(None, (name, message)))
@@ -247,7 +258,7 @@ def _traceback(lines: Sequence[Text], start: int) -> _Found:
             frames = own + frames
         if place < len(lines) and _frame(lines[place].text) is not None:  # Ray: the traceback of the task itself
             place, link = place - 1, _DIRECT
-            cause, frames = None, []
+            cause, outer, frames = None, outer + frames, []
             continue
         is_first = True
         while place < len(lines) and _NESTED.match(lines[place].text):  # of a data loader's worker, or of each rank
@@ -267,7 +278,7 @@ def _traceback(lines: Sequence[Text], start: int) -> _Found:
             break
         place = following
     name, message, words = cause
-    file, number = (_of_user(frames) or [("", 0)])[-1]
+    file, number = (_of_user(outer + frames) or [("", 0)])[-1]
     shown = [each.text for each in lines[start:place] if each.text.strip()]
     shown = shown if len(shown) <= MAX_LINES else [*shown[:2], "...", *shown[3 - MAX_LINES :]]
     first = lines[start]
@@ -279,13 +290,17 @@ def _traceback(lines: Sequence[Text], start: int) -> _Found:
 
 def _block(lines: Sequence[Text], start: int) -> tuple[list[tuple[str, int]], int, str, str]:
     """Return the frames of a traceback, the place after it, and name and message of its exception."""
-    indent = len(lines[start].text) - len(lines[start].text.lstrip())
-    frames, place = list[tuple[str, int]](), start + 1
+    indent = len(lines[start].text) - len(lines[start].text.lstrip()) if TRACEBACK in lines[start].text else 0
+    frames, place, code = list[tuple[str, int]](), start + 1, 0
     while place < len(lines):
         text = lines[place].text
+        if text[:3] == "│ /" and place + 1 < len(lines):  # a box breaks long paths
+            text = text.rstrip("│ ") + lines[place + 1].text.lstrip("│ ")
+        depth = len(text) - len(text.lstrip())
         if (frame := _frame(text)) is not None:
             frames.append(frame)
-        elif text.strip() and len(text) - len(text.lstrip()) <= indent and text[:1] not in "│╰":
+            code = place + 1 if depth <= indent else 0  # a log may have lost all indentation
+        elif text.strip(" ^~") and depth <= indent and text[:1] not in "│╰" and place != code:
             break
         place += 1
     if place == len(lines):

@@ -17,18 +17,18 @@ _PREFIX = re.compile(
     r"\x1b\[[0-9;]{0,20}m"
     r"|\[?rank\s?(?P<rank>\d{1,6})\]?:\s?"
     r"|\[(?:default|trainer|worker)(?P<local>\d{1,6})\]:\s?"
-    r"|\[\d{1,6},(?P<mpi>\d{1,6})\]<std\w{2,3}>:\s?"
+    r"|(?:\[\d{1,6},(?P<mpi>\d{1,6})\]<std\w{2,3}>:|\d{1,3}(?:\.\d{1,3}){3} \[(?P<pod>\d{1,6})\])\s?"
     r"|(?P<process>\([^()]{0,80}pid=\d{1,9}[^()]{0,80}\))\s?"
     r"|\s{2,40}[|+]\s(?=[\s\w])"
     r"|\[?(?:\d{4}[-/])?\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d[.,\d]{0,10}Z?\]?(?:\s-\s|\s\|?\s?|: )?"
-    r"|\d{1,3}(?:\.\d{1,3}){3} \[\d{1,6}\]\s?"
+    r"|\d\d:\d\d:\d\d (?=\S|\s\s)|(?:\[[^\]]{0,160}\])?[^\[]{0,120} \[\d[\d:]{0,9}<[^\]]{0,80}\](?=\S)"  # a bar
     r"|\[?[\w./-]{1,80}\.(?:py|cc|cpp|h):\d{1,6}(?::\w{1,80})?(?:\]| --)\s?|[\w.]{1,60} - (?=[A-Z]{4,8} - )"
     r"|\[[\w.]{1,60}\](?=\[[A-Z]{4,8}\])|\s?Termination log message:\s?"
 )
 _LEVEL = re.compile(
     r"\[?(?P<level>DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL)\]?(?::[A-Za-z_][\w.]{0,80}:|\s?[:|-]\s?|\s+(?=\S))"
 )
-_GLOG = re.compile(r"(?P<level>[IWEF])\d{4} \d\d:\d\d:\d\d\.\d+\s+\d+ [\w./-]{1,80}:\d+\]\s?")
+_GLOG = re.compile(r"(?P<level>[IWEF])(?:\d{4} \d\d:\d\d:\d+\.\d+\s+\d+)? [\w./-]{1,200}:\d+\]\s?")
 _HINT = re.compile(r"Set the environment variable|Set TORCH|note: run with|Exiting\.?\Z|wandb:(?!.{0,40}rror)")
 _FLAT = re.compile(r' (File "[^"]{1,400}", line \d|(?:[A-Za-z_]\w{0,80}\.){0,9}[A-Z]\w{0,80}(?:Error|Exception): )')
 """Where a traceback that was written as one line has its lines."""
@@ -68,7 +68,7 @@ def clean(output: Sequence[Output]) -> Iterator[Text]:
                 if found.re is not _PREFIX:
                     level, text = found["level"], text[found.end() :]
                     continue
-                number = found["rank"] or found["local"] or found["mpi"]
+                number = found["rank"] or found["local"] or found["mpi"] or found["pod"]
                 is_own = is_own or bool(process and (number or found["process"]))
                 rank = int(number) if number else rank
                 process = (found["process"] or (f"rank {number}" if number else "")) or process

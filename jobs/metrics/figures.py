@@ -16,21 +16,23 @@ NUMBER = rf"[-+]?(?:{WHOLE}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _SIGN = r"\s*[:=]\s*(?:\[{0,2}|\((?=[-+.\deE]{1,30},?\)))|\s\[(?=[^\[\],]{1,40}\])"
 """A colon or an equals sign, before a number that may stand in brackets: `lr:(2.0e-04,)`, `Pseudo dice [0.84]`."""
 _FIGURE = re.compile(
-    rf"(?:(?<=[\w@'\")])(?P<sign>{_SIGN})|(?<=[\w@])(?: is| was| of)?\s+)(?P<number>{NUMBER})(?P<of>/\d{{1,15}})?"
-    r"(?![\w/]|\.\w|:\w|: \d+\.\d|-\d|\s*\*(?!\s*\d)|%(?:\||\s*(?:━|\d+/))"
-    r"|\s+(?:hours?|minutes?|seconds?|secs|days?|ms)\b)"
+    rf"(?:(?<=[\w@'\")])(?: is| was)?(?P<sign>{_SIGN})|(?<=[\w@])(?: is| was| of)?\s+)"
+    rf"(?P<number>{NUMBER})(?P<of>/\d{{1,15}})?(?!(?!dB\b)[\w/]|\.\w|:\w|: \d+\.\d|-\d|\s*\*(?!\s*\d)"
+    r"|%(?:\||\s*(?:━|\d+/))|\s+(?:hours?|minutes?|seconds?|secs|days?|ms)\b)"
 )
 _AFTER = re.compile(
     rf"(?:^\s*|[,;|(]\s*|: )(?P<number>{NUMBER})\s+(?:=\s+)?(?P<name>[A-Za-z][\w ]{{0,30}}?)\s*(?=[,;|)]|$)"
 )
 """Darknet's `0.6892 avg loss, 0.0008 rate`, and AutoGluon's `0.956 = Validation accuracy score`."""
-_UNIT = re.compile(r"\s?(?:%|m?s|secs?|[A-Za-z]{1,12}/s(?:ec(?:ond)?s?)?)(?![\w/])")
+_UNIT = re.compile(r"\s?(?:%|dB|m?s|secs?|[A-Za-z]{1,12}/s(?:ec(?:ond)?s?)?)(?![\w/])")
 _BEST = re.compile(r"(?i)\bbest\b")
 MAX_BEST = 48
 """Characters before a name in which `best` makes it another one: `best metric, acc: 0.91`."""
 _ENDS_NAME = re.compile(r"(?<=[\d%)])\.\s+|[,;|\t()\[\]{}<>\"]\s*|'(?!s\s)\s*|\s-{1,2}\s+|\s{2,}|[:=]\s+|:(?=[A-Za-z])")
 _STATISTIC = re.compile(r"(?i)\b(?:std|mean|average) of \w+\s*\Z")
-_NAME_WORD = re.compile(r"(?:[^\W\d][\w./@'\-]*|\.\d+)\Z")
+_NAME_WORD = re.compile(r"(?:[^\W\d][\w./@'\-]*|\.\d+|[23]D)\Z")
+_PAIR = re.compile(r"\('(\w{1,64})', (?=[-\d.])")  # `OrderedDict([('loss', 2.9), ...` of TensorFlow Federated
+_TOP = re.compile(r"(?i)(?<=\btop) (?=\d{1,2} )")
 NO_FIGURES = frozenset({"train", "training", "step", "epoch", "iteration", "iter", "batch"})
 """Last words of counters: timm's `Train: 2` is an epoch, and so is the number after `val loss, epoch`."""
 _CONDITION = re.compile(r"@\[[^\]]*\]|(?<=[A-Za-z])\(\d[^()]{0,20}\)(?=\s?[:=])|(?<=lr)\([A-Za-z]{4,30}\)(?=\s?[:=])")
@@ -71,7 +73,7 @@ def figures_in(text: str, position: Position) -> tuple[dict[str, float], dict[st
 
     Without a step or an epoch, only names that are certainly metrics are used.
     """
-    text = _without_notes(text)
+    text = _without_notes(_TOP.sub("", text))
     certain: dict[str, float] = {}
     within: dict[str, float] = {}
     beside: dict[str, float] = {}  # counts only next to metrics: `LR 0.1 | Loss 9.4`, `abs_rel: 0.1`
@@ -115,6 +117,7 @@ def figures_in(text: str, position: Position) -> tuple[dict[str, float], dict[st
 
 def _without_notes(text: str) -> str:
     """Return a text without notes between names and numbers: `Average loss at step 100: 3.45`."""
+    text = _PAIR.sub(r" \1=", text) if "OrderedDict(" in text else text
     if "@[" in text or ")" in text or " the " in text or any(word in text for word in (" final ", " of ", " on ")):
         text = _KIND.sub(r" \1", _CONDITION.sub(" ", text))
         text = _NOTE.sub(lambda note: "" if (note[1] or "").strip() in text[: note.start()].lower() else note[1], text)

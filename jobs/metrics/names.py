@@ -5,8 +5,8 @@ from functools import lru_cache
 
 LOSSES = frozenset("loss losses mlogloss logloss kl elbo nll xent bce crossentropy 损失".split())
 RESULTS = frozenset(
-    "acc accu accuracy accuracies auc auroc f1 fscore ppl perplexity rmse mae mse mape"
-    " precision recall iou miou map map50 ap bleu rouge wer cer reward rewards rew psnr ssim fid bpc bpb"
+    "acc accu accuracy accuracies auc auroc f1 fscore ppl perp perplexity rmse mae mse mape"
+    " prec precision recall iu iou miou map map50 ap bleu rouge wer cer reward rewards rew psnr ssim fid bpc bpb"
     " dice r2 ndcg mrr top1 top5 merror cindex silhouette correlation pearson spearman kappa jaccard"
     " mcc gini brier squared absolute exact hit hits hr eer fb1 mr 准确率 正确率 精确率 召回率".split()
 )
@@ -146,4 +146,5 @@ def _has_quality(words: list[str]) -> bool:
     if any(word.rstrip("0123456789") in QUALITY or word.endswith(("loss", "accuracy")) for word in words):
         return True
     is_outcome = len(words) > 1 and words[-1 - (words[-1] == "mean")] in OUTCOMES
+    is_outcome = is_outcome or (words[-1:] == ["error"] and not {"best", "test"}.isdisjoint(words))
     return not QUALITY.isdisjoint(words) or (is_outcome and "min" not in words) or {"f", "score"} <= {*words}

@@ -57,8 +57,10 @@ _ROUND = re.compile(
 )
 _BRACKET = re.compile(rf"\[\s*({WHOLE})\s*/\s*({WHOLE})\s*\](?:\s*\[\s*({WHOLE})\s*/\s*({WHOLE})\s*\])?")
 _SPLIT = re.compile(
-    r"(?i)(?:^|[\s|\]:])(train|test|val|valid|validation|eval|evaluation|dev|cv)(?:(?<=train)ing|(?<=valid)at(?:e|ing)|(?<=eval)uating)?"
-    r"(?:[\s_]+(?:set|results?|metrics|net output #\d+))?\s*(?:(?:(?:after|at|for)\s+)?(?:epoch|(?:global )?step|iter)"
+    r"(?i)(?:^|[\s|\]:])(train|test|val|valid|validation|eval|evaluation|dev|cv)"
+    r"(?:(?<=train)ing|(?<=test)ing|(?<=valid)at(?:e|ing)|(?<=eval)uating)?"
+    r"(?:[\s_]+(?:set|results?|metrics|summary|net output #\d+))?\s*"
+    r"(?:(?:(?:after|at|for)\s+)?(?:epoch|(?:global )?step|iter)"
     r"|batch|(?<=set )\d+\s|:\s*(?![\d.+\s-]|n/a|none|nan)|\||\[|\(\d+/|on\b|loss at\b|- epoch)"
     r"|[(\[](train|val|valid|validation|test|eval)(?:[)\]]| ?@)"
 )

@@ -91,7 +91,7 @@ def columns_of(text: str) -> tuple[str, ...]:
             any(cell.lower() in COUNT_COLUMNS for cell in cells) and any(is_quality(cell) for cell in cells)
         )
     else:
-        is_table = "," in stripped and all(is_quality(cell) for cell in cells)
+        is_table = ("," in stripped or "\t" in stripped) and all(is_quality(cell) for cell in cells)
     is_table = is_table or cells[0].lower() in FIRST_COLUMNS
     return tuple(named(name, part.lower()) for name in _distinct(cells)) if is_table else ()
 

@@ -31,7 +31,8 @@ shared_memory: dev/shm|shared memory|bus error|sigbus|torch_shm_manager|file </t
     shmget|return code = -7|exitcode: -7|exit code: -7 & !sharedmemorymanager started
 gpu_fault: uncorrectable ecc|ecc error|fallen off the bus|nvrm: xid|gpu is lost|cuda_error_ecc|xid (|double bit|
     nvlink error|cuda_error_hardware|row remap|hardware stack error
-tpu_memory: memory space hbm|memory space vmem|exceeded hbm|hbm capacity|out of hbm|hbm oom|hbm usage
+tpu_memory: memory space hbm|memory space vmem|exceeded hbm|hbm capacity|out of hbm|hbm oom|hbm usage|
+    that was not possible. there are
 tpu_memory: tpu|hbm & out of memory|resource_exhausted|resource exhausted|ran out|exhausted & !quota|custom_model|
     capacity is
 gpu_memory: cublas_status_alloc_failed|oom when allocating|cudnn_status_alloc_failed|cudaerrormemory|hip out of memory|
@@ -84,7 +85,7 @@ distributed: nccl|gloo|rendezvous|processgroup|process group|tcpstore|horovod|mp
 bucket_mount: transport endpoint is not connected|gcsfuse|gcs fuse|gcs-fuse & fail|error|not connected|denied|unable|
     cannot|not found|could not|stale|timed out|crash|panic|exit
 bucket_mount: /gcs/ & errno|permission denied|no such file|not connected|input/output|stale file|read-only|
-    not supported|not permitted|not implemented|error|cannot|not found
+    not supported|not permitted|not implemented
 missing_module: modulenotfounderror|no module named|error: could not find module
 dependencies: no matching distribution|could not find a version that satisfies|resolutionimpossible|
     failed building wheel|failed to build wheel|numpy.dtype size changed|compiled using numpy 1|cannot import name|
@@ -111,7 +112,7 @@ program_network: httpsconnectionpool|httpconnectionpool|max retries exceeded wit
     connectionreseterror|connection refused|offlinemode & !metadata.google
 missing_file: filenotfounderror|no such file or directory|cant open file|notadirectoryerror|isadirectoryerror|
     file not found|does not appear to have a file named|unable to open file|path does not exist|
-    errors_impl.notfounderror & !libcuda.so
+    errors_impl.notfounderror & !libcuda.so|restoring from checkpoint|not found in checkpoint
 """)
 WEAK_CUES: tuple[Cue, ...] = read_cues("""
 gpu_missing: no cuda-capable device|found no nvidia driver|torch not compiled with cuda|no cuda gpus are available|

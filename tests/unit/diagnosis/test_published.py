@@ -1,7 +1,7 @@
 """Tests of failures as people publish them: as a log, quoted in an error, and before another failure.
 
-The forms in published.json are those of issues of PyTorch, JAX, TensorFlow, XGBoost, transformers, DeepSpeed, vLLM and
-Ray (read 2026-11-26). Names, paths and figures are examples.
+The forms in published.json are those of issues of PyTorch, JAX, TensorFlow, XGBoost, transformers, DeepSpeed, vLLM,
+Ray, Horovod, PaddlePaddle and others (read 2026-11-26 and 2026-11-27). Names, paths and figures are examples.
 """
 
 import json
@@ -39,6 +39,7 @@ def test_a_published_log_gives_exception_place_and_cause(case: dict[str, Any]) -
     assert not case["places"] or record.place in case["places"]
     assert case["rank"] is None or record.rank == case["rank"]
     assert (known.cause if known is not None else "user_code") in case["causes"]
+    assert case.get("words", "") in record.words
     assert record.lines
     assert record.replica == REPLICA
 
