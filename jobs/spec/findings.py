@@ -1,7 +1,7 @@
 """Findings, the results of checks. Checks return findings and raise nothing; the worst severity decides."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Any
 
@@ -43,11 +43,14 @@ class Finding:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the finding as JSON; every key is always present."""
-        return {**asdict(self), "severity": str(self.severity)}
+        return {name: getattr(self, name) for name in NAMES} | {"severity": str(self.severity)}
 
     def as_kept(self) -> dict[str, Any]:
         """Return the finding as `as_dict` does, with `words`: its texts in a form that can be translated when shown."""
         return self.as_dict() | {"words": {"message": as_json(self.message), "remedy": as_json(self.remedy)}}
+
+
+NAMES = tuple(field.name for field in fields(Finding))
 
 
 def kept_message(kept: Mapping[str, Any]) -> str:

@@ -23,8 +23,10 @@ KINDS: dict[str, type[Message]] = {
     "persistent_resource": PersistentResource,
 }
 MAX_DEPTH = 60
-MAX_VALUES = 200_000
+MAX_VALUES = 50_000
 MAX_FINDINGS = 100
+MAX_MESSAGES = 200
+"""Entries of one list of messages that are read. A job has at most 4 worker pools of 100 variables."""
 
 
 def rest_body(resource: Message) -> dict[str, Any]:
@@ -138,8 +140,11 @@ def _value(slot: Slot, value: object, path: str, notes: Notes, around: Mapping[s
         message = _("%(field)s must be a list, not %(kind)s.", field=slot.alias, kind=kind_of(value))
         notes.add("wrong_type", path, message, _("Put it in [ ]."))
         return None
+    if slot.model is not None and len(value) > MAX_MESSAGES:
+        words = {"field": slot.alias, "count": f"{len(value):,}", "limit": MAX_MESSAGES}
+        notes.add("too_many", path, _("%(field)s has %(count)s entries; Trainboard reads %(limit)s.", **words))
     items = []
-    for index, item in enumerate(value):
+    for index, item in enumerate(value if slot.model is None else value[:MAX_MESSAGES]):
         found = _one(slot, item, f"{path}[{index}]", notes, around)
         if found is not None or slot.model is not None:
             items.append({} if found is None else found)

@@ -1,14 +1,18 @@
 """Check a submission by the rules: under its own strategy, another one, or several."""
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 
 from jobs.spec import Finding, Severity, Submission
 from jobs.strategies.base import OFF, Known, Problem, Rule, Severities, Strategy
 from jobs.strategies.registry import RULES, strategy_of
 from jobs.strategies.rule_lists import rules_of_kind
 from jobs.strategies.rules.exclusions import EXCLUSIONS
+from jobs.texts import translatable as _
 
 SEVERITIES: Mapping[str, Severity] = {str(severity): severity for severity in Severity}
+MAX_OF_RULE = 50
+"""Findings of one rule that are listed, so that a job of thousands of mistakes costs no more than one of fifty."""
 PLACES = {code: place for place, code in enumerate(RULES)}
 
 
@@ -64,8 +68,19 @@ def confirmable(submission: Submission) -> list[Problem]:
 
 def _found(rules: Sequence[Rule], submission: Submission, severities: Severities, resources: Known) -> list[Finding]:
     return [
-        rule.finding(problem, submission, SEVERITIES.get(severities.get(rule.code, "")))
+        finding
         for rule in rules
         if severities.get(rule.code) != OFF
-        for problem in rule.find(submission, resources)
+        for finding in _of_rule(rule, submission, SEVERITIES.get(severities.get(rule.code, "")), resources)
     ]
+
+
+def _of_rule(rule: Rule, submission: Submission, severity: Severity | None, resources: Known) -> list[Finding]:
+    """Return the findings of a rule; beyond MAX_OF_RULE there is one more, which says so."""
+    problems = list(islice(rule.find(submission, resources), MAX_OF_RULE + 1))
+    found = [rule.finding(problem, submission, severity) for problem in problems[:MAX_OF_RULE]]
+    if len(problems) > MAX_OF_RULE:
+        # What is not listed cannot be confirmed either.
+        worst = Severity.ERROR if any(problem.confirm for problem in problems) else found[-1].severity
+        found.append(Finding(rule.code, worst, "", _("There are more like these, which are not listed.")))
+    return found

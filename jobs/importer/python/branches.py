@@ -23,6 +23,8 @@ from jobs.spec import quoted
 from jobs.texts import translatable as _
 
 MAX_STEPS, MAX_VALUES_SHOWN = 60_000, 3
+SIZE_COST = 20
+"""The items of a list, or characters of a text, that are gone through for one step."""
 EXIT, RETURN, BREAK, CONTINUE, MAYBE = "exit", "return", "break", "continue", "maybe"
 """How a block may end: the program ends or fails, the function, loop or turn ends; perhaps one of them."""
 Block = Callable[[], str]
@@ -88,9 +90,14 @@ class Branches:
         if self.steps < 0:
             raise TooManySteps
 
+    def spend_on(self, *nodes: Node | None) -> None:
+        """Count what it takes to go through texts, lists and mappings once."""
+        sizes = (len(each.value) for each in nodes if each is not None and isinstance(each.value, str | list | dict))
+        self.spend(sum(sizes) // SIZE_COST)
+
     def made(self, value: Any, line: int) -> Held:
         """Return a new mapping or list; the block that makes it need not keep what it was."""
-        self.spend(1 + len(value) // 20)
+        self.spend(1 + len(value) // SIZE_COST)
         return Held(value, line, born=self.blocks[-1])
 
     def put(self, scope: Scope, name: str, node: Node | None) -> None:

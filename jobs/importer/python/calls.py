@@ -213,7 +213,7 @@ def key_of(node: Node) -> str:
 
 def items_in(node: Node) -> list[Node]:
     """Return what a list is extended with: a value that is not known stands for any number of items."""
-    is_long = not node.is_scalar and len(node.value) > MAX_ITEMS
+    is_long = isinstance(node.value, str | list | dict) and len(node.value) > MAX_ITEMS
     if is_long or (not node.open and not isinstance(node.value, list | dict | str)):
         raise NotKnown
     return [node] if node.open else elements(node)

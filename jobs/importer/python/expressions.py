@@ -297,9 +297,7 @@ class Expressions(Branches):
         node = self.data(left)
         for part in reversed(chain):
             right = self.data(part.right)
-            self.spend(
-                sum(len(each.value) // TEXT_COST for each in (node, right) if isinstance(each.value, str | list))
-            )
+            self.spend_on(node, right)
             try:
                 node = self.node_of(calls.operated(part.op, node, right, part.lineno), part.lineno)
             except NotKnown:
@@ -308,6 +306,7 @@ class Expressions(Branches):
 
     def _compare(self, expression: ast.Compare) -> Node | None:
         nodes = [self.data(part) for part in (expression.left, *expression.comparators)]
+        self.spend_on(*nodes)
         answers: list[bool | None] = []
         for kind, left, right in zip(expression.ops, nodes, nodes[1:], strict=False):
             try:
@@ -353,7 +352,8 @@ class Expressions(Branches):
         elif isinstance(target, ast.Attribute | ast.Subscript):
             self.set_field(target, item)
         elif isinstance(target, ast.Tuple | ast.List):
-            parts = elements(item) if not item.open else []
+            self.spend_on(item)
+            parts = elements(item) if not (item.open or values.is_too_long(item)) else []
             is_whole = len(parts) == len(target.elts) and not any(isinstance(each, ast.Starred) for each in target.elts)
             for place, each in enumerate(target.elts):
                 self.bind(each, parts[place] if is_whole else self.open_at(each, item))

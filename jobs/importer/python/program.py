@@ -69,6 +69,7 @@ class Program(Functions):
         if isinstance(callee, Jobs) and name in MESSAGE_CHANGES:
             return self.open_at(call) if self.set_field(func, self.open_at(call)) else None
         given, first = self.given_to(call), []
+        self.spend_on(owner, *given.values)
         if isinstance(callee, Object) and owner is not None:
             found = callee.get(name)
             is_own = callee.kind is not None and name in callee.attributes.entries
@@ -111,7 +112,8 @@ class Program(Functions):
         elif path in calls.COMPOSING and not named:
             return calls.composed(calls.COMPOSING[path], placed, line)
         elif path in calls.STRUCTURES:
-            if any(node.open or not isinstance(node.value, list | dict | str | int) for node in placed):
+            is_odd = (node.open or not isinstance(node.value, list | dict | str | int) for node in placed)
+            if any(is_odd) or any(map(values.is_too_long, placed)):
                 raise NotKnown
             return self.node_of(calls.carried_out(calls.STRUCTURES[path], placed, named), line)
         elif path == "json.dumps" and placed:  # from_json() takes the value back from its text

@@ -22,6 +22,7 @@ from jobs.importer.python.values import (
     Scope,
     elements,
     is_data,
+    is_too_long,
     items_of,
     same_scalar,
     truth_of,
@@ -169,9 +170,10 @@ class Statements(Expressions):
 
     def _turns(self, statement: ast.For, items: Node, body: Block) -> str:
         """Read the turns of a loop; return how they end."""
-        least, turns = self.steps - self.steps // SHARE, elements(items)
-        if items.open or not isinstance(items.value, list | dict | str):
+        if items.open or not isinstance(items.value, list | dict | str) or is_too_long(items):
             return self._unknown_turns(statement, items, body)
+        self.spend_on(items)
+        least, turns = self.steps - self.steps // SHARE, elements(items)
         for place, item in enumerate(turns):
             if self.steps < least:
                 return self._unknown_turns(statement, items, body)

@@ -178,6 +178,11 @@ def elements(node: Node) -> list[Node]:
     return [Node(each, node.line) for each in node.value] if isinstance(node.value, dict | str) else []
 
 
+def is_too_long(node: Node) -> bool:
+    """Return whether a value is a text with more characters than a list may have items."""
+    return isinstance(node.value, str) and len(node.value) > MAX_ITEMS
+
+
 def truth_of(node: Node) -> bool | None:
     """Return whether a value counts as true; None if it is not known."""
     if node.open:

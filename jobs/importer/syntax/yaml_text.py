@@ -37,6 +37,10 @@ class Unreadable(Exception):
     """The text is not YAML that Trainboard can read; the arguments are the line and a message."""
 
 
+class TooMuch(Unreadable):
+    """The text has more values than Trainboard reads."""
+
+
 def read_yaml(text: str, notes: Notes) -> list[Node]:
     """Return the non-empty documents of a YAML text. Parts that cannot be read are left out and reported in `notes`.
 
@@ -71,7 +75,7 @@ def _documents(text: str, notes: Notes) -> list[Node]:
     try:
         documents.extend(node for node in Builder(text, notes).documents() if node.value is not None)
     except Unreadable as error:
-        notes.error("unreadable_yaml", *error.args)
+        notes.error("too_much" if isinstance(error, TooMuch) else "unreadable_yaml", *error.args)
     except yaml.MarkedYAMLError as error:
         notes.error("unreadable_yaml", *_explain(error, text.split("\n")))
     except (yaml.YAMLError, ValueError) as error:
@@ -100,7 +104,7 @@ class Builder:
         self.events = yaml.parse(text, Loader=LOADER)
         self.notes = notes
         self.anchors: dict[str, tuple[Node, int]] = {}
-        self.size = self.merged = 0
+        self.size = self.merged = self.written = 0
 
     def documents(self) -> Iterator[Node]:
         """Yield the documents of the text, one after another."""
@@ -120,11 +124,14 @@ class Builder:
             held, size = self.anchors[event.anchor]
             node = Node(held.value, line, held.raw)
         else:
+            self.written += 1  # in all documents of the text
             node, size = self._written(event, line, depth), 1
         self.size += size
+        if self.written > MAX_VALUES:
+            raise TooMuch(line, _("The text has more than %(limit)s values.", limit=f"{MAX_VALUES:,}"))
         if self.size > MAX_VALUES:
             words = _("With all references expanded, it has more than %(limit)s values.", limit=f"{MAX_VALUES:,}")
-            raise Unreadable(line, words)
+            raise TooMuch(line, words)
         if not isinstance(event, yaml.AliasEvent) and event.anchor is not None:
             self.anchors[event.anchor] = (node, self.size - before)
         return node
@@ -172,7 +179,7 @@ class Builder:
             self.merged += len(source.entries)
             if self.merged > MAX_VALUES:
                 words = _("The merges << bring in more than %(limit)s values.", limit=f"{MAX_VALUES:,}")
-                raise Unreadable(merge.line, words)
+                raise TooMuch(merge.line, words)
             for name, node in source.entries.items():
                 entries.setdefault(name, Node(node.value, merge.line, node.raw))
 
