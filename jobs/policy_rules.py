@@ -262,6 +262,8 @@ def sum_accelerators(machines: Iterable[tuple[MachineSpec, int]]) -> tuple[set[s
         fixed = row.fixed_accelerator if row is not None else ""
         name = fixed or spec.accelerator
         count = row.gpu_count if row is not None and fixed else spec.accelerator_count
+        if row is not None and row.is_tpu and (topology := row.topologies.get(spec.tpu_topology)) is not None:
+            count = topology.chips  # one replica has all machines of its topology
         if name and count:
             types.add(name)
             gpus += count * max(replicas, 0)

@@ -160,5 +160,5 @@ def _list_resources(sizes: Iterable[ResourceSize], now: datetime) -> Iterator[Wo
 def with_ends(sizes: QuerySet[ResourceSize]) -> QuerySet[ResourceSize]:
     """Annotate the sizes of resources with `ends`, when each is to be deleted, None if it has no lifetime."""
     place = {name: OuterRef(name) for name in ("project", "region", "resource_id")}
-    made = ResourceChange.objects.filter(**place, outcome=ResourceChange.Outcome.ACCEPTED).order_by()
+    made = ResourceChange.objects.filter(**place, outcome__in=ResourceChange.MADE).order_by()
     return sizes.annotate(ends=Subquery(made.values("resource_id").annotate(end=Max("deletes_at")).values("end")))

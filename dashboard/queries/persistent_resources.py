@@ -138,7 +138,7 @@ def list_changes(
 
     The times are by project, region and id. One query.
     """
-    accepted = Q(outcome=ResourceChange.Outcome.ACCEPTED, resource_id__in={row.resource_id for row in resources})
+    accepted = Q(outcome__in=ResourceChange.MADE, resource_id__in={row.resource_id for row in resources})
     gives_life = accepted & Q(action__in=[ResourceChange.Action.CREATE, ResourceChange.Action.EXTEND])
     recent = Q(ended_at__gte=now - CHANGES_SHOWN, asked_at__gte=now - 2 * CHANGES_SHOWN) | Q(ended_at=None)
     changes = ResourceChange.objects.filter(recent | gives_life, project__in=list(teams_by_project(user)))
@@ -146,7 +146,7 @@ def list_changes(
     shown = []
     for change in changes.select_related("asked_by").order_by("asked_at", "pk"):
         key = (change.project, change.region, change.resource_id)
-        if change.action == ResourceChange.Action.CREATE and change.outcome == ResourceChange.Outcome.ACCEPTED:
+        if change.action == ResourceChange.Action.CREATE and change.outcome in ResourceChange.MADE:
             ends.pop(key, None)  # an earlier resource of this id
         if change.deletes_at is not None:
             ends[key] = max(change.deletes_at, ends.get(key, change.deletes_at))

@@ -51,14 +51,16 @@ def load_committed(
         groups = [ALL, (str(Dimension.PERSON), str(owner))]
         for group in [*groups, *((str(Dimension.LABEL), f"{key}={value}") for key, value in named.items())]:
             found[team, group] += micros
-    for (team, place), micros in _list_resources(team_ids, now).items():
+    for (team, place), changes in _list_resources(team_ids, now).items():
         if place != apart_from_resource:
-            found[team, ALL] += micros
+            people = {(str(Dimension.PERSON), str(change.asked_by_id)) for change in changes if change.needs}
+            for group in (ALL, *people):  # of everybody who asked for machines or time, as for ceilings
+                found[team, group] += _micros_of(changes, now)
     return found
 
 
-def _list_resources(team_ids: Collection[int], now: datetime) -> dict[tuple[int, Place], int]:
-    """Return what resources may still cost the team that asked for each, until OUTAGE after their lifetimes."""
+def _list_resources(team_ids: Collection[int], now: datetime) -> dict[tuple[int, Place], list[ResourceChange]]:
+    """Return the allowed changes of resources that a team has asked for, oldest first, while one may still cost it."""
     allowed = ResourceChange.objects.filter(team__in=team_ids, allowed_at__isnull=False)
     allowed = allowed.exclude(outcome=ResourceChange.Outcome.REFUSED)
     live = allowed.filter(Q(deletes_at=None) | Q(deletes_at__gt=now - OUTAGE), lifetime_hours__isnull=False)
@@ -69,11 +71,11 @@ def _list_resources(team_ids: Collection[int], now: datetime) -> dict[tuple[int,
     for change in rows.order_by("asked_at", "pk").defer("body", "findings", "message"):
         place = (change.project, change.region, change.resource_id)
         changes.setdefault((change.team_id, place), []).append(change)
-    return {key: _micros_of(made, now) for key, made in changes.items()}
+    return changes
 
 
 def _micros_of(allowed: list[ResourceChange], now: datetime) -> int:
-    """Return what a resource may still cost, by its changes, oldest first."""
+    """Return what a resource may still cost, until OUTAGE after its lifetime, by its changes, oldest first."""
     created = [number for number, change in enumerate(allowed) if change.action == ResourceChange.Action.CREATE]
     since = allowed[created[-1] :] if created else []
     gone_at: datetime | None = allowed[0].gone_at  # type: ignore[attr-defined]

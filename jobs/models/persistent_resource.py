@@ -89,6 +89,9 @@ class ResourceChange(PollTarget):
         REFUSED = "refused", _("refused by Vertex AI")
         UNKNOWN = "unknown", _("not known")
 
+    MADE = (Outcome.ACCEPTED, Outcome.UNKNOWN)
+    """Outcomes after which the resource may exist, so that it is deleted at its end."""
+
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="+")
     project = models.CharField(max_length=63)
     region = models.CharField(max_length=40)
@@ -143,7 +146,7 @@ class ResourceChange(PollTarget):
     def lifetime_ends(cls, project: str, region: str, resource_id: str) -> datetime | None:
         """Return when a resource is to be deleted, None if it has no lifetime. Makes two queries."""
         place = {"project": project, "region": region, "resource_id": resource_id}
-        made = cls.objects.filter(**place, outcome=cls.Outcome.ACCEPTED)
+        made = cls.objects.filter(**place, outcome__in=cls.MADE)
         created = made.filter(action=cls.Action.CREATE).order_by("-asked_at", "-pk").values_list("asked_at", flat=True)
         if (since := created.first()) is None:
             return None

@@ -46,10 +46,13 @@ def send_change(change_id: int, *, now: datetime) -> None:
     if result.failure is not None and now - change.asked_at > MAX_OPEN:
         words = f"Trainboard could not send the change for an hour: {result.failure}"
         may_have_arrived = ResourceChange.objects.filter(pk=change.pk, attempted_at__isnull=False).exists()
+        lifetime = None if change.lifetime_hours is None else timedelta(hours=change.lifetime_hours)
         ResourceChange.objects.filter(pk=change.pk, ended_at=None).update(
             outcome=Outcome.UNKNOWN if may_have_arrived else Outcome.REFUSED,
+            deletes_at=now + lifetime if may_have_arrived and lifetime is not None else None,
             ended_at=now, due_at=None, message=words,
         )  # fmt: skip
+        _wake(change, now)
 
 
 def _is_still_allowed(change: ResourceChange, now: datetime) -> bool:
@@ -152,8 +155,11 @@ def _end(change: ResourceChange, outcome: str, message: str, *, now: datetime) -
         outcome=outcome, message=message, ended_at=now, attempted_at=None, due_at=None, claim=None, claimed_until=None,
         last_error="", failures=0, failing_since=None, answered_at=now,
     )  # fmt: skip
-    if not ended:
-        return
+    if ended:
+        _wake(change, now)
+
+
+def _wake(change: ResourceChange, now: datetime) -> None:
     kind = Scope.Kind.PERSISTENT_RESOURCE
     claims.wake_scope(project=change.project, region=change.region, kind=kind, due_at=now)
 

@@ -6,6 +6,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef
 
 from jobs import outbox
+from jobs.budgets import lock_teams
 from jobs.isolation import take_each
 from jobs.models import Message, PersistentResource, ResourceChange
 from jobs.texts import translatable as _
@@ -23,7 +24,7 @@ def warn_of_ends(now: datetime) -> int:
     A lifetime that was extended meanwhile gets a message of its own end.
     """
     soon = ResourceChange.objects.filter(deletes_at__gt=now, deletes_at__lte=now + WARNED_BEFORE)
-    rows = soon.filter(outcome=ResourceChange.Outcome.ACCEPTED).order_by("deletes_at", "pk")
+    rows = soon.filter(outcome__in=ResourceChange.MADE).order_by("deletes_at", "pk")
     return take_each(list(rows[:AT_ONCE]), lambda row: _warn(row, now), what="the end of the lifetime of")
 
 
@@ -55,13 +56,16 @@ def end_lifetimes(now: datetime) -> int:
     """
     place = {name: OuterRef(name) for name in ("project", "region", "resource_id")}
     alive = Exists(PersistentResource.objects.existing().filter(**place))
-    changes = ResourceChange.objects.filter(alive, deletes_at__lte=now, outcome=ResourceChange.Outcome.ACCEPTED)
+    changes = ResourceChange.objects.filter(alive, deletes_at__lte=now, outcome__in=ResourceChange.MADE)
     ended = {(row.project, row.region, row.resource_id): row for row in changes.order_by("deletes_at", "pk")}
     return take_each(list(ended.values())[:AT_ONCE], lambda row: _delete(row, now), what="the end of the lifetime of")
 
 
 def _delete(last: ResourceChange, now: datetime) -> bool:
-    """Record the deletion. Return False if the lifetime was extended, or another change is open or has just ended."""
+    """Record the deletion. Return False if the lifetime was extended, or another change is open or has just ended.
+
+    A change that waits for an approval ends: otherwise whoever asks for one would keep the machines without any.
+    """
     place = {"project": last.project, "region": last.region, "resource_id": last.resource_id}
     ends = ResourceChange.lifetime_ends(**place)
     if ends is None or ends > now:
@@ -70,6 +74,11 @@ def _delete(last: ResourceChange, now: datetime) -> bool:
         return False
     try:
         with transaction.atomic():
+            lock_teams([last.team_id])  # as whoever approves a change
+            for waiting in ResourceChange.objects.filter(**place, ended_at=None, allowed_at=None, due_at=None):
+                waiting.outcome, waiting.ended_at = ResourceChange.Outcome.REFUSED, now
+                waiting.message = "The lifetime of the resource ended before anybody approved it."
+                waiting.save(update_fields=["outcome", "ended_at", "message"])
             ResourceChange.objects.create(
                 **place, team=last.team, action=ResourceChange.Action.DELETE, asked_by=last.asked_by, asked_at=now,
                 due_at=now, allowed_at=now,

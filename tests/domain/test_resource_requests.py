@@ -9,7 +9,7 @@ import pytest
 from auditlog.models import LogEntry
 from django.contrib.auth.models import User
 
-from jobs import steps
+from jobs import steps, vertex
 from jobs.budget import Passing
 from jobs.budgets import BudgetValues, create_budget
 from jobs.errors import NotAllowed, NotPermitted
@@ -21,6 +21,7 @@ from jobs.requests.resource_requests import approve_change, ask_for_change, reje
 from jobs.submission import resize_body
 from jobs.translations import translated
 from jobs.upkeep import end_lifetimes, warn_of_ends
+from jobs.vertex import VertexClient
 from tests.conftest import person
 from tests.domain.conftest import Cloud
 from tests.support import samples
@@ -219,6 +220,22 @@ class TestBudgets:
         with pytest.raises(NotAllowed, match="It may cost"):
             ask(cloud, team, approver)
 
+    def test_that_of_a_person_counts_all_their_machines(
+        self, cloud: Cloud, team: Team, approver: User, lead: User
+    ) -> None:
+        first = ask(cloud, team, approver)
+        assert first.most_usd is not None
+        values = BudgetValues("hers", first.most_usd + 1, Passing.STOP)
+        of = {"dimension": "person", "value": str(approver.pk)}
+        create_budget(team, values, by=lead, reason="agreed", now=cloud.now, **of)
+        approve_change(first, by=lead, now=cloud.now)
+
+        with pytest.raises(NotAllowed, match="It may cost"):
+            ask_for_change(
+                "create", team=team, project=team.project, region="us-central1", resource_id="another", by=approver,
+                now=cloud.now, body=body(), lifetime=WEEK,
+            )  # fmt: skip
+
     def test_and_refuses_the_approval_when_it_was_spent_meanwhile(
         self, cloud: Cloud, team: Team, approver: User, lead: User
     ) -> None:
@@ -347,13 +364,55 @@ class TestLifetime:
         change = ask(cloud, team, approver, "extend", body={}, before=row.body)
         assert change.awaits_approval
         assert change.most_usd is not None
-        cloud.forward(days=8)
-        assert end_lifetimes(cloud.now) == 0, "a change is open"
+        cloud.forward(days=6)
         approve_change(change, by=lead, now=cloud.now)
         work(cloud)
 
+        cloud.forward(days=2)
         assert end_lifetimes(cloud.now) == 0
+        cloud.forward(days=6)
+        assert end_lifetimes(cloud.now) == 1
+
+    @pytest.mark.parametrize("action", ["extend", "resize"])
+    def test_asking_for_more_keeps_it_no_longer(
+        self, cloud: Cloud, team: Team, approver: User, lead: User, action: str
+    ) -> None:
+        row = made(cloud, team, approver, lead)
+        change = ask(cloud, team, approver, action, body={} if action == "extend" else body(9), before=row.body)
+        assert change.awaits_approval
         cloud.forward(days=8)
+
+        assert end_lifetimes(cloud.now) == 1
+
+        change.refresh_from_db()
+        assert (change.outcome, change.awaits_approval) == ("refused", False)
+        assert not approve_change(change, by=lead, now=cloud.now)
+
+    def test_one_whose_creation_was_never_answered_has_it(
+        self, cloud: Cloud, team: Team, approver: User, lead: User, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        change, real = ask(cloud, team, approver), VertexClient.change_resource
+
+        def lose(self: VertexClient, action: str, **named: Any) -> None:
+            real(self, action, **named)
+            raise vertex.Unavailable("The connection was cut.", method="POST", url="")
+
+        def fail(self: VertexClient, **_: Any) -> None:
+            raise vertex.Unavailable("Nobody listens.", method="GET", url="")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(VertexClient, "change_resource", lose)
+            patch.setattr(VertexClient, "persistent_resource", fail)
+            approve_change(change, by=lead, now=cloud.now)
+            for _ in range(30):
+                work(cloud)
+                cloud.forward(minutes=5)
+        change.refresh_from_db()
+        assert change.outcome == "unknown"
+        work(cloud)
+        assert PersistentResource.objects.get().gone_at is None
+        cloud.forward(days=7)
+
         assert end_lifetimes(cloud.now) == 1
 
     def test_one_made_elsewhere_is_left_alone(self, cloud: Cloud, team: Team) -> None:

@@ -14,7 +14,7 @@ from jobs import policy
 from jobs.budget import BudgetLeft
 from jobs.cost import Estimate
 from jobs.policy import Decision
-from jobs.policy_rules import RULES, PolicyRules, Rule, match_rules, rules_of_limits
+from jobs.policy_rules import RULES, PolicyRules, Rule, accelerators_of, match_rules, rules_of_limits
 from jobs.policy_words import describe
 from jobs.spec import Severity, Submission
 from tests.support import samples
@@ -71,6 +71,11 @@ class TestConditions:
     )
     def test_all_have_to_hold(self, conditions: dict[str, Any], is_met: bool) -> None:
         assert outcome(Rule(outcome="refuse", **conditions), submitter="mara") is is_met
+
+    def test_count_the_chips_of_a_topology(self) -> None:
+        machine = {"machineType": "ct5lp-hightpu-4t", "tpuTopology": "16x16"}
+
+        assert accelerators_of(samples.submission(machine=machine))[1] == 256
 
     def test_count_the_accelerators_of_a_sweep_and_of_trials_together(self) -> None:
         rule = Rule(outcome="refuse", gpus_over=9)
