@@ -55,7 +55,7 @@ def decidable_jobs(user: User, today: date) -> frozenset[UUID]:
 def _decidable(approvals: QuerySet[Approval], user: User, today: date) -> QuerySet[Approval]:
     may_decide = Q(Exists(_deciders(user, today)))
     voted = Vote.objects.filter(job=OuterRef("job"), asked_at=OuterRef("asked_at"), voter=user)
-    found = approvals.exclude(job__owner=user).exclude(Exists(voted))
+    found = approvals.exclude(job__owner=user).exclude(job__author=user).exclude(Exists(voted))
     found = found.annotate(invited_user=_inviter(Value(user.pk)), invited_owner=_inviter("job__owner"))
     found = found.exclude(invited_user=F("job__owner"))
     found = found if user.is_superuser else found.exclude(invited_owner=user.pk)
@@ -118,6 +118,7 @@ def _deciders(user: User, today: date) -> QuerySet[Membership]:
         Membership.objects.filter(Q(user=user) | Q(user__in=away.values("person")), team=OuterRef("job__team"))
         .filter(user__is_active=True)
         .exclude(user=OuterRef("job__owner"))
+        .exclude(user=Coalesce(OuterRef("job__author"), 0, output_field=IntegerField()))
         .exclude(Exists(counted))
         .annotate(invited_by=_inviter("user"), invited_owner=_inviter(OuterRef(OuterRef("job__owner"))))
         .exclude(invited_by=OuterRef("job__owner"))

@@ -60,6 +60,11 @@ class Job(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="jobs")
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="jobs")
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", null=True, blank=True, db_index=False,
+        help_text="Who wrote the spec, if somebody else requests it with a schedule; "
+        "decides about it no more than them.",
+    )  # fmt: skip
     kind = models.CharField(max_length=32, choices=Kind.choices, default=Kind.CUSTOM_JOB)
     display_name = models.CharField(max_length=128)
     project = models.CharField(max_length=63)

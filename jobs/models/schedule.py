@@ -22,6 +22,10 @@ class Schedule(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="schedules")
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="schedules")
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", null=True, blank=True,
+        help_text="Who wrote the spec; empty: the owner, or not stored then.",
+    )  # fmt: skip
     name = models.CharField(max_length=MAX_NAME_LENGTH)
     cron = models.CharField(max_length=100, help_text="Five fields, as in Debian's cron.")
     time_zone = models.CharField(max_length=64)

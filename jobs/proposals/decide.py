@@ -1,6 +1,7 @@
 """Propose a change, and accept, decline or withdraw it.
 
-Whoever proposes a change does not accept it, and nobody accepts their own role. A change of a team waits for a site
+Whoever proposes a change does not accept it, nor does an account that counts as theirs, and nobody accepts their own
+role. A change of a team waits for a site
 admin or another lead of the team, a ceiling for another site admin. The only site admin of a site acts alone.
 """
 
@@ -10,7 +11,8 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import F, IntegerField, Q, QuerySet, Value
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
 from jobs import outbox
@@ -18,6 +20,7 @@ from jobs.errors import NotPermitted
 from jobs.models import Invitation, Membership, Message, Proposal, Role, Team
 from jobs.permissions import check_is_lead, is_lead
 from jobs.proposals.apply import NotApplied, apply
+from jobs.requests.deciders import count_as_one, inviter
 from jobs.texts import translatable
 
 Decision, Kind = Proposal.Decision, Proposal.Kind
@@ -91,7 +94,9 @@ def may_decide(by: User, row: Proposal) -> bool:
         return False
     if by.is_superuser:
         return True
-    return row.kind != Kind.CEILING and row.team_id is not None and is_lead(by, team_id=row.team_id)
+    if row.kind == Kind.CEILING or row.team_id is None or not is_lead(by, team_id=row.team_id):
+        return False
+    return not count_as_one(by.pk, row.proposed_by_id)
 
 
 def _is_about(row: Proposal, by: User) -> bool:
@@ -129,6 +134,9 @@ def waiting_for(by: User) -> QuerySet[Proposal]:
     if not by.is_superuser:
         led = Membership.objects.filter(user=by, role=Role.LEAD).values("team")
         rows = rows.filter(Q(team__in=led)).exclude(kind=Kind.CEILING)
+        found = {"inviter": inviter("proposed_by"), "mine": inviter(Value(by.pk))}
+        rows = rows.annotate(**{name: Coalesce(each, 0, output_field=IntegerField()) for name, each in found.items()})
+        rows = rows.exclude(inviter=by.pk).exclude(mine=F("proposed_by"))
     return rows.select_related("team", "proposed_by").order_by("pk")
 
 
@@ -140,7 +148,8 @@ def confirm_account(team: Team, user: User, *, by: User, now: datetime) -> Propo
     """
     check_is_lead(by, team)
     inviters = set(Invitation.objects.filter(accepted_by=user).values_list("invited_by", flat=True))
-    if by.pk == user.pk or by.pk in inviters:
+    is_one = by.pk in inviters or (not by.is_superuser and any(count_as_one(by.pk, each) for each in inviters))
+    if by.pk == user.pk or is_one:
         raise NotPermitted(_("Somebody else than the person and whoever invited them confirms the account."))
     first = User.objects.filter(pk__in=inviters).order_by("pk").first() or by
     return Proposal.objects.create(

@@ -64,8 +64,8 @@ class Roster:
         return user.is_superuser or self.roles.get((person, team)) in DECIDING[group.role]
 
     def count(self, group: Approvers, people: Iterable[int], job: Job) -> int:
-        """Return how many of these people are in a group. The job's owner is not counted."""
-        return sum(self.is_in(group, person, job.team_id) for person in set(people) - {job.owner_id})
+        """Return how many of these people are in a group. The job's owner and author are not counted."""
+        return sum(self.is_in(group, person, job.team_id) for person in set(people) - {job.owner_id, job.author_id})
 
     def missing(self, question: Approval, job: Job, approved: Collection[int]) -> list[Approvers]:
         """Return the groups that have not approved yet, each with the number of approvals it still needs.

@@ -41,6 +41,8 @@ class RequestOptions:
     """The most that each job may cost."""
     timeout_cap_usd: Decimal | None = None
     """For a further attempt, the cap of the first one, from which its timeout is set as approvers have seen it."""
+    author: User | None = None
+    """Who wrote the spec, if it comes from a schedule."""
     plan: Plan | None = None
     """The further attempts of a job that gets no capacity."""
     left_usd: Decimal | None = None

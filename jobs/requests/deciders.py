@@ -20,6 +20,11 @@ INVITED = gettext_lazy(
     "admin or another lead has to confirm your account."
 )
 
+INVITED_BOTH = gettext_lazy(
+    "One person invited your account and the requester's, and nobody else has confirmed yours: another approver has to "
+    "decide, or a site admin or another lead has to confirm your account."
+)
+
 INVITER = gettext_lazy(
     "You invited the requester's account, and nobody else has confirmed it: another approver has to decide, or a site "
     "admin or another lead has to confirm the account on the page of the team."
@@ -46,7 +51,7 @@ class Decider:
     def load(cls, by: User, jobs: Sequence[Job], *, now: datetime) -> "Decider":
         """Load what is needed to decide about these jobs. Makes two queries for any number of jobs."""
         away = Deputy.objects.on(now.date()).filter(person=OuterRef("pk"), deputy=by)
-        owners = {job.owner_id for job in jobs}
+        owners = {person for job in jobs for person in requesters(job)}
         rows = with_roles({job.team_id for job in jobs}).annotate(is_away=Exists(away), invited_by=inviter())
         found = list(rows.filter(MAY_DECIDE | Q(pk=by.pk) | Q(is_away=True) | Q(pk__in=owners)))
         own = {each.pk: each for each in found if each.pk == by.pk or each.is_away}
@@ -72,8 +77,12 @@ class Decider:
         """
         if job.owner_id == self.by.pk:
             raise NotPermitted(_("You requested this job, so another approver of the team has to decide."))
-        if (job.owner_id, self.by.pk) in self.invited:
+        if job.author_id == self.by.pk:
+            raise NotPermitted(_("You wrote this job for a schedule, so another approver of the team has to decide."))
+        if any((person, self.by.pk) in self.invited for person in requesters(job)):
             raise NotPermitted(INVITED)
+        if self._was_invited(self.by, job):
+            raise NotPermitted(INVITED_BOTH)
         if self._has_invited(self.by, job):
             raise NotPermitted(INVITER)
         if free := self._free(job, question):
@@ -100,18 +109,30 @@ class Decider:
         if not self.people[0].is_superuser and self.roster.roles.get((self.by.pk, job.team_id)) in (None, Role.VIEWER):
             return []
         taken = {vote.counts_for_id for vote in self.votes_for(question)} - {self.by.pk}
-        if (job.owner_id, self.by.pk) in self.invited or self._has_invited(self.by, job):
+        if any(each(self.by, job) for each in (self._was_invited, self._has_invited)):
             return []
-        taken |= {person for inviter, person in self.invited if inviter == job.owner_id}
+        taken |= requesters(job)
+        taken |= {person.pk for person in self.people if self._was_invited(person, job)}
         taken |= {person.pk for person in self.people if self._has_invited(person, job)}
-        able = [person for person in self.people if person.pk != job.owner_id and person.pk not in taken]
+        able = [person for person in self.people if person.pk not in taken]
         return [person for person in able if self._is_in_any(groups_of(question), person, job)]
 
+    def _was_invited(self, person: User, job: Job) -> bool:
+        """Return whether a requester invited the person, or one who is no site admin invited both."""
+        both = {inviter for inviter, account in self.invited if account in requesters(job)}
+        admins = {inviter for inviter in both if (user := self.roster.people.get(inviter)) and user.is_superuser}
+        return any((inviter, person.pk) in self.invited for inviter in both - admins | requesters(job))
+
     def _has_invited(self, person: User, job: Job) -> bool:
-        return (person.pk, job.owner_id) in self.invited and not person.is_superuser
+        return any((person.pk, each) in self.invited for each in requesters(job)) and not person.is_superuser
 
     def _is_in_any(self, groups: Iterable[Approvers], person: User, job: Job) -> bool:
         return any(self.roster.is_in(group, person.pk, job.team_id) for group in groups)
+
+
+def requesters(job: Job) -> set[int]:
+    """Return the people who decide nothing about a job: its owner, and whoever wrote it for the owner's schedule."""
+    return {job.owner_id} if job.author_id is None else {job.owner_id, job.author_id}
 
 
 def inviter(of: str | OuterRef | Value = "pk", column: str = "invited_by") -> Subquery:
@@ -126,6 +147,19 @@ def inviter(of: str | OuterRef | Value = "pk", column: str = "invited_by") -> Su
     person = OuterRef(of) if isinstance(of, str) else of
     rows = Invitation.objects.filter(accepted_by=person).exclude(invited_by=F("accepted_by"))
     return Subquery(rows.filter(~Exists(accepted)).order_by("accepted_at", "pk").values(column)[:1])
+
+
+def count_as_one(one: int, other: int) -> bool:
+    """Return whether two people may be one: the same, or one invited the other, whom nobody else has confirmed.
+
+    So do two accounts of one inviter, unless that is a site admin.
+    """
+    found = User.objects.filter(pk__in=(one, other)).annotate(inviter=inviter()).values_list("pk", "inviter")
+    by = dict(found)
+    if one == other or by.get(one) == other or by.get(other) == one:
+        return True
+    both = by.get(one) if by.get(one) == by.get(other) else None
+    return both is not None and not User.objects.filter(pk=both, is_superuser=True).exists()
 
 
 def approved_by(votes: Iterable[Vote]) -> set[int]:

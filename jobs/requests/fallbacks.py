@@ -127,6 +127,7 @@ def _options(first: Job, plan: Plan, spent: Decimal | None, now: datetime, last:
         last,
         plan.cap(first.cap_usd, spent),
         timeout_cap_usd=requested_cap(first),
+        author=first.author,
         left_usd=None if plan.max_usd is None else plan.max_usd - spent,
     )
 

@@ -148,6 +148,7 @@ def _create_row(
         team=options.team,
         acts_as=options.team.acts_as,
         owner=options.by,
+        author=options.author if options.author != options.by else None,
         sweep=sweep,
         request_key=request_key,
         kind=submission.kind,

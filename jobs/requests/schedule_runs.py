@@ -57,7 +57,9 @@ def run_now(row: Schedule, *, by: User, now: datetime, request_key: str) -> Job:
     """
     check_may_change(row, by)
     with transaction.atomic():
-        fresh = Schedule.objects.select_for_update(of=("self",)).select_related("team").filter(pk=row.pk).first()
+        fresh = (
+            Schedule.objects.select_for_update(of=("self",)).select_related("team", "owner").filter(pk=row.pk).first()
+        )
         if fresh is None:
             raise NotUsable("", gettext("It was deleted meanwhile."))
         if (earlier := find_requested(by, request_key)) is not None:
@@ -75,7 +77,8 @@ def run_now(row: Schedule, *, by: User, now: datetime, request_key: str) -> Job:
 
 def _options(row: Schedule, by: User, now: datetime) -> RequestOptions:
     expected, plan = timedelta(seconds=row.expected_seconds), plan_of(row.plan) if row.plan else None
-    return RequestOptions(row.team, by, expected, now, cap_usd=row.cap_usd, plan=plan)
+    author = row.author or row.owner
+    return RequestOptions(row.team, by, expected, now, cap_usd=row.cap_usd, plan=plan, author=author)
 
 
 def _due_moments(row: Schedule, first: datetime, now: datetime) -> list[datetime]:

@@ -1,7 +1,8 @@
 """Schedules: a spec with the times at which it is requested. People change the times, pause and delete it.
 
 The spec itself never changes. Leads may change the times of another person's schedule and resume it; from then on its
-jobs are requested in the lead's name, so that nobody makes others request something and then approves it.
+jobs are requested in the lead's name, so that nobody makes others request something and then approves it. Whoever wrote
+the spec decides about its jobs no more than the lead does.
 """
 
 from collections.abc import Mapping
@@ -80,6 +81,7 @@ def create_schedule(
         id=schedule_id or uuid4(),
         team=team,
         owner=by,
+        author=by,
         kind=submission.kind,
         spec=body,
         region=submission.region,
@@ -152,6 +154,7 @@ def _take_over(row: Schedule, by: User, now: datetime) -> None:
     """Let a schedule request in the name of `by`, with a message to the owner until now. The caller saves the row."""
     if row.owner_id == by.pk:
         return
+    row.author = row.author or row.owner
     text = _(
         "%(name)s: %(person)s has changed when it runs. Its jobs are requested in the name of %(person)s from now on.",
         name=row.name,

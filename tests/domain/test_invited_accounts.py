@@ -9,9 +9,10 @@ from dashboard.queries.page_frame import count_for_frame
 from jobs import proposals, requests
 from jobs.errors import NotPermitted
 from jobs.models import Job, Membership, Proposal, Role, Team
+from jobs.people import invitations
 from jobs.requests import resource_requests
 from jobs.requests.deputies import name_deputy
-from tests.conftest import person
+from tests.conftest import PASSWORD, person
 from tests.domain.conftest import RequestJob
 from tests.domain.test_proposals import accept, invited
 from tests.support import samples
@@ -117,6 +118,23 @@ class TestInvitedAccounts:
         accept(Proposal.objects.get(), admin, clock)
 
         assert requests.approve(self.asked(request_job, lead), by=new, comment="", now=clock.now)
+
+    def test_approve_nothing_for_another_account_of_their_inviter(
+        self, request_job: RequestJob, team: Team, lead: User, approver: User, admin: User, clock: Clock
+    ) -> None:
+        day = clock.now.date()
+        for by in (lead, admin):
+            first, second = (proposals.accept_invitation_as(
+                invitations.invite(team, f"{n}@example.com", Role.ENGINEER, by=by, now=clock.now)[1],
+                f"{n}-of-{by}", PASSWORD, now=clock.now,
+            ) for n in ("one", "two"))  # fmt: skip
+            name_deputy(approver, second.username, first_day=day, last_day=day, now=clock.now)
+            job = self.asked(request_job, first)
+            if by == admin:  # who invites a whole team, and may do everything anyway
+                assert requests.approve(job, by=second, comment="", now=clock.now)
+                continue
+            with pytest.raises(NotPermitted, match="One person invited"):
+                requests.approve(job, by=second, comment="", now=clock.now)
 
     def test_are_no_deputies_against_their_inviter(
         self, request_job: RequestJob, team: Team, lead: User, approver: User, clock: Clock

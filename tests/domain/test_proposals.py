@@ -73,6 +73,27 @@ class TestPolicy:
 
         assert Proposal.objects.get().decision == ""
 
+    def test_accounts_that_one_person_may_have_made_are_no_second_person(
+        self, team: Team, lead: User, other_lead: User, admin: User, clock: Clock
+    ) -> None:
+        puppets = [invited(team, lead, clock, f"puppet{n}") for n in (1, 2)]
+        for kind in (Proposal.Kind.ROLE, Proposal.Kind.ACCOUNT):
+            Proposal.objects.filter(kind=kind).delete()
+        Membership.objects.filter(user__in=puppets).update(role=Role.LEAD)  # of before two people were needed
+        for by, decides in ((lead, puppets[0]), (puppets[0], lead), (puppets[0], puppets[1])):
+            row = save(team, by, clock, LOOSE)
+            with pytest.raises(NotPermitted):
+                accept(row, decides, clock)
+            assert decides == puppets[1] or list(proposals.waiting_for(decides)) == []
+            with pytest.raises(NotPermitted):
+                proposals.confirm_account(team, puppets[1], by=decides, now=clock.now)
+            assert list(proposals.waiting_for(other_lead)) == [row]
+            accept(row, by, clock, "withdrawn")
+        proposals.confirm_account(team, puppets[0], by=other_lead, now=clock.now)
+
+        accept(save(team, lead, clock, LOOSE), puppets[0], clock)
+        assert current_version(team) is not None
+
     @pytest.mark.parametrize("who", ["owner", "approver", "stranger"])
     def test_nobody_else_decides(
         self, team: Team, lead: User, clock: Clock, who: str, request: pytest.FixtureRequest
@@ -284,9 +305,9 @@ class TestRoles:
         assert Membership.objects.get(user=new).role == Role.APPROVER
 
 
-def invited(team: Team, by: User, clock: Clock) -> User:
+def invited(team: Team, by: User, clock: Clock, name: str = "ada") -> User:
     """Invite somebody as an approver, and let them make their account."""
-    _, secret = invitations.invite(team, "ada@example.com", Role.APPROVER, by=by, now=clock.now)
-    new = proposals.accept_invitation_as(secret, "ada", PASSWORD, now=clock.now)
-    assert Invitation.objects.get().accepted_by == new
+    row, secret = invitations.invite(team, f"{name}@example.com", Role.APPROVER, by=by, now=clock.now)
+    new = proposals.accept_invitation_as(secret, name, PASSWORD, now=clock.now)
+    assert Invitation.objects.get(pk=row.pk).accepted_by == new
     return new

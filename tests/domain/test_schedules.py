@@ -12,6 +12,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.utils.translation import override
 
+from dashboard.queries.approvals import approvals_for
 from jobs import requests, transitions
 from jobs.errors import NotPermitted
 from jobs.fallback import Plan, Step
@@ -19,6 +20,7 @@ from jobs.isolation import RowsFailed
 from jobs.messages.route import route
 from jobs.models import Delivery, Fallback, Job, Membership, Message, Policy, Schedule, ScheduleRun, Team
 from jobs.requests import schedule_runs, schedules
+from jobs.requests.deputies import name_deputy
 from jobs.requests.schedules import NotUsable, Times
 from jobs.translations import translated
 from jobs.upkeep import watch_schedules
@@ -281,6 +283,31 @@ class TestChanges:
         assert row.next_at is not None
         assert row.next_at > clock.now
         assert watch_schedules(clock.now) == 0
+
+    @pytest.mark.parametrize("way", ["taken over", "run now", "deleted since", "deputy"])
+    def test_whoever_wrote_it_approves_none_of_its_jobs(
+        self, make: MakeSchedule, clock: Clock, team: Team, approver: User, way: str
+    ) -> None:
+        lead, other = person("lead", team, "lead"), person("other", team, "lead")
+        row = make(hours=40, by=approver)
+        if way == "run now":
+            schedule_runs.run_now(row, by=lead, now=clock.now, request_key="now")
+        else:
+            schedules.change_schedule(row, {"cron": "0 7 * * *"}, by=lead, now=clock.now)
+            assert at(clock, "2026-03-03 07:00") == 1
+        if way == "deleted since":
+            schedules.delete_schedule(Schedule.objects.get(), by=lead)
+        if way == "deputy":
+            name_deputy(other, "approver", first_day=clock.now.date(), last_day=clock.now.date(), now=clock.now)
+        job = Job.objects.get()
+        assert (job.owner, job.author, job.state) == (lead, approver, "awaiting_approval")
+
+        with pytest.raises(NotPermitted, match="You wrote this job"):
+            requests.approve(job, by=approver, comment="", now=clock.now)
+
+        assert approvals_for(approver, clock.now.date()).count() == 0
+        assert approvals_for(other, clock.now.date()).count() == 1
+        assert requests.approve(job, by=other, comment="", now=clock.now)
 
     def test_its_jobs_stay_when_it_is_deleted(self, make: MakeSchedule, clock: Clock, owner: User) -> None:
         row = make()
