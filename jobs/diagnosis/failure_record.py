@@ -173,11 +173,17 @@ def _end_of(lines: Sequence[Text]) -> _Found | None:
         return None
     causes = [each for each in found if not each.is_consequence]
     end = causes[-1] if causes else found[0]
-    if end.record.exception and _LIBRARY.search(end.record.file):  # the user's code is in what follows from it
-        files = [each.record for each in found[found.index(end) + 1 :] if each.record.file]
-        places = [(each.file, each.line) for each in files if not _LIBRARY.search(each.file)]
+    if end.record.exception and (not end.record.file or _LIBRARY.search(end.record.file)):
+        # The user's code is shown by the same failure elsewhere, or by what follows from it.
+        later = found[found.index(end) :]
+        others = [each.record for each in found if each in later or each.record.words == end.record.words]
+        places = [(each.file, each.line) for each in others if each.file and not _LIBRARY.search(each.file)]
         file, line = (places or [(end.record.file, end.record.line)])[0]
         end.record = replace(end.record, file=file, line=line)
+    elif not causes and not end.record.exception:  # what was said before a process gave itself up
+        before = range(max(end.until - 6, 0), end.until - 1)
+        said = [at for at in before if lines[at].level not in _QUIET and _MEANINGFUL.search(lines[at].text)]
+        end = replace(_plain(lines, said[-1]), is_consequence=True) if said else end
     if end.until < survived:
         meaningful = [at for at in range(end.until, len(lines)) if lines[at].level not in _QUIET]
         meaningful = [at for at in meaningful if _MEANINGFUL.search(lines[at].text)]

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 TRACEBACK = "Traceback (most recent call last)"
+MAX_LABEL = 80
 _PREFIX = re.compile(
     r"\x1b\[[0-9;]{0,20}m"
     r"|\[?rank\s?(?P<rank>\d{1,6})\]?:\s?"
     r"|\[(?:default|trainer|worker)(?P<local>\d{1,6})\]:\s?"
-    r"|(?:\[\d{1,6},(?P<mpi>\d{1,6})\]<std\w{2,3}>:|\d{1,3}(?:\.\d{1,3}){3} \[(?P<pod>\d{1,6})\])\s?"
+    r"|(?:\[\d{1,6},(?P<mpi>\d{1,6})\]<std\w{2,3}>:|(?P<host>\d{1,3}(?:\.\d{1,3}){3}:?) (?:\[(?P<pod>\d{1,6})\])?)\s?"
     r"|(?P<process>\([^()]{0,80}pid=\d{1,9}[^()]{0,80}\))\s?"
     r"|\s{2,40}[|+]\s(?=[\s\w])"
     r"|\[?(?:\d{4}[-/])?\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d[.,\d]{0,10}Z?\]?(?:\s-\s|\s\|?\s?|: )?"
@@ -57,11 +58,16 @@ class Text:
 def clean(output: Sequence[Output]) -> Iterator[Text]:
     """Yield the lines without prefixes, in order; a message of several lines is one line each."""
     order = 0
-    for row in output:
+    rows = [_unescaped(_error_file(row.text) if '"py_callstack"' in row.text else row.text) for row in output]
+    labels = _labels("\n".join(rows).splitlines())
+    for row, message in zip(output, rows, strict=True):
         process, rank, is_own = "", None, False  # lines after a prefixed one belong to it, unless they are prefixed too
-        message = _error_file(row.text) if '"py_callstack"' in row.text else row.text
-        for part in _unescaped(message).splitlines():
+        for part in message.splitlines():
             text, level = part[:1_000], ""
+            if label := next((each for each in labels if text.startswith(each)), ""):
+                process, text = label, text[len(label) :]
+            elif process in labels:
+                process = ""
             if is_own and process and not _PREFIX.match(text):
                 process, rank = "", None
             while found := _PREFIX.match(text) or (_GLOG.match(text) or _LEVEL.match(text) if not level else None):
@@ -69,14 +75,25 @@ def clean(output: Sequence[Output]) -> Iterator[Text]:
                     level, text = found["level"], text[found.end() :]
                     continue
                 number = found["rank"] or found["local"] or found["mpi"] or found["pod"]
-                is_own = is_own or bool(process and (number or found["process"]))
+                is_own = is_own or bool(process and (number or found["process"] or found["host"]))
                 rank = int(number) if number else rank
-                process = (found["process"] or (f"rank {number}" if number else "")) or process
+                process = found["process"] or (f"rank {number}" if number else "") or process or found["host"] or ""
                 text = text[found.end() :]
             if _HINT.match(text):  # they follow every failure
                 continue
             yield Text(text, (row.replica, process), rank, level, row.key, order)
             order += 1
+
+
+def _labels(lines: Sequence[str]) -> set[str]:
+    """Return what stands before a traceback and its next lines, such as `Step #4: ` or the task numbers of srun."""
+    found = set[str]()
+    for at, line in enumerate(lines):
+        label = line[: line.index(TRACEBACK)] if TRACEBACK in line[:MAX_LABEL] else ""
+        following = any(each.startswith(f"{label} ") for each in lines[at + 1 : at + 4])
+        if label.strip() and following and not _PREFIX.match(line):
+            found.add(label)
+    return found
 
 
 def _unescaped(text: str) -> str:

@@ -26,7 +26,7 @@ image_start: /sh:~|bash:~|dash:~ & : not found|: permission denied|cannot execut
 diverged: gradient|grad norm|loss|parameters|weights & is nan|is inf|nan or inf|nan/inf|non-finite|not finite|
     became nan|nan loss|diverg|exploded|returned nan & !skip|rescal|warn
 diverged: invalid value (nan) encountered|current loss scale already at minimum|minimum loss scale reached|
-    returned nan values in its
+    returned nan values in its|infinite or nan|inf/nan|training has diverged|floatingpointerror
 shared_memory: dev/shm|shared memory|bus error|sigbus|torch_shm_manager|file </torch_|shm_open|shm segment|shm size|
     shmget|return code = -7|exitcode: -7|exit code: -7 & !sharedmemorymanager started
 gpu_fault: uncorrectable ecc|ecc error|fallen off the bus|nvrm: xid|gpu is lost|cuda_error_ecc|xid (|double bit|
@@ -52,7 +52,7 @@ out_of_memory: memoryerror|cannot allocate memory|std::bad_alloc|defaultcpualloc
     unable to allocate|oom-kill|oom killer|oomkilled|killed process|node running low on memory|outofmemoryerror|
     cpu out of memory|not enough memory: you tried|ran out of memory|bad_alloc|malloc failed|memory allocation of|
     malloc of size|exitcode: -9|exit code: -9|code = -9|signal 9 (sigkill)|sigkill|out of memory|brokenprocesspool|
-    terminated abruptly|cpu memory
+    terminated abruptly|cpu memory & !sigkill_handler
 out_of_memory: ~killed & line~|bash|python|sh: & !dataloader|by user
 gpu_driver: driver version is insufficient|driver on your system is too old|system_driver_mismatch|
     driver/library version mismatch|forward compatibility|cuda_error_compat|unsupported ptx|no kernel image|
@@ -84,8 +84,8 @@ distributed: nccl|gloo|rendezvous|processgroup|process group|tcpstore|horovod|mp
     waiting for & !no module|undefined symbol|replica workerpool|version mismatch|could not find a version
 bucket_mount: transport endpoint is not connected|gcsfuse|gcs fuse|gcs-fuse & fail|error|not connected|denied|unable|
     cannot|not found|could not|stale|timed out|crash|panic|exit
-bucket_mount: /gcs/ & errno|permission denied|no such file|not connected|input/output|stale file|read-only|
-    not supported|not permitted|not implemented
+bucket_mount: /gcs/ & errno|permission denied|no such file|not connected|input/output|stale file|read-only file|
+    operation not|function not implemented
 missing_module: modulenotfounderror|no module named|error: could not find module
 dependencies: no matching distribution|could not find a version that satisfies|resolutionimpossible|
     failed building wheel|failed to build wheel|numpy.dtype size changed|compiled using numpy 1|cannot import name|
