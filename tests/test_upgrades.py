@@ -7,7 +7,7 @@ from django.db import migrations, models
 from django.db.migrations.loader import MigrationLoader
 
 from jobs.database import AddIndexConcurrently, RemoveIndexConcurrently
-from tests.support import migration_rules
+from tests.support import migrated, migration_rules
 
 PROMISED_AFTER = "0005"
 """The ones up to this were written before anybody promised it."""
@@ -21,12 +21,8 @@ REVIEWED = {
 """Migration to the reason why an operation that a program cannot judge does no harm."""
 
 
-def loader() -> MigrationLoader:
-    return MigrationLoader(None, ignore_no_migrations=True)
-
-
 def test_every_migration_may_run_under_workers_of_the_version_before() -> None:
-    disk = loader()
+    disk = migrated.history()
     names = sorted(name for app, name in disk.disk_migrations if app == "jobs" and name[:4] > PROMISED_AFTER)
 
     assert names
@@ -82,7 +78,7 @@ GOOD: list[Any] = [
 
 
 def judge(operation: Any, *, atomic: bool = True) -> list[str]:
-    disk = loader()
+    disk = migrated.history()
     (newest,) = (name for app, name in disk.graph.leaf_nodes("jobs"))
     made = type("Migration", (migrations.Migration,), {"operations": [operation], "atomic": atomic})("9999_x", "jobs")
     return list(migration_rules.faults(made, disk.project_state(("jobs", newest))))
@@ -107,3 +103,27 @@ def test_an_index_that_is_built_or_removed_concurrently_is_let_through() -> None
 
     assert judge(AddIndexConcurrently("job", index), atomic=False) == []
     assert judge(RemoveIndexConcurrently("job", "job_due"), atomic=False) == []
+
+
+def test_a_new_database_gets_what_all_migrations_make() -> None:
+    new, upgraded = MigrationLoader(None), migrated.history()
+    (newest,) = (name for app, name in upgraded.graph.leaf_nodes("jobs"))
+
+    def described(loader: MigrationLoader) -> dict[str, Any]:
+        """Return the fields and options of each model, in an order of their own."""
+        found = {}
+        for (app, name), model in loader.project_state(("jobs", newest)).models.items():
+            if app == "jobs":
+                options = {
+                    key: sorted(map(repr, value)) if isinstance(value, list) else value
+                    for key, value in model.options.items()
+                }
+                found[name] = (
+                    {key: field.deconstruct()[1:] for key, field in model.fields.items()},
+                    options,
+                    model.bases,
+                )
+        return found  # fmt: skip
+
+    assert new.replacements, "the squashed migration"
+    assert described(new) == described(upgraded)

@@ -13,6 +13,7 @@ from jobs import transitions
 from jobs.budgets import record_costs
 from jobs.models import Job, JobEvent, JobFigures, MonthFigures, Team
 from tests.domain.conftest import RequestJob
+from tests.support import migrated
 from tests.support.clock import Clock
 from tests.support.ledger import idle_by_day, kept_sums, spent, sums_of_entries
 
@@ -26,6 +27,7 @@ def go_to(transactional_db: None) -> Iterator[GoTo]:
 
     def migrate(name: str) -> Any:
         executor = MigrationExecutor(connection)
+        executor.loader = migrated.history(connection)
         target = [("jobs", name)]
         executor.migrate(target)
         return executor.loader.project_state(target).apps

@@ -14,9 +14,11 @@ import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import django
 from django.apps import apps
+from django.db.migrations.loader import MigrationLoader
 
 from tests.support import postgres
 from tests.support.environments import ROOT, environment
@@ -38,6 +40,17 @@ def fill_postgres(state: Path) -> None:
     dump = _kept("sql", _make_dump)
     quiet = ("-q", "-X", "-o", os.devnull, "-v", "ON_ERROR_STOP=1", "-f", dump)
     subprocess.run([*_client("psql", state), *quiet, "trainboard"], check=True)
+
+
+def history(connection: Any = None) -> MigrationLoader:
+    """Return all migrations one after the other, as an upgraded database runs them. A new one runs a squashed one.
+
+    With a connection it knows which of them are applied.
+    """
+    loader = MigrationLoader(connection, ignore_no_migrations=True, replace_migrations=False)
+    for name, migration in loader.replacements.items():
+        loader.graph.remove_replacement_node(name, migration.replaces)
+    return loader
 
 
 # ---------------------------------------------------------------- making and keeping them
