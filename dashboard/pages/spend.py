@@ -15,8 +15,8 @@ from dashboard.access.audit_middleware import record_export
 from dashboard.access.loaders import parse_key
 from dashboard.pages.parts.csv_file import csv_file
 from dashboard.queries.budgets import applies_to
-from dashboard.queries.spend import get_month, last_day, list_groups
-from jobs.budgets import month_of
+from dashboard.queries.spend import get_month, last_day, list_groups, load_open
+from jobs.budgets import OpenCosts, month_of
 from jobs.clock import display_now
 from jobs.cost.month_forecast import Forecast, Source
 from jobs.models import Team
@@ -72,12 +72,13 @@ def spend_csv(request: Request) -> HttpResponse:
     month = _month(request.GET.get("month", ""), now)
     shown = [chosen] if chosen else teams
     record_export(request, f"spend-{month:%Y-%m}.csv", chosen or request.user)
-    return csv_file(f"spend-{month:%Y-%m}.csv", HEAD, _records(shown, month))
+    return csv_file(f"spend-{month:%Y-%m}.csv", HEAD, _records(shown, month, now))
 
 
-def _records(teams: list[Team], month: date) -> Iterator[tuple[Any, ...]]:
+def _records(teams: list[Team], month: date, now: datetime) -> Iterator[tuple[Any, ...]]:
+    open_costs = load_open([team.pk for team in teams], now) if month == month_of(now) else OpenCosts()
     for of in ("team", *DIMENSIONS, "resource"):
-        for row in list_groups(teams, month, of):
+        for row in list_groups(teams, month, of, open_costs):
             yield (f"{month:%Y-%m}", of, row.name or row.value, row.usd, row.jobs, row.before_usd)
 
 

@@ -17,8 +17,9 @@ from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, Value, Wh
 from django.utils.dateparse import parse_datetime
 
 from dashboard.access import jobs_of, teams_of
+from dashboard.queries.forecast import list_unfinished
 from jobs import timeline
-from jobs.budgets import month_of, period_of
+from jobs.budgets import month_of, period_of, sum_open
 from jobs.budgets.groups import Group
 from jobs.cache import Recent, Unchanged
 from jobs.cost import from_micros
@@ -183,18 +184,25 @@ class MonthSpent:
     limit_usd: Decimal | None
 
 
-def get_month_spent(teams: Sequence[Team], group: Group, today: date) -> MonthSpent:
-    """Return the cost of a group of jobs of these teams in the month of `today`. One query.
+def get_month_spent(teams: Sequence[Team], group: Group, now: datetime) -> MonthSpent:
+    """Return the cost of a group of jobs of these teams in the month of `now`, as known at most ten seconds before.
 
-    The budget is included if there is exactly one team.
+    The budget is included if there is exactly one team. Two queries, none where it is known.
     """
-    month, (dimension, value) = month_of(today), group
-    of_group = {"team": OuterRef("pk"), "dimension": dimension, "value": value}
+    return _spent.get((tuple(team.pk for team in teams), group), now)
+
+
+def _load_spent(asked: tuple[tuple[int, ...], Group], now: datetime) -> MonthSpent:
+    (teams, group), month = asked, month_of(now)
+    of_group = {"team": OuterRef("pk"), "dimension": group[0], "value": group[1]}
+    unrecorded = sum_open(list_unfinished(teams), now).spent
     micros = SpendSum.objects.filter(**of_group, period=period_of(month)).values("micros")[:1]
     limit = Budget.objects.filter(**of_group, closed_at=None).values("amount_usd")[:1]
-    rows = Team.objects.filter(pk__in=[team.pk for team in teams]).annotate(
-        micros=Subquery(micros), limit=Subquery(limit)
-    )
+    rows = Team.objects.filter(pk__in=teams).annotate(micros=Subquery(micros), limit=Subquery(limit))
     found = list(rows.values_list("micros", "limit"))
-    usd = from_micros(sum(spent or 0 for spent, _ in found))
+    usd = from_micros(sum(spent or 0 for spent, _ in found) + sum(unrecorded[team, group] for team in teams))
     return MonthSpent(month, usd, limit_usd=found[0][1] if len(found) == 1 else None)
+
+
+_spent: Recent[tuple[tuple[int, ...], Group], MonthSpent] = Recent(_load_spent)
+_spent.forget_when_saved(Budget)

@@ -35,28 +35,23 @@ class Change:
 
 
 def list_team_budgets(teams: Sequence[Team], now: datetime) -> list[tuple[BudgetLine, str]]:
-    """Return the open budgets by team and name, each with a description of the jobs that it covers. Two queries."""
+    """Return the open budgets by team and name, each with a description of the jobs that it covers; three queries."""
     lines = sorted(list_budgets(teams, now), key=lambda line: (line.budget.team.name, line.budget.name))
-    people = _names(line.budget for line in lines)
-    return [(line, applies_to(line.budget, people)) for line in lines]
+    return [(line, applies_to(line.budget)) for line in lines]
 
 
-def applies_to(row: Budget, people: dict[str, str] | None = None) -> str:
-    """Return a description of the jobs that a budget covers."""
+def applies_to(row: Budget) -> str:
+    """Return a description of the jobs that a budget covers. One query for a person's, none if it has `person`."""
     if row.dimension == Dimension.PERSON:
-        names = _names([row]) if people is None else people
-        return _("jobs of %(name)s") % {"name": names.get(row.value, _("somebody who left"))}
+        name = row.person if hasattr(row, "person") else _name_of(row.value)
+        return _("jobs of %(name)s") % {"name": name or _("somebody who left")}
     if row.dimension == Dimension.LABEL:
         return _("jobs with the label %(label)s") % {"label": row.value}
     return _("all jobs of the team")
 
 
-def _names(rows: Any) -> dict[str, str]:
-    given = (parse_digits(row.value) for row in rows if row.dimension == Dimension.PERSON)
-    keys = [key for key in given if key is not None]
-    return (
-        {str(pk): name for pk, name in User.objects.filter(pk__in=keys).values_list("pk", "username")} if keys else {}
-    )
+def _name_of(value: str) -> str | None:
+    return User.objects.filter(pk=parse_digits(value) or 0).values_list("username", flat=True).first()
 
 
 def list_changes(row: Budget) -> list[Change]:

@@ -8,7 +8,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.db.models import Avg, F, FloatField, Max, Min, OuterRef, QuerySet, Subquery
-from django.db.models.fields.json import KT
+from django.db.models.fields.json import KT, KeyTransform
 from django.db.models.functions import Cast, Coalesce
 
 from jobs import cost, cron, spec, strategies, timeline
@@ -30,15 +30,19 @@ COSTS = (
     "parallel_trials", "kind", "started_at", "ended_at", "state", "cost_micros", "cost_until",
 )  # fmt: skip
 """Columns from which the cost of a job so far is computed."""
+GROUPS = ("team", "owner", "strategy", "machines", "max_usd", "cap_usd", "cap_cancels")
 KEPT = ("low_usd", "expected_usd", "high_usd", "usd_per_hour")
 
 
 def list_unfinished(keys: Sequence[int]) -> list[Job]:
-    """Return the jobs of these teams that run or are allowed to, those first that run longest. One query."""
+    """Return the jobs of these teams that run or are allowed to, those first that run longest. One query.
+
+    They have `labels` and `owner_name` beside their own columns, for `jobs.budgets.sum_open`.
+    """
     allowed = Job.objects.unfinished().filter(team__in=keys).exclude(state=JobState.AWAITING_APPROVAL)
-    rows = allowed.annotate(**{f"kept_{name}": KT(f"estimate__{name}") for name in KEPT})
-    first = F("started_at").asc(nulls_last=True)
-    return list(rows.only(*COSTS, "strategy", "max_usd", "cap_usd", "cap_cancels").order_by(first, "pk")[:MAX_JOBS])
+    kept = {f"kept_{name}": KT(f"estimate__{name}") for name in KEPT}
+    rows = allowed.annotate(labels=KeyTransform("labels", "spec"), owner_name=F("owner__username"), **kept)
+    return list(rows.only(*COSTS, *GROUPS).order_by(F("started_at").asc(nulls_last=True), "pk")[:MAX_JOBS])
 
 
 def list_work(keys: Sequence[int], jobs: Iterable[Job], sizes: Iterable[ResourceSize], now: datetime) -> list[Work]:

@@ -5,21 +5,29 @@ Months and days are UTC, money is US dollars without tax.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import BigIntegerField, Case, Exists, F, OuterRef, Q, Subquery, Sum, Value, When
+from django.db.models import BigIntegerField, Case, CharField, Exists, F, OuterRef, Q, Subquery, Sum, Value, When
 from django.db.models.functions import Cast
 from django.utils.translation import gettext
 
-from dashboard.queries.forecast import list_unfinished, list_work, usd_per_hour, with_ends
+from dashboard.queries.forecast import MAX_JOBS, list_unfinished, list_work, usd_per_hour, with_ends
 from jobs import timeline
 from jobs.budget import BudgetLeft
-from jobs.budgets import Committed, left_of, load_committed, load_for, month_of, period_of, with_spent
-from jobs.budgets.groups import ALL
-from jobs.cache import Recent
+from jobs.budgets import (
+    OpenCosts,
+    left_of,
+    load_committed,
+    load_committed_resources,
+    month_of,
+    period_of,
+    sum_open,
+    with_spent,
+)
+from jobs.budgets.groups import ALL, Group
 from jobs.cost import from_micros
 from jobs.cost.month_forecast import Forecast, forecast_month
 from jobs.models import Budget, Dimension, Job, MonthFigures, ResourceSize, SpendSum, Team
@@ -30,6 +38,10 @@ MAX_GROUPS = 40
 MAX_BURNING = 2_000
 """Running jobs that are added up; of more, those that run longest."""
 DAY = timedelta(days=1)
+GROUP, FIGURES = "group", "figures"
+"""Where a row of `_load_sums` comes from, beside the dimensions."""
+Rows = Any
+"""A query set of rows (period, dimension, value, name, micro-dollars, jobs)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,51 +121,66 @@ def last_day(month: date) -> date:
 def get_month(teams: Sequence[Team], month: date, of: str, now: datetime) -> MonthView:
     """Return a month of these teams, with its groups by the dimension `of`.
 
-    Makes nine queries at most, two of them every ten seconds.
+    Makes six queries at most, one of them every ten seconds. What runs is counted until now.
     """
-    keys, before = [team.pk for team in teams], month_of(month - DAY)
-    sums, is_current = _load_sums(keys, month, before), month == month_of(now)
+    keys, is_current = [team.pk for team in teams], month == month_of(now)
     begun = [month + DAY * at for at in range((min(last_day(month), now.date()) - month).days + 1)]
     unfinished, up = (list_unfinished(keys), _list_up(keys)) if is_current else ([], [])
+    open_costs = _sum_open(keys, unfinished, now) if is_current else OpenCosts()
+    sums = _load_sums(keys, month, _select_groups(keys, month, of, open_costs))
+    if is_current:
+        sums.add(open_costs, now)
     costs = {day: sum(each.values(), Decimal(0)) for day, each in sums.days.items()}
-    committed = _committed.get(tuple(keys), now) if is_current else Committed()
-    figures = MonthFigures.objects.filter(team__in=keys, month=month)
-    ended = figures.aggregate(saved=Sum("saved_micros"), preemptions=Sum("preemptions"))
     return MonthView(
         month=month,
         is_current=is_current,
         usd=sums.usd,
         jobs=sums.jobs,
         before_usd=sums.before_usd,
-        committed_usd=from_micros(sum(committed[key, ALL] for key in keys)),
+        committed_usd=from_micros(sum(open_costs.committed[key, ALL] for key in keys)),
         days={day: sums.days.get(day, {}) for day in begun},
-        before={day: usd for day, usd in costs.items() if day < month},
-        groups=list_groups(teams, month, of),
-        budgets=list_budgets(teams, now, committed) if is_current else (),
+        before={day: usd for day, usd in sorted(costs.items()) if day < month},
+        groups=_rank(sums.groups, teams, of, open_costs),
+        budgets=list_budgets(teams, now, open_costs) if is_current else (),
         idle=dict(sorted(sums.idle.items())),
         burn=_get_burn(unfinished, up),
-        saved_usd=from_micros(ended["saved"]),
-        preemptions=ended["preemptions"] or 0,
+        saved_usd=sums.saved_usd,
+        preemptions=sums.preemptions,
         forecast=forecast_month(costs, list_work(keys, unfinished, up, now), now) if is_current else None,
     )
 
 
-def _load_committed(keys: tuple[int, ...], now: datetime) -> Committed:
-    return load_committed(keys, now, with_labels=True)
+def _sum_open(keys: Sequence[int], unfinished: Sequence[Job], now: datetime) -> OpenCosts:
+    """Return what open work costs now. One query; two more of teams with more jobs than `list_unfinished` returns."""
+    found = sum_open(unfinished, now)
+    if len(unfinished) < MAX_JOBS:
+        found.committed.update(load_committed_resources(keys, now))
+    else:
+        found.committed = load_committed(keys, now, with_labels=True)
+    return found
 
 
-_committed: Recent[tuple[int, ...], Committed] = Recent(_load_committed)
-"""What is committed, as known at most ten seconds ago; requests and approvals do not use it."""
+def load_open(keys: Sequence[int], now: datetime) -> OpenCosts:
+    """Return what open work of these teams costs now, by team and group. Two queries, four of many jobs."""
+    return _sum_open(keys, list_unfinished(keys), now)
 
 
-def list_budgets(teams: Sequence[Team], now: datetime, committed: Committed | None = None) -> list[BudgetLine]:
+def list_budgets(teams: Sequence[Team], now: datetime, open_costs: OpenCosts | None = None) -> list[BudgetLine]:
     """Return the open budgets of teams with what is left of them in the month of `now`.
 
-    One query, and those of `load_committed` if the caller does not have it.
+    One query, and those of `load_open` if the caller does not have it.
     """
-    rows = list(with_spent(Budget.objects.filter(team__in=teams, closed_at=None), now).select_related("team"))
-    committed = load_for(rows, now) if committed is None else committed
-    return [BudgetLine(row, left_of(row, committed, now)) for row in rows]
+    person = User.objects.filter(pk=Cast(OuterRef("value"), BigIntegerField())).values("username")
+    is_person = When(dimension=Dimension.PERSON, then=Subquery(person))
+    rows = with_spent(Budget.objects.filter(team__in=teams, closed_at=None), now).select_related("team")
+    found = list(rows.annotate(person=Case(is_person, default=None)))
+    if open_costs is None:
+        open_costs = load_open([team.pk for team in teams], now) if found else OpenCosts()
+    return [BudgetLine(row, left_of(row, open_costs.committed, now, unrecorded=open_costs.spent)) for row in found]
+
+
+Groups = dict[str, list[Any]]
+"""{value: [name, micro-dollars and jobs of the month, micro-dollars of the month before]}."""
 
 
 @dataclass(slots=True)
@@ -165,20 +192,48 @@ class _Sums:
     before_usd: Decimal = Decimal(0)
     days: dict[date, dict[str, Decimal]] = field(default_factory=dict)
     idle: dict[str, Decimal] = field(default_factory=dict)
+    groups: Groups = field(default_factory=dict)
+    saved_usd: Decimal = Decimal(0)
+    preemptions: int = 0
+
+    def add(self, open_costs: OpenCosts, now: datetime) -> None:
+        """Add what jobs that run cost until now to the month and its last day."""
+        today = self.days.setdefault(now.astimezone(UTC).date(), {})
+        for (team, (dimension, value)), micros in open_costs.spent.items():
+            if dimension == Dimension.ALL:
+                self.usd += from_micros(micros)
+                self.jobs += open_costs.new_jobs[team, ALL]
+            elif dimension == Dimension.STRATEGY and micros:
+                today[value] = today.get(value, Decimal(0)) + from_micros(micros)
 
 
-def _load_sums(keys: Sequence[int], month: date, before: date) -> _Sums:
-    """Return the sums of these teams. One query."""
-    found, this = _Sums(), period_of(month)
+def _text(words: str) -> Value:
+    return Value(words, output_field=CharField())
+
+
+def _load_sums(keys: Sequence[int], month: date, groups: Rows) -> _Sums:
+    """Return the sums of these teams, with those of `groups`. One query."""
+    found, this, before = _Sums(), period_of(month), period_of(month - DAY)
     payer = Case(When(dimension=Dimension.RESOURCE, then=F("team__name")), default=Value(""))
     rows = SpendSum.objects.filter(
         team__in=keys, dimension__in=(Dimension.ALL, Dimension.STRATEGY, Dimension.RESOURCE),
-        period__range=(period_of(before), period_of(last_day(month), is_month=False)),
+        period__range=(before, period_of(last_day(month), is_month=False)),
     )  # fmt: skip
-    summed = rows.values_list("period", "dimension", "value", payer).annotate(Sum("micros"), Sum("jobs"))
-    for period, dimension, value, name, micros, jobs in summed.order_by("period"):
+    summed = rows.annotate(name=payer).values_list("period", "dimension", "value", "name")
+    figures = MonthFigures.objects.filter(team__in=keys, month=month).annotate(
+        period=Cast("month", CharField()), kind=_text(FIGURES), key=_text(""), name=_text("")
+    )
+    ended = figures.values_list("period", "kind", "key", "name").annotate(
+        sum=Sum("saved_micros"), count=Sum("preemptions")
+    )
+    parts = summed.annotate(sum=Sum("micros"), count=Sum("jobs")).order_by().union(groups, ended.order_by(), all=True)
+    for period, dimension, value, name, micros, jobs in parts:
         usd, is_month = from_micros(micros), len(period) == len(this)
-        if dimension == Dimension.STRATEGY and not is_month and micros:
+        if dimension == GROUP:
+            _add_group(found.groups, value, name, micros, jobs, is_before=period != this)
+        elif dimension == FIGURES:
+            found.saved_usd, found.preemptions = usd, jobs
+        elif dimension == Dimension.STRATEGY and not is_month and micros:
             found.days.setdefault(date.fromisoformat(period), {})[value] = usd
         elif dimension == Dimension.RESOURCE and period == this and micros:
             found.idle[name] = found.idle.get(name, Decimal(0)) + usd
@@ -189,32 +244,61 @@ def _load_sums(keys: Sequence[int], month: date, before: date) -> _Sums:
     return found
 
 
-def list_groups(teams: Sequence[Team], month: date, of: str) -> list[GroupSpend]:
-    """Return the groups that cost most in a month; `of` is a Dimension or "team". One query."""
-    column, dimension = ("team", Dimension.ALL) if of == "team" else ("value", of)
-    this, before = period_of(month), period_of(month_of(month - DAY))
-    rows = SpendSum.objects.filter(team__in=teams, dimension=dimension, period__in=[this, before])
-    now = Q(period=this)
-    summed = rows.values(column).annotate(
-        sum=Sum("micros", filter=now), count=Sum("jobs", filter=now), past=Sum("micros", filter=~now)
-    )
-    if of == Dimension.PERSON:  # the value is the key of a person
-        person = User.objects.filter(pk=Cast(OuterRef("value"), BigIntegerField()))
-        summed = summed.annotate(name=Subquery(person.values("username")))
-    top = summed.filter(sum__gt=0).order_by("-sum", column)[:MAX_GROUPS]
-    names = {team.pk: team.name for team in teams}
-    return [
+def _select_groups(keys: Sequence[int], month: date, of: str, open_costs: OpenCosts) -> Rows:
+    """Select the sums of the groups that cost most in a month, or cost something now; `of` is a Dimension or "team"."""
+    this, column = period_of(month), "team" if of == "team" else "value"
+    rows = SpendSum.objects.filter(team__in=keys, dimension=Dimension.ALL if of == "team" else of)
+    top = rows.filter(period=this).values(column).annotate(sum=Sum("micros")).filter(sum__gt=0)
+    open_now = {_key(team, group, of) for (team, group), micros in open_costs.spent.items() if micros}
+    largest = Q(**{f"{column}__in": top.order_by("-sum", column).values(column)[:MAX_GROUPS]})
+    rows = rows.filter(largest | Q(**{f"{column}__in": open_now - {None}}), period__in=[this, period_of(month - DAY)])
+    # The value of a person's group is the key of the person.
+    person = User.objects.filter(pk=Cast(OuterRef("value"), BigIntegerField())).values("username")
+    name = Subquery(person) if of == Dimension.PERSON else _text("")
+    named = rows.annotate(kind=_text(GROUP), key=Cast(column, CharField()), name=name)
+    return named.values_list("period", "kind", "key", "name").annotate(sum=Sum("micros"), count=Sum("jobs")).order_by()
+
+
+def _key(team: int, group: Group, of: str) -> str | None:
+    """Return the value by which a group is listed, None if it is not of the dimension `of`."""
+    if of == "team":
+        return str(team) if group == ALL else None
+    return group[1] if group[0] == of else None
+
+
+def _add_group(groups: Groups, value: str, name: str, micros: int, jobs: int, *, is_before: bool = False) -> None:
+    kept = groups.setdefault(value, [name, 0, 0, 0])
+    kept[3 if is_before else 1] += micros
+    kept[2] += 0 if is_before else jobs
+
+
+def list_groups(teams: Sequence[Team], month: date, of: str, open_costs: OpenCosts) -> list[GroupSpend]:
+    """Return the groups that cost most in a month; `of` is a Dimension or "team". One query.
+
+    `open_costs` are those of `load_open` for the present month, empty for an earlier one.
+    """
+    groups = Groups()
+    for period, _, value, name, micros, jobs in _select_groups([team.pk for team in teams], month, of, open_costs):
+        _add_group(groups, value, name, micros, jobs, is_before=period != period_of(month))
+    return _rank(groups, teams, of, open_costs)
+
+
+def _rank(groups: Groups, teams: Sequence[Team], of: str, open_costs: OpenCosts) -> list[GroupSpend]:
+    """Return the groups with what jobs that run cost until now, the largest first."""
+    names = {str(team.pk): team.name for team in teams} if of == "team" else {}
+    names = open_costs.people if of == Dimension.PERSON else names
+    for (team, group), micros in open_costs.spent.items():
+        value = _key(team, group, of)
+        if value is not None and micros:
+            _add_group(groups, value, "", micros, open_costs.new_jobs[team, group])
+    rows = [
         GroupSpend(
-            str(row[column]), _name(of, row, names), from_micros(row["sum"]), row["count"], from_micros(row["past"])
+            value, name or names.get(value) or value or gettext("none"), from_micros(micros), jobs, from_micros(before)
         )
-        for row in top
+        for value, (name, micros, jobs, before) in groups.items()
+        if micros > 0
     ]
-
-
-def _name(of: str, row: Mapping[str, Any], teams: Mapping[int, str]) -> str:
-    if of == Dimension.PERSON:
-        return row["name"] or ""
-    return teams[row["team"]] if of == "team" else row["value"] or gettext("none")
+    return sorted(rows, key=lambda row: (-row.usd, row.value))[:MAX_GROUPS]
 
 
 def _get_burn(unfinished: Sequence[Job], up: Sequence[ResourceSize]) -> Burn:

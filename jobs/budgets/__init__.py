@@ -1,10 +1,17 @@
 """The ledger of costs, budgets and what is left of them, reservations, and changes of budgets."""
 
 from jobs.budgets.ceilings import ceilings_for, check_ceiling, has_ceilings, load_ceilings, set_ceiling
-from jobs.budgets.committed import OUTAGE, Committed, load_committed
+from jobs.budgets.committed import (
+    OUTAGE,
+    Committed,
+    OpenCosts,
+    load_committed,
+    load_committed_resources,
+    sum_open,
+)
 from jobs.budgets.groups import groups_of_resource, month_of
 from jobs.budgets.ledger import lock_teams, micros_by_month, period_of, record_costs
-from jobs.budgets.left import left_for, left_for_job, left_for_submission, left_of, list_left, load_for, with_spent
+from jobs.budgets.left import left_for, left_for_job, left_for_submission, left_of, load_for, with_spent
 from jobs.budgets.reserve import check_approved
 from jobs.budgets.resource_cost import ResourceCost, cost_of_resource
 from jobs.budgets.settings import BudgetValues, change_budget, check_change, close_budget, create_budget
@@ -15,6 +22,7 @@ __all__ = [
     "OUTAGE",
     "BudgetValues",
     "Committed",
+    "OpenCosts",
     "ResourceCost",
     "Spent",
     "Use",
@@ -32,10 +40,10 @@ __all__ = [
     "left_for_job",
     "left_for_submission",
     "left_of",
-    "list_left",
     "list_uses",
     "load_ceilings",
     "load_committed",
+    "load_committed_resources",
     "load_for",
     "lock_teams",
     "micros_by_month",
@@ -44,6 +52,7 @@ __all__ = [
     "record_costs",
     "set_ceiling",
     "spent",
+    "sum_open",
     "sum_uses",
     "watch_budgets",
     "with_spent",

@@ -1,7 +1,8 @@
 """What allowed work may still cost: counted when it is asked for, from the rows of jobs and persistent resources."""
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -11,7 +12,8 @@ from django.db.models import BigIntegerField, F, OuterRef, Q, Subquery, Sum
 from django.db.models.fields.json import KeyTransform
 from django.db.models.functions import Cast, Coalesce, Greatest, Round
 
-from jobs.budgets.groups import ALL, Group
+from jobs import timeline
+from jobs.budgets.groups import ALL, Group, groups_of
 from jobs.cost import to_micros
 from jobs.models import Dimension, Job, PersistentResource, ResourceChange
 from jobs.states import JobState
@@ -51,8 +53,44 @@ def load_committed(
         groups = [ALL, (str(Dimension.PERSON), str(owner))]
         for group in [*groups, *((str(Dimension.LABEL), f"{key}={value}") for key, value in named.items())]:
             found[team, group] += micros
+    found.update(load_committed_resources(team_ids, now, apart_from=apart_from_resource))
+    return found
+
+
+@dataclass(slots=True)
+class OpenCosts:
+    """What unfinished jobs cost at a moment, by team and group."""
+
+    spent: Committed = field(default_factory=Committed)
+    """Beyond their entries in the ledger, which are some minutes old."""
+    committed: Committed = field(default_factory=Committed)
+    """The most that they may still cost."""
+    new_jobs: Counter[tuple[int, Group]] = field(default_factory=Counter)
+    """Number of those that cost something and have no entry."""
+    people: dict[str, str] = field(default_factory=dict)
+    """Names of their owners, by the value of the owner's group."""
+
+
+def sum_open(jobs: Iterable[Job], now: datetime) -> OpenCosts:
+    """Return what these unfinished jobs cost now; `labels` and `owner_name` are annotated."""
+    found = OpenCosts()
+    for job in jobs:
+        found.people[str(job.owner_id)] = job.owner_name  # type: ignore[attr-defined]
+        micros = to_micros(timeline.compute_cost(job, now) or Decimal(0)) if job.started_at is not None else 0
+        spent, most = micros - (job.cost_micros or 0), to_micros(job.max_usd or Decimal(0))
+        labels = job.labels  # type: ignore[attr-defined]
+        for group in groups_of(owner_id=job.owner_id, strategy=job.strategy, machines=job.machines, labels=labels):
+            found.spent[job.team_id, group] += spent
+            found.committed[job.team_id, group] += max(most - micros, 0)
+            found.new_jobs[job.team_id, group] += bool(micros and not job.cost_micros)
+    return found
+
+
+def load_committed_resources(team_ids: Collection[int], now: datetime, *, apart_from: Place | None = None) -> Committed:
+    """Return what is committed by persistent resources, by the team and the people who asked for each. One query."""
+    found = Committed()
     for (team, place), changes in _list_resources(team_ids, now).items():
-        if place != apart_from_resource:
+        if place != apart_from:
             people = {(str(Dimension.PERSON), str(change.asked_by_id)) for change in changes if change.needs}
             for group in (ALL, *people):  # of everybody who asked for machines or time, as for ceilings
                 found[team, group] += _micros_of(changes, now)

@@ -67,13 +67,6 @@ def left_for_job(job: Job, now: datetime) -> tuple[BudgetLeft, ...]:
     return tuple(replace(each, spent_usd=each.spent_usd - own) for each in found)
 
 
-def list_left(budgets: QuerySet[Budget], now: datetime) -> list[tuple[Budget, BudgetLeft]]:
-    """Return budgets, those of whole teams first, each with what is left of it. Makes three queries at most."""
-    rows = list(with_spent(budgets, now))
-    committed = load_for(rows, now)
-    return [(row, left_of(row, committed, now)) for row in rows]
-
-
 def with_spent(budgets: QuerySet[Budget], now: datetime) -> QuerySet[Budget]:
     """Annotate budgets with `spent_micros` in the month of `now`; budgets of the whole team first."""
     group = {name: OuterRef(name) for name in ("team", "dimension", "value")}
@@ -88,8 +81,9 @@ def load_for(budgets: Sequence[Budget], now: datetime, **apart_from: Any) -> Com
     return load_committed(teams, now, with_labels=has_labels, **apart_from) if teams else Committed()
 
 
-def left_of(row: Budget, committed: Committed, now: datetime) -> BudgetLeft:
-    """Return what is left of a budget from `with_spent`."""
-    spent = from_micros(row.spent_micros)  # type: ignore[attr-defined]
+def left_of(row: Budget, committed: Committed, now: datetime, *, unrecorded: Committed | None = None) -> BudgetLeft:
+    """Return what is left of a budget from `with_spent`; `unrecorded` is spent and not in the ledger yet."""
+    beyond = unrecorded[row.team_id, (row.dimension, row.value)] if unrecorded else 0
+    spent = from_micros(row.spent_micros + beyond)  # type: ignore[attr-defined]
     held = from_micros(committed[row.team_id, (row.dimension, row.value)])
     return BudgetLeft(row.name, month_of(now), row.amount_usd, spent, held, Passing(row.passing))

@@ -1,7 +1,7 @@
 """Record the cost of running jobs and persistent resources in the ledger, and the notices of budgets."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from uuid import UUID
 
 from django.conf import settings
@@ -20,7 +20,7 @@ INTERVAL = min(timedelta(minutes=15), 10 * settings.POLL_INTERVAL)
 """Time between two records of a running job's cost; short for an emulated job, which takes seconds.
 
 Each adds an entry, so they are not frequent. The highest cost of the job is committed, so nothing is overspent in
-between.
+between, and pages add what was not recorded yet (`jobs.budgets.sum_open`).
 """
 
 
@@ -33,8 +33,9 @@ def watch_budgets(now: datetime) -> int:
 
 
 def _due_jobs(now: datetime) -> QuerySet[Job]:
-    """Select the running jobs that were not recorded for a while."""
-    is_old = Q(cost_until=None) | Q(cost_until__lte=now - INTERVAL)
+    """Select the running jobs that were not recorded for a while, or not on this day (UTC)."""
+    midnight = datetime.combine(now.astimezone(UTC).date(), time(), UTC)
+    is_old = Q(cost_until=None) | Q(cost_until__lte=now - INTERVAL) | Q(cost_until__lt=midnight)
     is_old |= Q(cost_until__gt=now + INTERVAL)  # the clock may have been set back
     return Job.objects.unfinished().filter(is_old, started_at__isnull=False)
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 from jobs import budgets, observation, steps, timeline
 from jobs.budget import Passing
 from jobs.budgets import BudgetValues, watch_budgets
-from jobs.models import AllowedResource, Budget, CostEntry, Job, JobFigures, MonthFigures, Price, Team
+from jobs.models import AllowedResource, CostEntry, Job, JobFigures, MonthFigures, Price, Team
 from jobs.prices.record import record_price
 from jobs.upkeep import count_ended
 from jobs.upkeep.retention import prune
@@ -23,7 +23,7 @@ from tests.domain.test_late_log import LATE, read_rest
 from tests.domain.test_resource_spend import usd
 from tests.domain.test_start_repair import Past, repaired
 from tests.support.clock import Clock
-from tests.support.ledger import check_ledger, idle_by_day, spent
+from tests.support.ledger import check_ledger, idle_by_day, list_left, spent
 from tests.support.resources import Resources
 from tests.support.running_emulator import Running, running
 from tests.support.truth import machine_spans
@@ -158,7 +158,7 @@ class TestLearnedLate:
 
         def figures() -> set[Decimal]:
             job, now = Job.objects.get(pk=past.job.pk), past.at(9_000)
-            ((_, left),) = budgets.list_left(Budget.objects.all(), now)
+            ((_, left),) = list_left(now)
             kept = (JobFigures.objects.get().micros, MonthFigures.objects.get().micros, job.cost_micros)
             return {timeline.cost_so_far(job, now), spent(team, now), left.spent_usd} | {
                 Decimal(each) / 1_000_000 for each in kept if each is not None
@@ -192,6 +192,18 @@ class TestLearnedLate:
         assert spent(team, clock.now, "label", "phase=one") == 0
         assert spent(team, clock.now, "label", "phase=two") == spent(team, clock.now) == before
         check_ledger(past.at(4_100))
+
+
+def test_the_day_that_ended_is_recorded_before_pages_add_what_is_not(request_job: RequestJob, clock: Clock) -> None:
+    """Pages count what was not recorded yet to the present day, so none of it may be of the day before."""
+    past = Past(request_job(), clock)
+    midnight = (clock.now + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
+    past.state("submitting", 0).state("running", 10)
+    watch_budgets(midnight - timedelta(seconds=20))
+    watch_budgets(midnight + timedelta(seconds=20))
+
+    assert past.job.costs.filter(day=midnight.date()).exists()
+    assert Job.objects.get(pk=past.job.pk).cost_until == midnight + timedelta(seconds=20)
 
 
 def test_entries_are_never_changed_and_outlive_what_is_pruned(

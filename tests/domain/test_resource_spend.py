@@ -16,7 +16,7 @@ from jobs.observation.resource_sizes import record_sizes
 from tests.conftest import person
 from tests.domain.conftest import Cloud, RequestJob
 from tests.support.clock import Clock
-from tests.support.ledger import check_ledger, idle_by_day, spent
+from tests.support.ledger import check_ledger, idle_by_day, list_left, spent
 from tests.support.resources import Resources, seen
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
@@ -168,11 +168,11 @@ class TestSums:
     def test_count_against_the_budget_of_the_team(self, team: Team, clock: Clock) -> None:
         lead = person("lead", team, "lead")
         values = budgets.BudgetValues("vision", Decimal(100), Passing.STOP)
-        row = budgets.create_budget(team, values, by=lead, reason="agreed", now=clock.now)
+        budgets.create_budget(team, values, by=lead, reason="agreed", now=clock.now)
         see(clock.now, replicas=1)
         watch_budgets(clock.forward(hours=3))
 
-        ((_, left),) = budgets.list_left(type(row).objects.all(), clock.now)
+        ((_, left),) = list_left(clock.now)
         assert left.spent_usd == usd(3)
 
 

@@ -222,11 +222,12 @@ class TestBoard:
                 budgets.record_costs([job], clock.now)
         client = signed_in(owner)
 
-        assert "$16 in March spent, UTC" in text_of(client.get("/"))
-        assert "$10 in March spent, UTC" in text_of(client.get("/?who=mine"))
+        # The first one was recorded after five hours and has run for eight, and a started minute.
+        assert "$22.03 in March spent, UTC" in text_of(client.get("/"))
+        assert "$16.03 in March spent, UTC" in text_of(client.get("/?who=mine"))
         assert "$0 in March spent, UTC" in text_of(signed_in(stranger).get("/"))
         Budget.objects.create(team=team, name="Training", amount_usd=20, passing="stop", created_at=clock.now)
-        assert "$16 in March spent of $20" in text_of(client.get("/"))
+        assert "$22.03 in March spent of $20" in text_of(client.get("/"))
         assert "of $20.00" not in text_of(client.get("/?who=mine"))
 
     def test_is_paged(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:

@@ -13,16 +13,18 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from jobs import budgets, transitions
+from dashboard.queries.spend import list_budgets
+from jobs import budgets, cache, transitions
 from jobs.budget import Passing
 from jobs.budgets import BudgetValues, watch_budgets
-from jobs.models import Budget, Job, Membership, Team
+from jobs.cost import to_micros
+from jobs.models import Job, Membership, Team
 from jobs.upkeep import count_ended
 from tests.conftest import person
 from tests.pages.conftest import SignIn
 from tests.support.api import caller
 from tests.support.clock import Clock
-from tests.support.ledger import check_ledger
+from tests.support.ledger import check_ledger, list_left
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 ENDS = ("succeeded", "failed", "cancelled", "expired", "lost")
@@ -111,13 +113,14 @@ def lead(team: Team, owner: User) -> User:
 
 @pytest.fixture(params=range(6))
 def rows(request: Any, team: Team, other: Team, owner: User, lead: User, clock: Clock) -> Rows:
-    """Random jobs, all of them counted; the clock stands at NOW."""
+    """Random jobs; those that ended are counted, those that run were recorded when last due; the clock is at NOW."""
     made = Rows([team, other], [owner, lead], request.param)
+    watch_budgets(NOW - timedelta(minutes=4))
     clock.now = NOW
     while count_ended(NOW):
         pass
-    Job.objects.filter(ended_at=None).update(cost_until=None)
     watch_budgets(NOW)
+    cache.forget_all()
     return made
 
 
@@ -153,10 +156,15 @@ def test_of_random_jobs_each_answer_has_the_same_digits(rows: Rows, engineer: Cl
         is_known = job.hourly_usd is not None and spans
         cost = f"{usd(rows.micros(job, spans, NOW)):.6f}" if is_known else None
         assert api.get(f"/jobs/{job.pk}").json()["cost_usd"] == exported[str(job.pk)] == cost, job
+        if is_known:
+            shown = engineer.get(f"/jobs/{job.pk}/").context["row"].cost
+            assert to_micros(shown) == rows.micros(job, spans, NOW), job
 
 
 def test_of_random_rows_budgets_hold_a_direct_count(rows: Rows, team: Team, owner: User) -> None:
-    for row, left in budgets.list_left(Budget.objects.all(), NOW):
+    allowed = {row.pk: left.left_usd for row, left in list_left(NOW)}  # by the ledger, as the gate reads it
+    for row, left in ((line.budget, line.left) for line in list_budgets([team], NOW)):
+        assert left.left_usd == allowed.pop(row.pk) or left.spent_usd > 1000
         own = [
             (job, spans)
             for job, spans in rows.jobs
@@ -167,6 +175,7 @@ def test_of_random_rows_budgets_hold_a_direct_count(rows: Rows, team: Team, owne
         costs = [usd(rows.micros(job, spans, NOW)) for job, spans in own if not has_ended(job)]
         assert left.spent_usd == usd(rows.sums(own)[1][""])
         assert left.committed_usd == sum((max(1000 - cost, Decimal(0)) for cost in costs), Decimal(0))
+    assert not allowed
 
 
 def test_of_the_rows_of_others_a_stranger_sees_nothing(rows: Rows, stranger: User, signed_in: SignIn) -> None:

@@ -13,11 +13,11 @@ from django.test import Client
 from jobs import budgets, transitions
 from jobs.budget import Passing
 from jobs.budgets import watch_budgets
-from jobs.models import Budget, PersistentResource, ResourceChange, Team
+from jobs.models import PersistentResource, ResourceChange, Team
 from tests.conftest import person
 from tests.pages.conftest import MakeJob, SignIn, text_in, text_of
 from tests.support.clock import Clock
-from tests.support.ledger import check_ledger
+from tests.support.ledger import check_ledger, list_left
 from tests.support.resources import sized
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
@@ -105,7 +105,7 @@ class TestBudgets:
         )
         budgets.create_budget(team, values, **group, by=lead, reason="agreed", now=clock.now)
 
-        ((_, left),) = budgets.list_left(Budget.objects.all(), clock.now)
+        ((_, left),) = list_left(clock.now)
 
         assert left.spent_usd == rows_of(engineer)[dimension, who] > 0
 

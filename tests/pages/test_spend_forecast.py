@@ -39,8 +39,8 @@ class TestForecast:
         assert found.parts[Source.RUNNING] == round(expected - spent, 2)
         assert found.parts[Source.COMMITTED] == round(expected, 2)
         assert found.parts[Source.SCHEDULED] == round(2 * expected, 2)  # on the third and the fourth of March
-        assert found.low_usd == round(max(low - spent, Decimal(0)) + 3 * low, 2)
-        assert found.high_usd == round(high - spent + 3 * high, 2)
+        assert found.low_usd == round(max(low, spent) + 3 * low, 2)
+        assert found.high_usd == round(4 * high, 2)
         page = text_in(signed_in(owner).get("/spend/").content.decode(), "forecast")
         assert "Runs of schedules" in page
 

@@ -6,16 +6,24 @@ from decimal import Decimal
 from typing import Any
 
 from jobs import timeline
-from jobs.budgets import load_committed, period_of
+from jobs.budget import BudgetLeft
+from jobs.budgets import left_of, load_committed, load_for, period_of, with_spent
 from jobs.clock import database_now
 from jobs.cost import from_micros, to_micros
-from jobs.models import CostEntry, Job, SpendSum, Team
+from jobs.models import Budget, CostEntry, Job, SpendSum, Team
 
 
 def committed(team: Team, dimension: str = "", value: str = "", *, now: datetime | None = None) -> Decimal:
     """Return the US dollars that are committed for a group of a team."""
     found = load_committed([team.pk], now or database_now(), with_labels=True)
     return from_micros(found[team.pk, (dimension, value)])
+
+
+def list_left(now: datetime) -> list[tuple[Budget, BudgetLeft]]:
+    """Return every budget with what is left of it by the ledger, those of whole teams first."""
+    rows = list(with_spent(Budget.objects.all(), now))
+    committed = load_for(rows, now)
+    return [(row, left_of(row, committed, now)) for row in rows]
 
 
 def spent(team: Team, month: date, dimension: str = "", value: object = "") -> Decimal:
