@@ -9,11 +9,12 @@ import pytest
 from auditlog.models import LogEntry
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import connection, models
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from dashboard.management.commands.prune import OLD_TABLES
 from jobs import observation, outbox, tasks, transitions
 from jobs.messages.route import new_delivery
 from jobs.models import (
@@ -299,6 +300,17 @@ class TestCommand:
         said = io.StringIO()
         call_command("prune", stdout=said)
         assert said.getvalue() == "Nothing is old enough to be removed.\n"
+
+    def test_drops_the_tables_that_the_ledger_replaced(self, old: Job) -> None:
+        before = set(connection.introspection.table_names())
+
+        for _ in range(2):
+            call_command("prune", "--old-tables", stdout=io.StringIO())
+
+        assert before - set(connection.introspection.table_names()) == set(OLD_TABLES)
+        assert old.events.filter(kind="trouble").exists()
+        with pytest.raises(CommandError, match="not allowed with"):
+            call_command("prune", "--old-tables", "--dry-run")
 
     def test_only_counts_with_dry_run(self, old: Job) -> None:
         said = io.StringIO()
