@@ -88,7 +88,9 @@ def may_be_metric(name: str) -> bool:
         {"second", "sec", "s", "gpu"} if is_rate else set()
     ):
         return False
-    return _has_quality(words) or is_rate or COUNTS.isdisjoint(words[:-1] if name.endswith("/total") else words)
+    if _has_quality(words) or is_rate or words[-2:] == ["grad", "norm"]:  # `total_grad_norm`
+        return True
+    return COUNTS.isdisjoint(words[:-1] if name.endswith("/total") else words)
 
 
 @lru_cache(_KEPT_NAMES)

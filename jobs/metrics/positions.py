@@ -61,7 +61,7 @@ _SPLIT = re.compile(
     r"(?:(?<=train)ing|(?<=test)ing|(?<=valid)at(?:e|ing)|(?<=eval)uating)?"
     r"(?:[\s_]+(?:set|results?|metrics|summary|net output #\d+))?\s*"
     r"(?:(?:(?:after|at|for)\s+)?(?:epoch|(?:global )?step|iter)"
-    r"|batch|(?<=set )\d+\s|:\s*(?![\d.+\s-]|n/a|none|nan)|\||\[|\(\d+/|on\b|loss at\b|- epoch)"
+    r"|batch|(?<=set )\d+\s|:\s*(?![\d.+\s-]|n/a|none|nan)|\||\[|\(\d+/|on\b|loss at\b|- [A-Za-z])"
     r"|[(\[](train|val|valid|validation|test|eval)(?:[)\]]| ?@)"
 )
 
