@@ -16,6 +16,8 @@ GAP = 0.3
 """Space between two bars, as a share of the space per bar."""
 ROW = 32
 """Height in pixels of a row of ranges: the name, and the bar below it."""
+MAX_BAR = 12
+"""Maximum width of a bar in percent of the chart, so that one day does not look like a wall."""
 MAX_NAME = 32
 """Maximum characters of a name. The title has the full name."""
 
@@ -83,9 +85,9 @@ def _bar(bar: Bar, x: float, share: float, most: float, ground: int) -> SafeStri
         height = (ground - TOP) * value / most
         if height > 0:
             y -= height
-            width = share * (1 - GAP)
+            width = min(share * (1 - GAP), MAX_BAR)
             parts.append(
-                (look, f"{x + share * GAP / 2:.2f}%", f"{width:.2f}%", f"{y:.1f}", f"{max(height - 0.6, 0.4):.1f}")
+                (look, f"{x + (share - width) / 2:.2f}%", f"{width:.2f}%", f"{y:.1f}", f"{max(height - 0.6, 0.4):.1f}")
             )
     drawn = format_html_join("", '<rect class="{}" x="{}" width="{}" y="{}" height="{}"/>', parts)
     return format_html("<g><title>{}</title>{}</g>", bar.title, drawn)

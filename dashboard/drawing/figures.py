@@ -78,6 +78,11 @@ def spent(usd: Decimal, jobs: int) -> str:
     return f"< {money(CENT)}" if jobs and 0 <= usd < CENT else money(usd)
 
 
+def unsigned(usd: Decimal) -> Decimal:
+    """Return an amount without its sign, for texts with "more" or "less"."""
+    return abs(usd)
+
+
 def estimated(job: Job) -> str:
     """Return the expected cost of a job. It is stored in whole cents, so zero at a price is "< $0.01".
 

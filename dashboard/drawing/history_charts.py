@@ -1,5 +1,6 @@
 """Charts of the history: outcomes and spending over time, and waits and preemptions per value of a facet."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any, Protocol
@@ -19,9 +20,11 @@ MAX_ROWS = 6
 DAY = 86_400
 STEP_WORDS = {"day": gettext_lazy("day"), "week": gettext_lazy("week"), "month": gettext_lazy("month")}
 """Names of the periods."""
+MEASURED_SECONDS = 3_600
+"""Running time on Spot below which no rate of preemptions is drawn, because its interval is too wide to be of use."""
 WAIT_TICKS = (
-    Tick(60, "1 min"), Tick(600, "10 min"), Tick(3_600, "1 h"), Tick(6 * 3_600, "6 h"),
-    Tick(DAY, "24 h"), Tick(7 * DAY, "7 d"),
+    Tick(1, "1 s"), Tick(10, "10 s"), Tick(60, "1 min"), Tick(600, "10 min"), Tick(3_600, "1 h"),
+    Tick(6 * 3_600, "6 h"), Tick(DAY, "24 h"), Tick(7 * DAY, "7 d"),
 )  # fmt: skip
 
 
@@ -89,18 +92,21 @@ def draw_waits(rows: Mapping[str, Any], labels: Mapping[str, str]) -> SafeString
             ranges.append(Range(labels[value], look_of(value), low, middle, high, title))
     if not ranges:
         return None
-    last = next((place for place, tick in enumerate(WAIT_TICKS) if tick.at >= max(row.high for row in ranges)), -1)
-    ticks = WAIT_TICKS[: max(last, 2) + 1] if last >= 0 else WAIT_TICKS
-    return draw_ranges(ranges, ticks, _("First wait, until RUNNING: 10th, 50th and 90th percentile"), is_log=True)
+    inner = [tick.at for tick in WAIT_TICKS[1:-1]]
+    first = bisect_right(inner, min(row.low for row in ranges))
+    last = bisect_left(inner, max(row.high for row in ranges)) + 1
+    first = min(first, max(last - 2, 0))  # at least three ticks, so that the axis can be read
+    label = _("First wait, until RUNNING: 10th, 50th and 90th percentile")
+    return draw_ranges(ranges, WAIT_TICKS[first : max(last, 2) + 1], label, is_log=True)
 
 
 def draw_preemptions(rows: Mapping[str, Any], labels: Mapping[str, str]) -> SafeString | None:
     """Return a chart of preemptions per 24 hours of running, with 80 % intervals.
 
-    Return None if nothing ran on Spot.
+    Return None if nothing ran on Spot for long enough.
     """
     ranges = []
-    for value, sums in [item for item in rows.items() if item[1].spot_seconds][:MAX_ROWS]:
+    for value, sums in [item for item in rows.items() if item[1].spot_seconds >= MEASURED_SECONDS][:MAX_ROWS]:
         per_day = DAY / sums.spot_seconds
         low, high = (each * per_day for each in poisson_interval(sums.preemptions))
         rate = sums.preemptions * per_day
