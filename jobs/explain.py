@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 
 from jobs import storable, timeline
 from jobs.catalog import machine
@@ -124,11 +124,16 @@ def refresh(job: Job) -> None:
         Job.objects.filter(pk=job.pk).exclude(explained_by=RULES).update(explained_by=RULES)
 
 
+def explained_otherwise() -> list[QuerySet[Job]]:
+    """Return selections of the failed jobs that other rules explained, or none: each a range of their index."""
+    failed = Job.objects.filter(state__in=sorted(ENDED_BADLY)).order_by("explained_by", "-ended_at", "pk")
+    others = (Q(explained_by__isnull=True), Q(explained_by__lt=RULES), Q(explained_by__gt=RULES))
+    return [failed.filter(other) for other in others]
+
+
 def explain_ended(_now: datetime) -> int:
     """Explain up to MAX_AT_ONCE jobs that other rules explained, or none, newest first. Return their number."""
-    failed = Job.objects.filter(state__in=sorted(ENDED_BADLY)).order_by("explained_by", "-ended_at", "pk")
-    others = (Q(explained_by__isnull=True), Q(explained_by__lt=RULES), Q(explained_by__gt=RULES))  # ranges of the index
-    keys = [key for other in others for key in failed.filter(other).values_list("pk", flat=True)[:MAX_AT_ONCE]]
+    keys = [key for rows in explained_otherwise() for key in rows.values_list("pk", flat=True)[:MAX_AT_ONCE]]
     if not keys:
         return 0
     jobs = Job.objects.filter(pk__in=keys[:MAX_AT_ONCE]).order_by("-ended_at", "pk")

@@ -5,7 +5,7 @@ stage has a row of `Upkeep` with its due time, when it last finished and its las
 `/metrics` read these rows. A stage that raises or hangs delays neither the hand-out nor another stage.
 
 One query asks for all due stages whether they have work, so that an idle sweep is cheap. It decides little: in the
-first sweep of every five minutes each due stage runs, and so does one that failed.
+first sweep of every quarter of an hour each due stage runs, and so does one that failed.
 """
 
 import logging
@@ -31,6 +31,8 @@ from jobs.upkeep import (
     due_approvals,
     due_schedules,
     end_lifetimes,
+    ended_lifetimes,
+    ending_soon,
     extend_open_approvals,
     open_fallbacks,
     priced_jobs,
@@ -40,6 +42,7 @@ from jobs.upkeep import (
     seal_audit_log,
     send_seals,
     uncounted,
+    unsent,
     warn_of_ends,
     watch_approvals,
     watch_caps,
@@ -57,8 +60,10 @@ LEASE = timedelta(minutes=1)
 """How long a stage may run before the next sweep runs it too. Every stage may run twice at once."""
 MIN_LATE = timedelta(minutes=1)
 AGAIN = timedelta(seconds=55)
-"""The longest pause after which a stage that failed runs again."""
-IN_ANY_CASE = timedelta(minutes=5)
+"""The longest pause after which a stage that failed runs again, or after which one without work is asked again."""
+QUICK = 3
+"""A stage that runs at least every third sweep is asked at each."""
+IN_ANY_CASE = timedelta(minutes=15)
 """The first sweep of each of these spans runs every due stage, whatever the answer about its work."""
 MIN_DOWNTIME = timedelta(minutes=10)
 """Without a sweep for so long, the site counts as having been down."""
@@ -111,18 +116,20 @@ STAGES = (
     Stage("spending", at_now(watch_spending), find_work=lambda now: [priced_jobs(now)], every=2),
     Stage("budgets", at_now(budgets.watch_budgets), every=2),
     Stage("approvals", at_now(watch_approvals), find_work=lambda now: [due_approvals(now)], every=2),
-    Stage("repair", at_now(repair), every=3),
-    Stage("repair of times", at_now(repair_times), every=24),
+    Stage("repair", at_now(repair), every=6),
+    Stage("repair of times", at_now(repair_times), every=36),
     Stage("persistent resources", at_now(observation.watch_resources), every=6),
-    Stage("lifetimes of resources", at_now(end_lifetimes), every=12),
-    Stage("explanations", at_now(explain.explain_ended), every=24),
+    Stage("lifetimes of resources", at_now(end_lifetimes), find_work=lambda now: [ended_lifetimes(now)], every=12),
+    Stage(
+        "explanations", at_now(explain.explain_ended), find_work=lambda _now: explain.explained_otherwise(), every=24
+    ),
     Stage("seals of the audit log", at_now(seal_audit_log), every=24),
     Stage("long waits", at_now(messages.watch_waits), every=60),
-    Stage("ends of resources", at_now(warn_of_ends), every=60),
+    Stage("ends of resources", at_now(warn_of_ends), find_work=lambda now: [ending_soon(now)], every=60),
     Stage("reports", at_now(messages.report_when_due), every=60),
-    Stage("drafts", at_now(imported_drafts.expire), every=60),
+    Stage("drafts", at_now(imported_drafts.expire), find_work=lambda now: [imported_drafts.expired(now)], every=60),
     Stage("repair of starts", at_now(repair_starts), every=120),
-    Stage("export of the audit log", at_now(send_seals), every=24),
+    Stage("export of the audit log", at_now(send_seals), find_work=lambda _now: [unsent()], every=24),
 )
 """In the order in which they run if several are due at once."""
 
@@ -227,9 +234,10 @@ def _is_due(stage: Stage, row: Upkeep, now: datetime) -> bool:
 
 
 def _finish_idle(due: Iterable[Stage], rows: Mapping[str, Upkeep], now: datetime) -> set[str]:
-    """Record the due stages that have nothing to do as finished, and return their names. Two queries.
+    """Record the due stages that have nothing to do as finished, and return their names. Two queries or three.
 
-    The next sweep asks about them again. If the question fails, no stage counts as idle: each runs in its own guard.
+    The next sweep asks about them again, about a stage that seldom runs the first one after AGAIN. If the question
+    fails, no stage counts as idle: each runs in its own guard.
     """
     asked = [(stage, stage.find_work) for stage in due if stage.find_work and _may_be_idle(rows[stage.name], now)]
     if not asked:
@@ -244,9 +252,9 @@ def _finish_idle(due: Iterable[Stage], rows: Mapping[str, Upkeep], now: datetime
         return set()
     busy = {stage.name for (stage, _), has_work in zip(parts, answers, strict=True) if has_work}
     idle = [stage for stage, _ in asked if stage.name not in busy]
-    if idle:
-        asked_about = Upkeep.objects.filter(pk__in=[rows[stage.name].pk for stage in idle], claim=None)
-        asked_about.update(due_at=now + settings.SWEEP_INTERVAL / 2, answered_at=now)
+    for pause, is_quick in ((settings.SWEEP_INTERVAL / 2, True), (AGAIN, False)):
+        if keys := [rows[stage.name].pk for stage in idle if (stage.every <= QUICK) is is_quick]:
+            Upkeep.objects.filter(pk__in=keys, claim=None).update(due_at=now + pause, answered_at=now)
     return {stage.name for stage in idle}
 
 

@@ -65,9 +65,10 @@ def begin_sweep(now: datetime, *, interval: timedelta) -> bool:
     query. The database's clock decides, so beat and worker need not agree on the time. A `swept_at` in the future means
     that the clock was set back; it is ignored.
     """
-    if Installation.objects.filter(pk=1, swept_at__gt=now - interval / 2, swept_at__lte=now).exists():
+    row = installation.load_installation(now)
+    if row.swept_at is not None and now - interval / 2 < row.swept_at <= now:
         return False
-    installation.trusted_since(now)
+    installation.load_trust(now, row)
     old = Q(swept_at=None) | Q(swept_at__lte=now - interval / 2) | Q(swept_at__gt=now)
     return bool(Installation.objects.filter(old, pk=1).update(swept_at=now))
 

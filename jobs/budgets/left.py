@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
@@ -67,7 +67,7 @@ def left_for_job(job: Job, now: datetime) -> tuple[BudgetLeft, ...]:
     return tuple(replace(each, spent_usd=each.spent_usd - own) for each in found)
 
 
-def with_spent(budgets: QuerySet[Budget], now: datetime) -> QuerySet[Budget]:
+def with_spent(budgets: QuerySet[Budget], now: datetime | date) -> QuerySet[Budget]:
     """Annotate budgets with `spent_micros` in the month of `now`; budgets of the whole team first."""
     group = {name: OuterRef(name) for name in ("team", "dimension", "value")}
     spent = SpendSum.objects.filter(**group, period=period_of(month_of(now))).values("micros")

@@ -1,7 +1,8 @@
 """Record when a share of a budget is spent: one row per share, written once, from which messages are made."""
 
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
+from functools import lru_cache
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -25,7 +26,7 @@ def record_notices(now: datetime) -> int:
     """
     due = [
         (row, percent)
-        for row in with_spent(open_budgets(), now)
+        for row in _open_in(budget_month(now)).all()
         for percent in row.thresholds
         if from_micros(row.spent_micros) * 100 >= row.amount_usd * percent  # type: ignore[attr-defined]
     ]
@@ -43,6 +44,12 @@ def record_notices(now: datetime) -> int:
             detail = {"text": notice.text, "path": "/spend/", "next": _("See what spends it on the page Spend.")}
             outbox.announce(Message.Kind.BUDGET, team=notice.team, once_key=key, now=now, detail=detail)
     return len(new)
+
+
+@lru_cache(maxsize=1)
+def _open_in(month: date) -> QuerySet[Budget]:
+    """Select the open budgets with what was spent in a month. It is built once, because sweeps ask all the time."""
+    return with_spent(open_budgets(), month)
 
 
 def open_budgets() -> QuerySet[Budget]:

@@ -74,12 +74,12 @@ def trusted_since(now: datetime) -> datetime:
     return load_trust(now).since
 
 
-def load_trust(now: datetime) -> Trust:
-    """Return what this process knows of the database.
+def load_trust(now: datetime, row: Installation | None = None) -> Trust:
+    """Return what this process knows of the database; `row` is that of the installation if it was just read.
 
     Every sweep and every submission calls this, so that a process rarely knows less than an older copy does.
     """
-    row = load_installation(now)
+    row = row or load_installation(now)
     with _lock:
         # Retention never deletes a state change.
         events = JobEvent.objects.filter(kind=JobEvent.Kind.STATE).order_by("-pk")

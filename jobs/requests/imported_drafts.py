@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from jobs import bounds, spec
@@ -62,10 +63,14 @@ def _name(text: str, most: int) -> str:
     return text if len(text) <= most and text.isprintable() else ""
 
 
+def expired(now: datetime) -> QuerySet[Draft]:
+    """Select the drafts older than KEPT_FOR."""
+    return Draft.objects.filter(created_at__lt=now - KEPT_FOR)
+
+
 def expire(now: datetime) -> int:
     """Delete the drafts older than KEPT_FOR and return how many. Only reads if there are none."""
-    old = Draft.objects.filter(created_at__lt=now - KEPT_FOR)
-    return old.delete()[0] if old.exists() else 0
+    return expired(now).delete()[0] if expired(now).exists() else 0
 
 
 def left_out_of(draft: Draft) -> tuple[str, ...]:

@@ -5,9 +5,9 @@ from jobs.upkeep.caps import capped_jobs, watch_caps
 from jobs.upkeep.fallbacks import open_fallbacks, watch_fallbacks
 from jobs.upkeep.figures import count_all, count_ended, standard_price, uncounted
 from jobs.upkeep.repair import repair, repair_times
-from jobs.upkeep.resource_lifetimes import end_lifetimes, warn_of_ends
+from jobs.upkeep.resource_lifetimes import end_lifetimes, ended_lifetimes, ending_soon, warn_of_ends
 from jobs.upkeep.schedules import due_schedules, watch_schedules
-from jobs.upkeep.seal_export import send_seals
+from jobs.upkeep.seal_export import send_seals, unsent
 from jobs.upkeep.seals import seal_audit_log
 from jobs.upkeep.spending import priced_jobs, watch_spending
 from jobs.upkeep.start_repair import repair_starts
@@ -19,6 +19,8 @@ __all__ = [
     "due_approvals",
     "due_schedules",
     "end_lifetimes",
+    "ended_lifetimes",
+    "ending_soon",
     "extend_open_approvals",
     "open_fallbacks",
     "priced_jobs",
@@ -29,6 +31,7 @@ __all__ = [
     "send_seals",
     "standard_price",
     "uncounted",
+    "unsent",
     "warn_of_ends",
     "watch_approvals",
     "watch_caps",

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from functools import partial
+from functools import cache, partial
 from uuid import UUID
 
 from django.conf import settings
@@ -122,14 +122,23 @@ def _release_and_record(pk: UUID, claim: UUID | None, words: str, now: datetime)
         return _record(pk, "dead_claim", words, now, detail={"claim": str(claim)})
 
 
-def _without_step(now: datetime) -> int:
-    """Schedule jobs that need a worker but have no due time, so that no sweep would find them."""
+@cache
+def _without_due_time() -> "list[QuerySet[Job]]":
+    """Return selections of the jobs that need a worker but have no due time; each has an index.
+
+    Like the two below they are built once, because idle sweeps would spend most of their time on it.
+    """
     waiting = Q(state__in=[JobState.APPROVED, JobState.SUBMITTING])
     unsent = Q(cancel_requested_at__isnull=False) & ~Q(state__in=LOCAL) & ~Q(remote_name="")
     kept = Q(deletion_requested_at__isnull=False, deleted_at=None)
+    parts = (Job.objects.unfinished().filter(waiting | unsent), Job.objects.filter(kept))
+    return [rows.filter(due_at=None, claim=None) for rows in parts]
+
+
+def _without_step(now: datetime) -> int:
+    """Schedule jobs that need a worker but have no due time, so that no sweep would find them."""
     repaired = 0
-    for rows in (Job.objects.unfinished().filter(waiting | unsent), Job.objects.filter(kept)):  # each has an index
-        lost = rows.filter(due_at=None, claim=None)
+    for lost in _without_due_time():
         keys = list(lost.order_by("requested_at", "pk").values_list("pk", flat=True)[:AT_ONCE])
         repaired += take_each(keys, partial(_schedule, lost, now), what="jobs without a next step")
     return repaired
@@ -150,21 +159,32 @@ def _record(pk: UUID, reason: str, words: str, now: datetime, detail: dict[str, 
     return transitions.record_event(job, kind, now=now, reason=reason, message=words, once_key=key, detail=detail)
 
 
-def _unwatched_scopes(now: datetime) -> int:
+@cache
+def _unwatched() -> "QuerySet[Job]":
+    """Select the jobs whose scope is not polled."""
     place = {name: OuterRef(name) for name in ("project", "region", "kind")}
     watched = Exists(Scope.objects.filter(**place, due_at__isnull=False))
-    unwatched = Job.objects.remote().exclude(remote_name="").filter(~watched).order_by()
-    places = list(unwatched.values_list("project", "region", "kind").distinct())
+    return Job.objects.remote().exclude(remote_name="").filter(~watched).order_by()
+
+
+def _unwatched_scopes(now: datetime) -> int:
+    places = list(_unwatched().values_list("project", "region", "kind").distinct())
     for project, region, kind in places:
         claims.wake_scope(project=project, region=region, kind=kind, due_at=now)
         logger.warning("a scope with jobs was not polled: %s in %s of %s", kind, region, project)
     return len(places)
 
 
-def _unread_feeds(now: datetime) -> int:
+@cache
+def _unread() -> "QuerySet[Job]":
+    """Select the jobs whose log grows and whose project's feed is not read."""
     read = Exists(LogFeed.objects.filter(project=OuterRef("project"), due_at__isnull=False))
     growing = Job.objects.filter(log_complete=False, submitted_at__isnull=False).exclude(remote_name="")
-    projects = list(growing.filter(~read).order_by().values_list("project", flat=True).distinct())
+    return growing.filter(~read).order_by()
+
+
+def _unread_feeds(now: datetime) -> int:
+    projects = list(_unread().values_list("project", flat=True).distinct())
     for project in projects:
         claims.wake_feed(project, due_at=now)
     return len(projects)

@@ -1,9 +1,10 @@
 """Delete persistent resources whose lifetime has ended, and warn before: Vertex AI deletes none by itself."""
 
 from datetime import datetime, timedelta
+from functools import cache
 
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 
 from jobs import outbox
 from jobs.budgets import lock_teams
@@ -18,14 +19,18 @@ WARNED_BEFORE = timedelta(days=1)
 AT_ONCE = 100
 
 
+def ending_soon(now: datetime) -> QuerySet[ResourceChange]:
+    """Select the changes that gave a resource a lifetime that ends soon, also if a later one extended it."""
+    soon = ResourceChange.objects.filter(deletes_at__gt=now, deletes_at__lte=now + WARNED_BEFORE)
+    return soon.filter(outcome__in=ResourceChange.MADE).order_by("deletes_at", "pk")
+
+
 def warn_of_ends(now: datetime) -> int:
     """Write a message for each resource whose lifetime ends soon. Return how many are new.
 
     A lifetime that was extended meanwhile gets a message of its own end.
     """
-    soon = ResourceChange.objects.filter(deletes_at__gt=now, deletes_at__lte=now + WARNED_BEFORE)
-    rows = soon.filter(outcome__in=ResourceChange.MADE).order_by("deletes_at", "pk")
-    return take_each(list(rows[:AT_ONCE]), lambda row: _warn(row, now), what="the end of the lifetime of")
+    return take_each(list(ending_soon(now)[:AT_ONCE]), lambda row: _warn(row, now), what="the end of the lifetime of")
 
 
 def _warn(row: ResourceChange, now: datetime) -> bool:
@@ -49,15 +54,25 @@ def _warn(row: ResourceChange, now: datetime) -> bool:
     return True
 
 
+@cache
+def _given() -> QuerySet[ResourceChange]:
+    """Select the changes that gave an existing resource its lifetime. It is built once, because sweeps ask often."""
+    place = {name: OuterRef(name) for name in ("project", "region", "resource_id")}
+    alive = Exists(PersistentResource.objects.existing().filter(**place))
+    return ResourceChange.objects.filter(alive, outcome__in=ResourceChange.MADE).order_by("deletes_at", "pk")
+
+
+def ended_lifetimes(now: datetime) -> QuerySet[ResourceChange]:
+    """Select the changes that gave an existing resource a lifetime that is over, also if a later one extended it."""
+    return _given().filter(deletes_at__lte=now)
+
+
 def end_lifetimes(now: datetime) -> int:
     """Request the deletion of resources whose lifetime has ended, in the name of whoever asked for them last.
 
     Return how many. The deletion needs no approval.
     """
-    place = {name: OuterRef(name) for name in ("project", "region", "resource_id")}
-    alive = Exists(PersistentResource.objects.existing().filter(**place))
-    changes = ResourceChange.objects.filter(alive, deletes_at__lte=now, outcome__in=ResourceChange.MADE)
-    ended = {(row.project, row.region, row.resource_id): row for row in changes.order_by("deletes_at", "pk")}
+    ended = {(row.project, row.region, row.resource_id): row for row in ended_lifetimes(now)}
     return take_each(list(ended.values())[:AT_ONCE], lambda row: _delete(row, now), what="the end of the lifetime of")
 
 

@@ -173,7 +173,7 @@ def test_each_stage_has_its_own_interval(
 class TestIdle:
     @pytest.fixture
     def ran(self, sweep: Callable[[], Handed], team: Any, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-        """The names of the stages that ran. Two sweeps have run all of them in these five minutes."""
+        """The names of the stages that ran. Two sweeps have run all of them in this quarter of an hour."""
         ran: list[str] = []
 
         def counted(stage: Stage) -> Stage:
@@ -200,6 +200,23 @@ class TestIdle:
         assert len(queries) <= 20
 
     @pytest.mark.django_db
+    def test_a_stage_that_seldom_runs_is_seldom_asked(
+        self, sweep: Callable[[], Handed], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        asked: list[str] = []
+
+        def none(name: str) -> Any:
+            return lambda _now: [asked.append(name), Job.objects.none()][1:]
+
+        parts = tuple(replace(stage, find_work=none(stage.name)) for stage in STAGES if stage.every in (1, 24))
+        monkeypatch.setattr(stages, "STAGES", parts)
+        for _ in range(40):
+            sweep()
+
+        assert asked.count("messages") == 39
+        assert asked.count("export of the audit log") in (1, 2, 3)
+
+    @pytest.mark.django_db
     def test_a_stage_with_work_runs(
         self, ran: list[str], sweep: Callable[[], Handed], request_job: RequestJob, cloud: Cloud
     ) -> None:
@@ -212,8 +229,11 @@ class TestIdle:
         assert Job.objects.get(pk=job.pk).is_counted
 
     @pytest.mark.django_db
-    def test_each_stage_runs_every_five_minutes_in_any_case(self, ran: list[str], sweep: Callable[[], Handed]) -> None:
-        for _ in range(120):
+    def test_each_stage_runs_every_quarter_of_an_hour_in_any_case(
+        self, ran: list[str], sweep: Callable[[], Handed], clock: Clock
+    ) -> None:
+        for _ in range(4):
+            clock.forward(minutes=7.5)
             sweep()
 
         assert sorted(ran) == sorted(2 * [stage.name for stage in stages.STAGES])
