@@ -21,7 +21,7 @@ from jobs.diagnosis.exits import (
     Exit,
 )
 from jobs.diagnosis.explanations import out_of_memory
-from jobs.diagnosis.failure_record import FailureRecord, find_failure
+from jobs.diagnosis.failure_record import FailureRecord, find_failure, is_consequence, is_telling
 from jobs.diagnosis.output_lines import Output
 from jobs.texts import joined, quotation
 from jobs.texts import translatable as _
@@ -77,9 +77,9 @@ def diagnose_exits(exits: list[Exit]) -> Diagnosis:
         )
     if all(each.reason.lower() in NOT_PERMANENT for each in exits):
         return _with_words(CAUSES["machine_lost"], exits[0], replicas)
-    clues = {each: output_cause([Output(each.replica, each.output)]) for each in exits}
-    causes = [(each, found[0]) for each, (_record, found) in clues.items() if found]
-    first, cause = min(causes, key=lambda each: RANK.get(each[1], 0), default=(exits[0], ""))
+    clues = [(each, *output_cause([Output(each.replica, each.output)])) for each in exits]
+    first, _record, found = min(clues, key=_order)
+    cause = found[0] if found is not None else ""
     unstarted = [each for each in exits if each.reason == "StartError"]
     if (unstarted or first.code in NOT_STARTED) and cause not in {"image_arch", "missing_file"}:
         return _with_words(CAUSES["image_start"], (unstarted or exits)[0], replicas)
@@ -92,8 +92,17 @@ def diagnose_exits(exits: list[Exit]) -> Diagnosis:
 
 MAX_WORDS = 300
 """Characters of a program's last words that are quoted."""
-RANK = {"distributed": 1, "terminated": 2, "user_code": 2}
+RANK = {"distributed": 1, "terminated": 2}
 """Order of replicas' causes when several failed: causes that follow from another failure come last."""
+
+
+def _order(clue: tuple[Exit, FailureRecord | None, tuple[str, Line] | None]) -> int:
+    """Return the rank of one end: failures of its own first, those that follow from another or say nothing last."""
+    _exit, record, found = clue
+    if found is not None and found[0] != "user_code":
+        return RANK.get(found[0], 0)
+    is_own = record is not None and (bool(record.exception) or is_telling(record.words))
+    return 0 if is_own and record is not None and not is_consequence(record.words) else 3
 
 
 def _from_code(first: Exit, replicas: tuple[str, ...]) -> Diagnosis:

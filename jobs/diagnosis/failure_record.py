@@ -44,8 +44,8 @@ _FATAL = re.compile(
 )
 _UNTOLD = re.compile(r"\s*(?:\Z|[=-]{8}|Detected at |Node: |File |<stack traces|\[\[|The above |During handling )")
 _MEANINGFUL = re.compile(
-    r"abort|fatal|diverg|\bnan\b|\bis inf\b|non-?finite|exiting|giving up|fail|error|not found|no such|no module"
-    r"|killed|denied|cannot|can't|could not|couldn't|unable|invalid|missing|mismatch|unknown|unsupported",
+    r"abort|fatal|diverg|\bnan\b|\bis inf\b|non-?finite|exiting|giving up|fail|error|not found|no such|no module|killed"
+    r"|denied|cannot|can't|could not|couldn't|unable|invalid|missing|mismatch|unknown|unsupported|unbound|point exc",
     re.IGNORECASE,
 )
 _LIBRARY = re.compile(r"site-packages|dist-packages|/lib/python\d|/lib64/python\d|\A<|/conda/lib/|\.px[id]\Z|\.pyx\Z")
@@ -201,7 +201,7 @@ def _failures(lines: Sequence[Text]) -> Iterator[_Found]:
         if (is_whole := TRACEBACK in each.text) or _frame(each.text) is not None:  # its first lines may be lost
             found = _traceback(lines, place if is_whole else place - 1)
             place = found.until
-            if is_whole or _NAMED.search(found.record.exception):
+            if (is_whole and (found.record.words or found.record.file)) or _NAMED.search(found.record.exception):
                 yield found
         elif each.level not in _QUIET and (named := _exception_of(each.text)) is not None:
             yield _plain(lines, place, *named)
@@ -237,11 +237,17 @@ def _plain(lines: Sequence[Text], at: int, name: str = "", message: str = "") ->
         record = replace(record, file=file, line=number)
     record = replace(record, replica=each.process[0], rank=each.rank, lines=near, key=each.key)
     cues = [words, *_more(lines, at + 1)] if name else [other.text for other in lines[at : at + 3]]
-    return _Found(record, each, at + 1, cues, is_consequence=_is_consequence(words))
+    return _Found(record, each, at + 1, cues, is_consequence=is_consequence(words))
 
 
-def _is_consequence(words: str) -> bool:
+def is_consequence(words: str) -> bool:
+    """Return whether an exception or last line only follows from the failure of another process."""
     return _CONSEQUENCES.search(words.lower()) is not None
+
+
+def is_telling(words: str) -> bool:
+    """Return whether the last words of a process without an exception say why it ended."""
+    return (_FATAL.match(words) or _MEANINGFUL.search(words)) is not None and not is_consequence(words)
 
 
 def _traceback(lines: Sequence[Text], start: int) -> _Found:
@@ -258,7 +264,7 @@ def _traceback(lines: Sequence[Text], start: int) -> _Found:
         own, place, name, message = _block(lines, place)
         words = ": ".join(filter(None, (name, message)))
         cues.append(words)
-        if cause is None or link != _DIRECT or _is_consequence(cause[2]):
+        if cause is None or link != _DIRECT or is_consequence(cause[2]):
             frames, cause = own, (name, message, words)
         else:
             frames = own + frames
@@ -290,8 +296,8 @@ def _traceback(lines: Sequence[Text], start: int) -> _Found:
     first = lines[start]
     record = FailureRecord(name, message, file, number, first.process[0], first.rank, tuple(shown), first.key)
     cues.sort(key=lambda each: each != words)
-    is_consequence = all(map(_is_consequence, cues)) or (start > 0 and lines[start - 1].text.startswith(_SHUTDOWN))
-    return _Found(record, first, place, cues + _more(lines, place), is_consequence=is_consequence)
+    follows = all(map(is_consequence, cues)) or (start > 0 and lines[start - 1].text.startswith(_SHUTDOWN))
+    return _Found(record, first, place, cues + _more(lines, place), is_consequence=follows)
 
 
 def _block(lines: Sequence[Text], start: int) -> tuple[list[tuple[str, int]], int, str, str]:

@@ -23,6 +23,9 @@ BUG = (
     "ZeroDivisionError: division by zero",
 )
 REPLICA = "workerpool0-0"
+LOST = (
+    'Traceback (most recent call last):\n  File "a.py", line 3, in f\ntorch.distributed.DistBackendError: NCCL aborted'
+)
 
 
 def output(lines: list[str]) -> list[Output]:
@@ -50,6 +53,24 @@ def test_a_published_failure_that_an_error_quotes_has_its_cause(case: dict[str, 
 
     assert known is not None
     assert known.cause in case["causes"]
+
+
+UNTOLD = frozenset(
+    "ray train|ray unhandled|sysexit|sig|keyboard|sigterm handler|gunicorn java|elastic sigabrt|elastic sigsegv"
+    "|triton gcc lcuda|critical only".split("|")
+)
+"""Failures that follow from another one, or do not say what failed."""
+
+
+@pytest.mark.parametrize("case", [each for each in CASES if each["of"] not in UNTOLD], ids=lambda each: each["of"])
+def test_a_replica_that_only_lost_the_first_does_not_hide_its_failure(case: dict[str, Any]) -> None:
+    lost = QUOTE.replace("workerpool0-0", "workerpool1-0") + LOST
+    first = diagnose(3, QUOTE + "\n".join([*case["log"], lost]))
+    last = diagnose(3, "\n".join([lost, QUOTE, *case["log"]]))
+
+    assert first is not None
+    assert last is not None
+    assert {first.cause, last.cause} <= {*case["causes"]}
 
 
 @pytest.mark.parametrize("case", CASES, ids=IDS)
