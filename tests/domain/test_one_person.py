@@ -22,7 +22,20 @@ from jobs.budget import Passing
 from jobs.budgets import BudgetValues
 from jobs.cost import hourly, shape_of
 from jobs.errors import NotAllowed, NotPermitted
-from jobs.models import Budget, Ceiling, Job, Membership, Policy, Proposal, ResourceChange, Role, Schedule, Team, Vote
+from jobs.models import (
+    Budget,
+    Ceiling,
+    Job,
+    Membership,
+    PersistentResource,
+    Policy,
+    Proposal,
+    ResourceChange,
+    Role,
+    Schedule,
+    Team,
+    Vote,
+)
 from jobs.people import invitations
 from jobs.people.members import NotChanged
 from jobs.policy_rules import RULES
@@ -30,17 +43,18 @@ from jobs.prices import current_book
 from jobs.requests import RequestOptions, schedule_runs, schedules
 from jobs.requests.other_strategy import approve_as
 from jobs.requests.policy_versions import SavedMeanwhile, Terms, current_version
-from jobs.requests.resource_requests import approve_change, ask_for_change
+from jobs.requests.resource_figures import hourly_of
+from jobs.requests.resource_requests import approve_change, ask_for_change, check_again
 from jobs.requests.schedules import NotUsable, Times
 from jobs.states import JobState
 from jobs.strategies import STRATEGIES
 from jobs.submission.reassessment import reassess
-from jobs.upkeep import watch_schedules
+from jobs.upkeep import end_lifetimes, watch_schedules
 from tests.conftest import PASSWORD, person
 from tests.support import samples
 from tests.support.clock import Clock
 from tests.support.examples import examples
-from tests.support.resources import DISK
+from tests.support.resources import DISK, seen
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 LIMITS = {"job": Decimal(1500), "hour": Decimal(20), "person_day": Decimal(2500), "gpus": Decimal(6)}
@@ -49,9 +63,9 @@ REFUSALS = (NotAllowed, NotPermitted, NotChanged, NotUsable, SavedMeanwhile, req
 CALLS = (
     "request", "sweep", "capped", "plan", "approve", "puppet approves", "other strategy", "withdraw", "policy",
     "accept", "puppet accepts", "ceiling", "budget", "role", "resource", "resource approved", "reassess",
-    "schedule", "schedule of a mate", "due", "run now",
+    "schedule", "schedule of a mate", "due", "run now", "resize", "extend", "reboot", "delete",
 )  # fmt: skip
-WORLD = ("submitted", "runs", "ends", "time")
+WORLD = ("submitted", "runs", "ends", "time", "sent", "swept")
 STEPS = st.tuples(st.sampled_from(CALLS + WORLD), st.integers(1, 3), st.sampled_from([0.5, 12.0, 60.0, 100.0]))
 
 
@@ -71,12 +85,24 @@ class TestOnePerson(TestCase):
         self.mate = person("mate", self.team, Role.ENGINEER)
         self.schedule("of a mate", "0 6 1 1 *", self.mate, 60.0)  # of itself it runs at no time of this test
         self.puppet = proposals.accept_invitation_as(secret, "ada", PASSWORD, now=self.clock.now)
+        Membership.objects.filter(user=self.puppet).update(role=Role.APPROVER)  # of before two people were needed
+        agreed = self.ask("create", "shared", body=resource(1), lifetime=timedelta(days=1))
+        assert agreed is not None
+        assert approve_change(agreed, by=admin, now=self.clock.now)
+        self.let_vertex_ai_answer()
+        self.agreed, ((_, self.price, _),) = agreed.pk, self.resources()
 
     @example([("request", 2, 100.0)])  # would exceed the ceiling of one job
     @example([("request", 2, 0.5)] * 6)  # that of an hour
     @example([("request", 2, 60.0)] * 3)  # that of a person and day
     @example([("request", 1, 0.5)] * 7)  # that of GPUs
     @example([("schedule of a mate", 1, 0.5), ("due", 1, 0.5), ("approve", 1, 0.5)])
+    @example([("extend", 1, 0.5), ("resource approved", 1, 0.5), ("time", 1, 60.0), ("swept", 1, 0.5)])
+    @example(
+        [("resize", 2, 0.5), ("resource approved", 2, 0.5), ("sent", 1, 0.5), ("time", 1, 60.0), ("swept", 1, 0.5)]
+    )
+    @example([("request", 1, 0.5), ("reboot", 1, 0.5), ("sent", 1, 0.5), ("request", 2, 12.0), ("request", 2, 12.0)])
+    @example([("delete", 1, 0.5), ("sent", 1, 0.5), ("resource", 2, 0.5), ("resource approved", 1, 0.5)])
     @example([("schedule", 1, 12.0), ("due", 1, 0.5), ("schedule of a mate", 1, 0.5), ("due", 1, 0.5)])
     @given(st.lists(STEPS, min_size=1, max_size=25))
     @hypothesis_settings(max_examples=examples(2), suppress_health_check=list(HealthCheck))
@@ -96,6 +122,11 @@ class TestOnePerson(TestCase):
             self.go_on(name)
         elif name == "time":
             self.clock.forward(hours=hours)
+        elif name in ("sent", "swept"):
+            self.let_vertex_ai_answer() if name == "sent" else self.sweep()
+        elif name in ("resize", "extend", "reboot", "delete"):
+            lifetime = timedelta(days=count) if name == "extend" else None
+            self.ask(name, "shared", body=resource(count) if name == "resize" else {}, lifetime=lifetime)
         elif name in ("approve", "puppet approves") and job is not None:
             requests.approve(job, by=self.me if name == "approve" else self.puppet, comment="", now=now)
         elif name == "other strategy" and job is not None:
@@ -182,20 +213,80 @@ class TestOnePerson(TestCase):
             member = Membership.objects.get(user=self.puppet)
             proposals.propose_role(self.team, member, Role.APPROVER, by=self.me, now=now)
         elif name == "resource":
-            pool = {"machineSpec": samples.A100, "diskSpec": DISK, "replicaCount": str(count)}
-            ask_for_change(
-                "create", team=self.team, project=self.team.project, region="us-central1", resource_id=f"r{count}",
-                by=self.me, now=now, body={"resourcePools": [pool]}, lifetime=timedelta(days=1),
-            )  # fmt: skip
+            self.ask("create", f"r{count}", body=resource(count), lifetime=timedelta(days=1))
         elif name == "resource approved" and (change := ResourceChange.objects.order_by("-pk").first()) is not None:
             approve_change(change, by=self.puppet if count % 2 else self.me, now=now)
+
+    # ------------------------------------------------------------ persistent resources
+    def ask(self, action: str, name: str, **given: Any) -> ResourceChange | None:
+        row = PersistentResource.objects.existing().filter(resource_id=name).first()
+        if row is None and action != "create":
+            return None
+        return ask_for_change(
+            action, team=Team.objects.get(pk=self.team.pk), project=self.team.project, region="us-central1",
+            resource_id=name, by=self.me, now=self.clock.now, before=row.body if row is not None else None, **given,
+        )  # fmt: skip
+
+    def let_vertex_ai_answer(self) -> None:
+        """Check every allowed change again, as before it is sent, and let Vertex AI do it."""
+        now = self.clock.now
+        for change in ResourceChange.objects.filter(ended_at=None, allowed_at__isnull=False).order_by("pk"):
+            try:
+                is_sent = check_again(change, now)
+            except NotAllowed:
+                ResourceChange.objects.filter(pk=change.pk).update(outcome="refused", ended_at=now, due_at=None)
+                continue
+            if not is_sent:
+                continue
+            ends = ResourceChange.lifetime_ends(change.project, change.region, change.resource_id)
+            begins = max(now, ends or now) if change.action == "extend" else now
+            hours = change.lifetime_hours
+            deletes_at = None if hours is None else begins + timedelta(hours=hours)
+            ResourceChange.objects.filter(pk=change.pk).update(
+                outcome="accepted", ended_at=now, due_at=None, deletes_at=deletes_at
+            )
+            if change.action in ("create", "resize"):
+                pools = change.body["resourcePools"]
+                seen(change.resource_id, now=now, pools=pools, gone_at=None)
+            elif change.action == "delete":
+                PersistentResource.objects.filter(resource_id=change.resource_id).update(gone_at=now)
+
+    def sweep(self) -> None:
+        """Let Trainboard end lifetimes; then no resource may be left without a deletion on its way."""
+        end_lifetimes(self.clock.now)
+        for row in PersistentResource.objects.existing():
+            ends = ResourceChange.lifetime_ends(row.project, row.region, row.resource_id)
+            assert ends is not None
+            deletions = ResourceChange.objects.filter(action="delete", resource_id=row.resource_id, asked_at__gte=ends)
+            assert ends > self.clock.now or deletions.exists() or self.is_being_changed(row)
+
+    def is_being_changed(self, row: PersistentResource) -> bool:
+        """Whether a change that was allowed is about to be sent; the next sweep deletes the resource after it."""
+        waiting = ResourceChange.objects.filter(resource_id=row.resource_id, ended_at=None)
+        return waiting.filter(allowed_at__isnull=False).exists()
+
+    def resources(self) -> list[tuple[Decimal, Decimal, int]]:
+        """Return what each resource can cost until OUTAGE after its lifetime, its price an hour, and its GPUs."""
+        found = []
+        for row in PersistentResource.objects.existing():
+            ends = ResourceChange.lifetime_ends(row.project, row.region, row.resource_id)
+            assert ends is not None
+            price = hourly_of(row.body, row.region)
+            assert price is not None
+            left = max(ends, self.clock.now) + timedelta(days=7) - self.clock.now
+            gpus = sum(int(pool["replicaCount"]) for pool in row.body["resourcePools"])
+            found.append((price * Decimal(left.total_seconds()) / 3600, price, gpus))
+        return found
 
     # ------------------------------------------------------------ what Google can spend
     def check(self) -> None:
         """Compare what Google can spend from now on, and has spent within a day, with the ceilings."""
         assert {row.kind: row.amount for row in Ceiling.objects.all()} == LIMITS
         assert current_version(self.team) is None
-        assert not ResourceChange.objects.filter(allowed_at__isnull=False).exists(), "nobody else has approved one"
+        mine = ResourceChange.objects.filter(allowed_at__isnull=False).exclude(pk=self.agreed)
+        costly = [change for change in mine if change.needs or change.most_usd is not None]
+        assert costly == [], "nobody else has approved one"
+        assert all(price <= self.price for _, price, _ in self.resources()), "more than was approved"
         assert not Vote.objects.exists(), "neither the requester nor whom they have invited decides"
         at_google = [
             job for job in Job.objects.all() if job.state not in (JobState.AWAITING_APPROVAL, *transitions_ended())
@@ -204,11 +295,17 @@ class TestOnePerson(TestCase):
         ended = Job.objects.filter(ended_at__gt=self.clock.now - timedelta(days=1), started_at__isnull=False)
         spent = sum((job.hourly_usd or 0) * Decimal(job.running_seconds) / 3600 for job in ended)
         assert all(usd <= LIMITS["job"] for usd, _, _ in figures)
-        assert sum(price for _, price, _ in figures) <= LIMITS["hour"]
-        assert sum(gpus for _, _, gpus in figures) <= LIMITS["gpus"]
-        assert sum((usd for usd, _, _ in figures), Decimal(spent)) <= LIMITS["person_day"] + Decimal("0.01")
+        everything = [*figures, *self.resources()]
+        assert sum(price for _, price, _ in everything) <= LIMITS["hour"]
+        assert sum(gpus for _, _, gpus in everything) <= LIMITS["gpus"]
+        assert sum((usd for usd, _, _ in everything), Decimal(spent)) <= LIMITS["person_day"] + Decimal("0.01")
         by_policy = [job for job in at_google if job.max_usd is None or job.max_usd > 1000]
         assert by_policy == [], "the policy of the team asks above $1,000"
+
+
+def resource(replicas: int) -> dict[str, Any]:
+    """Return the body of a persistent resource of so many machines with one A100 each."""
+    return {"resourcePools": [{"machineSpec": samples.A100, "diskSpec": DISK, "replicaCount": str(replicas)}]}
 
 
 def transitions_ended() -> set[JobState]:
