@@ -388,6 +388,29 @@ class TestLifetime:
         assert (change.outcome, change.awaits_approval) == ("refused", False)
         assert not approve_change(change, by=lead, now=cloud.now)
 
+    def test_what_was_allowed_or_is_about_another_one_does_not_end(
+        self, cloud: Cloud, team: Team, approver: User, lead: User
+    ) -> None:
+        row = made(cloud, team, approver, lead)
+        other = ask_for_change(
+            "create", team=team, project=team.project, region="us-central1", resource_id="another", by=approver,
+            now=cloud.now, body=body(), lifetime=WEEK,
+        )  # fmt: skip
+        change = ask(cloud, team, approver, "extend", body={}, before=row.body)
+        approve_change(change, by=lead, now=cloud.now)
+        cloud.forward(days=8)
+
+        assert end_lifetimes(cloud.now) == 0, "an allowed change is sent first"
+
+        change.refresh_from_db()
+        assert (change.outcome, change.ended_at) == ("", None)
+        work(cloud)
+        cloud.forward(days=8)
+        assert end_lifetimes(cloud.now) == 1
+        assert other is not None
+        other.refresh_from_db()
+        assert other.awaits_approval
+
     def test_one_whose_creation_was_never_answered_has_it(
         self, cloud: Cloud, team: Team, approver: User, lead: User, monkeypatch: pytest.MonkeyPatch
     ) -> None:
