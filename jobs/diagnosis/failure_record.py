@@ -149,15 +149,19 @@ def _root_rank(texts: Sequence[Text]) -> int | None:
 
 
 def _before_restarts(texts: Sequence[Text]) -> Iterator[Text]:
-    """Yield the lines of each replica until its container starts again: then its first lines are repeated."""
-    first: dict[str, str] = {}
+    """Yield the lines of each replica until its container starts again: then its first two lines are repeated."""
+    began: dict[str, list[str]] = {}
+    last: dict[str, str] = {}
     has_failed, is_over = set[str](), set[str]()
     for each in texts:
         replica = each.process[0]
-        if each.text.strip():
-            is_start = first.setdefault(replica, each.text) == each.text
-            if is_start and replica in has_failed and TRACEBACK not in each.text:
+        if not _RULER.match(each.text):
+            first = began.setdefault(replica, [])
+            if len(first) < 2:
+                first.append(each.text)
+            elif replica in has_failed and first == [last[replica], each.text] and TRACEBACK not in first[0]:
                 is_over.add(replica)
+            last[replica] = each.text
         if TRACEBACK in each.text or _exception_of(each.text) is not None:
             has_failed.add(replica)
         if replica not in is_over:

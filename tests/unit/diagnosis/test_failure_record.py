@@ -154,6 +154,11 @@ class TestOneProcess:
 
         assert found(output(text + again))[0].exception == "IndexError"
 
+    def test_a_first_line_that_is_printed_again_is_no_new_start(self) -> None:
+        text = "loading\nepoch 1\n" + traceback("OSError: retried", line=3) + "loading\nepoch 2\n"
+
+        assert found(output(text + traceback("IndexError: 513")))[0].exception == "IndexError"
+
     def test_last_words_are_no_ruler(self) -> None:
         assert found(output("cannot go on without data\n==========\n"))[0].words == "cannot go on without data"
 
