@@ -1,4 +1,4 @@
-"""Tests that an upgraded site keeps its data and can be downgraded."""
+"""Tests that an upgraded site keeps its data."""
 
 from collections.abc import Callable, Iterator
 from datetime import date
@@ -41,21 +41,6 @@ def newest() -> str:
     return max(name for app, name in MigrationExecutor(connection).loader.disk_migrations if app == "jobs")
 
 
-def test_when_jobs_were_seen_survives_the_move_to_a_table_of_its_own(
-    request_job: RequestJob, clock: Clock, go_to: GoTo
-) -> None:
-    seen, unseen = request_job(), request_job()
-    before = go_to("0004_find_jobs_on_persistent_resources")
-    before.get_model("jobs", "Job").objects.filter(pk=seen.pk).update(seen_at=clock.now)
-
-    sightings = go_to("0005_sightings").get_model("jobs", "Sighting").objects
-    found = dict(sightings.values_list("job_id", "at"))
-    again = go_to("0004_find_jobs_on_persistent_resources").get_model("jobs", "Job").objects
-
-    assert found == {seen.pk: clock.now}
-    assert dict(again.values_list("pk", "seen_at")) == {seen.pk: clock.now, unseen.pk: None}
-
-
 def test_waits_of_months_survive_the_move_into_columns(request_job: RequestJob, clock: Clock, go_to: GoTo) -> None:
     job = request_job()
     group = {"team_id": job.team_id, "owner_id": job.owner_id, "strategy": "spot", "region": "r", "outcome": "failed"}
@@ -66,9 +51,6 @@ def test_waits_of_months_survive_the_move_into_columns(request_job: RequestJob, 
     go_to("0085_opening_entries")
     row = MonthFigures.objects.get()
     assert (row.jobs, row.waited_3, row.waited_16) == (7, 4, 1)
-
-    again = go_to("0058_cap_reported").get_model("jobs", "MonthFigures").objects
-    assert again.get().jobs == 7
 
 
 def test_waits_after_restarts_are_computed_for_the_jobs_that_exist(
