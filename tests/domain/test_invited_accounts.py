@@ -111,6 +111,14 @@ class TestInvitedAccounts:
 
         assert requests.approve(self.asked(request_job, lead), by=puppet, comment="", now=clock.now)
 
+    def test_do_not_when_a_second_person_has_confirmed_another_account(
+        self, request_job: RequestJob, team: Team, lead: User, other_lead: User, puppet: User, clock: Clock
+    ) -> None:
+        proposals.confirm_account(team, invited(team, lead, clock, "bob"), by=other_lead, now=clock.now)
+
+        with pytest.raises(NotPermitted, match="invited your account"):
+            requests.approve(self.asked(request_job, lead), by=puppet, comment="", now=clock.now)
+
     def test_do_so_when_a_second_person_has_accepted_the_role(
         self, request_job: RequestJob, team: Team, lead: User, admin: User, clock: Clock
     ) -> None:

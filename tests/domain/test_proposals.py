@@ -250,6 +250,21 @@ class TestCeiling:
         accept(row, second_admin, clock)
         assert not Ceiling.objects.exists()
 
+    def test_no_lead_and_no_deactivated_admin_accepts_that_of_a_team(
+        self, team: Team, lead: User, admin: User, clock: Clock
+    ) -> None:
+        other = User.objects.create_superuser("root")
+        budgets.set_ceiling(team, "gpus", Decimal(8), by=admin, reason="agreed", now=clock.now)
+        row = proposals.propose_ceiling(team, "gpus", Decimal(80), by=admin, reason="more", now=clock.now)
+        other.is_active = False
+
+        for by in (lead, other):
+            with pytest.raises(NotPermitted):
+                accept(row, by, clock)
+
+        assert list(proposals.waiting_for(lead)) == []
+        assert Ceiling.objects.get().amount == 8
+
     def test_no_lead_proposes_one(self, team: Team, lead: User, clock: Clock) -> None:
         with pytest.raises(NotPermitted):
             proposals.propose_ceiling(team, "gpus", Decimal(1), by=lead, reason="so", now=clock.now)
