@@ -76,7 +76,7 @@ def _found(rules: Sequence[Rule], submission: Submission, severities: Severities
 
 
 def _of_rule(rule: Rule, submission: Submission, severity: Severity | None, resources: Known) -> list[Finding]:
-    """Return the findings of a rule; beyond MAX_OF_RULE there is one more, which says so."""
+    """Return the findings of a rule; beyond MAX_OF_RULE there is one more about the rest."""
     problems = list(islice(rule.find(submission, resources), MAX_OF_RULE + 1))
     found = [rule.finding(problem, submission, severity) for problem in problems[:MAX_OF_RULE]]
     if len(problems) > MAX_OF_RULE:
