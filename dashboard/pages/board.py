@@ -150,7 +150,7 @@ def _figures(request: Request, asked: Asked, jobs: Sequence[Job], now: datetime)
         "count": len(jobs),
         "has_jobs": bool(jobs) or jobs_on_board(request.user, asked.who).exists(),
         "is_quiet": all(job.is_finished for job in jobs),
-        "spent": get_month_spent(teams, group, now),
+        "spent": get_month_spent(teams, group, jobs, now),
         "ceilings": recent_ceilings(request.user, teams, now),
     }
 

@@ -22,7 +22,7 @@ from jobs import timeline
 from jobs.budgets import month_of, period_of, sum_open
 from jobs.budgets.groups import Group
 from jobs.cache import Recent, Unchanged
-from jobs.cost import from_micros
+from jobs.cost import from_micros, to_micros
 from jobs.models import Budget, Job, JobEvent, Scope, SpendSum, Team
 from jobs.models.job import JobQuerySet
 
@@ -184,25 +184,24 @@ class MonthSpent:
     limit_usd: Decimal | None
 
 
-def get_month_spent(teams: Sequence[Team], group: Group, now: datetime) -> MonthSpent:
-    """Return the cost of a group of jobs of these teams in the month of `now`, as known at most ten seconds before.
+def get_month_spent(teams: Sequence[Team], group: Group, jobs: Sequence[Job], now: datetime) -> MonthSpent:
+    """Return the cost of a group of jobs of these teams in the month of `now` until then. One query.
 
-    The budget is included if there is exactly one team. Two queries, none where it is known.
+    `jobs` are those of the group on the board; of more than MAX_JOBS, all that run are loaded, with another query. The
+    budget is included if there is exactly one team.
     """
-    return _spent.get((tuple(team.pk for team in teams), group), now)
-
-
-def _load_spent(asked: tuple[tuple[int, ...], Group], now: datetime) -> MonthSpent:
-    (teams, group), month = asked, month_of(now)
-    of_group = {"team": OuterRef("pk"), "dimension": group[0], "value": group[1]}
-    unrecorded = sum_open(list_unfinished(teams), now).spent
+    keys, month, (dimension, value) = {team.pk for team in teams}, month_of(now), group
+    of_group = {"team": OuterRef("pk"), "dimension": dimension, "value": value}
+    if len(jobs) < MAX_JOBS:
+        running = (job for job in jobs if job.ended_at is None and job.started_at is not None and job.team_id in keys)
+        costs = ((timeline.compute_cost(job, now) or Decimal(0), job.cost_micros or 0) for job in running)
+        unrecorded = sum(to_micros(usd) - micros for usd, micros in costs)
+    else:
+        spent = sum_open(list_unfinished([*keys]), now).spent
+        unrecorded = sum(spent[key, group] for key in keys)
     micros = SpendSum.objects.filter(**of_group, period=period_of(month)).values("micros")[:1]
     limit = Budget.objects.filter(**of_group, closed_at=None).values("amount_usd")[:1]
-    rows = Team.objects.filter(pk__in=teams).annotate(micros=Subquery(micros), limit=Subquery(limit))
+    rows = Team.objects.filter(pk__in=keys).annotate(micros=Subquery(micros), limit=Subquery(limit))
     found = list(rows.values_list("micros", "limit"))
-    usd = from_micros(sum(spent or 0 for spent, _ in found) + sum(unrecorded[team, group] for team in teams))
+    usd = from_micros(sum(spent or 0 for spent, _ in found) + unrecorded)
     return MonthSpent(month, usd, limit_usd=found[0][1] if len(found) == 1 else None)
-
-
-_spent: Recent[tuple[tuple[int, ...], Group], MonthSpent] = Recent(_load_spent)
-_spent.forget_when_saved(Budget)
