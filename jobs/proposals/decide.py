@@ -134,8 +134,10 @@ def waiting_for(by: User) -> QuerySet[Proposal]:
     if not by.is_superuser:
         led = Membership.objects.filter(user=by, role=Role.LEAD).values("team")
         rows = rows.filter(Q(team__in=led)).exclude(kind=Kind.CEILING)
-        found = {"inviter": inviter("proposed_by"), "mine": inviter(Value(by.pk))}
-        rows = rows.annotate(**{name: Coalesce(each, 0, output_field=IntegerField()) for name, each in found.items()})
+        rows = rows.annotate(
+            inviter=Coalesce(inviter("proposed_by"), 0, output_field=IntegerField()),
+            mine=Coalesce(inviter(Value(by.pk)), 0, output_field=IntegerField()),
+        )
         rows = rows.exclude(inviter=by.pk).exclude(mine=F("proposed_by"))
     return rows.select_related("team", "proposed_by").order_by("pk")
 
