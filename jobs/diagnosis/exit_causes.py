@@ -21,7 +21,7 @@ from jobs.diagnosis.exits import (
     Exit,
 )
 from jobs.diagnosis.explanations import out_of_memory
-from jobs.diagnosis.failure_record import FailureRecord, find_failure, is_consequence, is_telling
+from jobs.diagnosis.failure_record import FailureRecord, find_failure, is_consequence, has_reason
 from jobs.diagnosis.output_lines import Output
 from jobs.texts import joined, quotation
 from jobs.texts import translatable as _
@@ -97,11 +97,11 @@ RANK = {"distributed": 1, "terminated": 2}
 
 
 def _order(clue: tuple[Exit, FailureRecord | None, tuple[str, Line] | None]) -> int:
-    """Return the rank of one end: failures of its own first, those that follow from another or say nothing last."""
+    """Return the rank of one end: failures of its own first, those that follow from another or have no reason last."""
     _exit, record, found = clue
     if found is not None and found[0] != "user_code":
         return RANK.get(found[0], 0)
-    is_own = record is not None and (bool(record.exception) or is_telling(record.words))
+    is_own = record is not None and (bool(record.exception) or has_reason(record.words))
     return 0 if is_own and record is not None and not is_consequence(record.words) else 3
 
 

@@ -184,10 +184,10 @@ def _end_of(lines: Sequence[Text]) -> _Found | None:
         places = [(each.file, each.line) for each in others if each.file and not _LIBRARY.search(each.file)]
         file, line = (places or [(end.record.file, end.record.line)])[0]
         end.record = replace(end.record, file=file, line=line)
-    elif not causes and not end.record.exception:  # what was said before a process gave itself up
+    elif not causes and not end.record.exception:  # what was written before a process aborted
         before = range(max(end.until - 6, 0), end.until - 1)
-        said = [at for at in before if lines[at].level not in _QUIET and _MEANINGFUL.search(lines[at].text)]
-        end = replace(_plain(lines, said[-1]), is_consequence=True) if said else end
+        written = [at for at in before if lines[at].level not in _QUIET and _MEANINGFUL.search(lines[at].text)]
+        end = replace(_plain(lines, written[-1]), is_consequence=True) if written else end
     if end.until < survived:
         meaningful = [at for at in range(end.until, len(lines)) if lines[at].level not in _QUIET]
         meaningful = [at for at in meaningful if _MEANINGFUL.search(lines[at].text)]
@@ -249,8 +249,8 @@ def is_consequence(words: str) -> bool:
     return _CONSEQUENCES.search(words.lower()) is not None
 
 
-def is_telling(words: str) -> bool:
-    """Return whether the last words of a process without an exception say why it ended."""
+def has_reason(words: str) -> bool:
+    """Return whether the last words of a process without an exception have the reason why it ended."""
     return (_FATAL.match(words) or _MEANINGFUL.search(words)) is not None and not is_consequence(words)
 
 
