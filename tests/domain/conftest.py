@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 
-from jobs import observation, requests, steps
+from jobs import observation, requests, stages, steps, tasks
 from jobs.models import Job, Policy, Team
 from jobs.queue import installation
 from tests.conftest import person
@@ -19,6 +20,8 @@ from tests.support.replayed import Replayed, replayed
 from tests.support.running_emulator import Running, running
 
 RequestJob = Callable[..., Job]
+Handed = dict[str, list[Any]]
+"""What a sweep has handed out, by the name of the task."""
 MAX_LEFT_OUT = 7
 """Looks at a Vertex AI at which nothing happens."""
 SECONDS_UNTIL_CANCELLED = 4
@@ -244,3 +247,31 @@ def service(clock: Clock, settings: Any) -> Iterator[Replayed]:
         settings.MONITORING_ENDPOINT = service.url
         settings.POLL_INTERVAL = timedelta(seconds=10)
         yield service
+
+
+@pytest.fixture
+def handed(monkeypatch: pytest.MonkeyPatch) -> Handed:
+    """What sweeps have handed out, by the name of the task."""
+    found: Handed = {}
+
+    def send(task: Any, _now: Any, **kwargs: Any) -> None:
+        found.setdefault(task.name.rpartition(".")[2], []).extend(kwargs.values())
+
+    monkeypatch.setattr(tasks, "_send", send)
+    monkeypatch.setattr(tasks, "_waiting", lambda _task: 0)
+    return found
+
+
+@pytest.fixture
+def sweep(clock: Clock, handed: Handed, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Handed]:
+    """`sweep()` is a sweep one interval after the one before. It returns what it has handed out."""
+    monkeypatch.setattr("jobs.clock.read_database_clock", lambda: clock.now)
+
+    def run() -> Handed:
+        handed.clear()
+        clock.forward(seconds=settings.SWEEP_INTERVAL.total_seconds())
+        assert steps.begin_sweep(clock.now, interval=settings.SWEEP_INTERVAL)
+        stages.sweep(clock.clock, tasks.HAND_OUTS)
+        return dict(handed)
+
+    return run
