@@ -26,7 +26,7 @@ from jobs.upkeep.heartbeats import last_step
 from jobs.upkeep.start_repair import undecided_starts
 
 GROUP = _("This site")
-MIN_POSTGRES = 130_000
+MIN_POSTGRES = 140_000
 PATIENCE_SECONDS = 3
 MAX_CLOCK_ERROR = timedelta(seconds=2)
 MAX_HEARTBEAT_AGE = timedelta(seconds=45)
@@ -76,7 +76,7 @@ def _postgres() -> Iterator[Check]:
         cursor.execute(f"SELECT {', '.join(f'current_setting({name!r})' for name in names)}")
         limits = dict(zip(names, cursor.fetchone(), strict=True))
     status = Status.PASS if number >= MIN_POSTGRES else Status.FAIL
-    yield Check(GROUP, _("database"), status, _("PostgreSQL %(version)s; 13 or newer is needed.", version=version))
+    yield Check(GROUP, _("database"), status, _("PostgreSQL %(version)s; 14 or newer is needed.", version=version))
     for name, value in limits.items():
         if value == "0":
             yield warned(
