@@ -27,7 +27,9 @@ import django; django.setup()
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
+from tests.support import migrated
 executor = MigrationExecutor(connection)
+executor.loader = migrated.history(connection)
 leaves = [node for node in executor.loader.graph.leaf_nodes() if node[0] != "jobs"]
 executor.migrate([*leaves, ("jobs", "0050_chosen_projects")])
 models = executor.loader.project_state([*leaves, ("jobs", "0050_chosen_projects")]).apps
