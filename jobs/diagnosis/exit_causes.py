@@ -21,7 +21,7 @@ from jobs.diagnosis.exits import (
     Exit,
 )
 from jobs.diagnosis.explanations import out_of_memory
-from jobs.diagnosis.failure_record import FailureRecord, find_failure, is_consequence, has_reason
+from jobs.diagnosis.failure_record import FailureRecord, find_failure, has_reason, is_consequence
 from jobs.diagnosis.output_lines import Output
 from jobs.texts import joined, quotation
 from jobs.texts import translatable as _
