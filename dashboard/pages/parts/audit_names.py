@@ -31,6 +31,7 @@ NAMES = (
     pgettext_lazy("setting", "asked at"),
     pgettext_lazy("setting", "asked by"),
     pgettext_lazy("setting", "at"),
+    pgettext_lazy("setting", "author"),
     pgettext_lazy("setting", "basis"),
     pgettext_lazy("setting", "body"),
     pgettext_lazy("setting", "before"),
