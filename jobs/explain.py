@@ -295,7 +295,7 @@ def _with_output(job: Job, known: Diagnosis, events: Sequence[JobEvent]) -> tupl
         return known, None
     words = _failure_words(failure)
     if output is None or output.cause == known.cause or known.cause not in EXPLAINED_BY_OUTPUT:
-        title = _title(failure, "" if known.cause == "user_code" else known.title)
+        title = _title(failure, "" if known.cause == "user_code" else known.title) if failure.exception else ""
         return replace(known, title=title or known.title, explanation=joined(words, known.explanation)), failure
     explanation = joined(words, output.explanation, known.explanation)
     output = replace(output, title=_title(failure, output.title), explanation=explanation, replicas=known.replicas)
@@ -305,7 +305,7 @@ def _with_output(job: Job, known: Diagnosis, events: Sequence[JobEvent]) -> tupl
 def _title(failure: FailureRecord, label: str) -> str:
     """Return the exception with its place and replica, then the label of its cause; the label alone without one."""
     if not failure.exception:
-        return label
+        return label if failure.is_certain else _("Likely: %(label)s", label=label)
     name, place, where = failure.exception.rpartition(".")[2], failure.place, _where(failure)
     title = _("%(exception)s in %(replica)s", exception=name, replica=where)
     if place:

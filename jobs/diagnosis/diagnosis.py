@@ -8,26 +8,11 @@ Suggestion = Mapping[str, Any]
 """A change for a prefilled copy of the job: {"action": one of ACTIONS, ...details}."""
 
 ACTIONS = frozenset(
-    {
-        "next_machine_size",  # "pools": ["workerpool0", ...] or absent for all
-        "more_disk",
-        "bigger_gpu",
-        "other_accelerator",
-        "other_machine",
-        "other_region",  # "avoid": region or absent
-        "flex_start",
-        "spot",
-        "standard",
-        "own_machines",
-        "longer_wait",
-        "endless_wait",
-        "longer_timeout",
-        "request_quota",  # "metrics": [...]
-        "resubmit",
-        "gcs_path",
-        "edit_field",  # "fields": JSON paths of the REST body
-    }
+    "next_machine_size more_disk bigger_gpu other_accelerator other_machine other_region flex_start spot standard"
+    " own_machines longer_wait endless_wait longer_timeout request_quota resubmit gcs_path edit_field".split()
 )
+"""`next_machine_size` has "pools": ["workerpool0", ...], or none for all; `other_region` may have "avoid": a region;
+`request_quota` has "metrics": [...], and `edit_field` "fields": JSON paths of the REST body."""
 
 
 @dataclass(frozen=True, slots=True)

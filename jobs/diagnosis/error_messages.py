@@ -14,6 +14,7 @@ from jobs.diagnosis.cues import Cue, first_fit
 from jobs.diagnosis.cues.access import ACCESS_CUES, PERMISSION_CUES
 from jobs.diagnosis.cues.lines import TRACEBACK, Line, errors, fold, of_service, read_lines
 from jobs.diagnosis.cues.machines import MACHINE_CUES
+from jobs.diagnosis.cues.own_words import is_readable
 from jobs.diagnosis.cues.programs import PROGRAM_CUES, WEAK_CUES
 from jobs.diagnosis.cues.request import FIELD_CUES, REFUSED_CUES, REQUEST_CUES
 from jobs.diagnosis.diagnosis import Diagnosis
@@ -28,19 +29,9 @@ from jobs.texts import translatable as _
 MAX_MESSAGE = 20_000
 """Characters of a message that are read; the time is proportional to them."""
 CODES = {
-    1: "cancelled",
-    3: "invalid_value",
-    4: "timeout",
-    5: "not_found",
-    6: "conflict",
-    7: "permission",
-    8: "resources",
-    10: "conflict",
-    11: "invalid_value",
-    13: "internal",
-    14: "unavailable",
-    16: "credentials",
-}
+    1: "cancelled", 3: "invalid_value", 4: "timeout", 5: "not_found", 6: "conflict", 7: "permission", 8: "resources",
+    10: "conflict", 11: "invalid_value", 13: "internal", 14: "unavailable", 16: "credentials",
+}  # fmt: skip
 """The cause for a code if the message is missing or has no meaning."""
 WORDLESS_CODES = frozenset({3, 10, 11})
 """Codes that are used only without a message; with an unknown message, the cause is unknown."""
@@ -116,7 +107,7 @@ def _by_anyone(message: str, lines: list[Line]) -> Diagnosis | None:
     service = of_service(lines)
     named = first_fit((*FIELD_CUES, *ACCESS_CUES), service)
     if named is None and "list of found errors:" not in message.lower():
-        program = first_fit(PROGRAM_CUES, lines)
+        program = first_fit(PROGRAM_CUES, [each for each in lines if is_readable(each.exception, each.text)])
         if program is not None:
             return quote_cause(program[0].cause, program[1], _("Its words"))
     found = _by_service(message, service)

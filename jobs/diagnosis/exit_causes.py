@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from jobs.diagnosis.causes import CAUSES
+from jobs.diagnosis.consequences import is_consequence
 from jobs.diagnosis.cues import first_fit
 from jobs.diagnosis.cues.access import ACCESS_CUES, PERMISSION_CUES
 from jobs.diagnosis.cues.lines import Line, errors
@@ -21,7 +22,7 @@ from jobs.diagnosis.exits import (
     Exit,
 )
 from jobs.diagnosis.explanations import out_of_memory
-from jobs.diagnosis.failure_record import FailureRecord, find_failure, has_reason, is_consequence
+from jobs.diagnosis.failure_record import FailureRecord, find_failure, has_reason
 from jobs.diagnosis.output_lines import Output
 from jobs.texts import joined, quotation
 from jobs.texts import translatable as _
@@ -48,23 +49,9 @@ def program_cause(lines: list[Line]) -> tuple[str, Line] | None:
 
 
 def output_cause(output: Sequence[Output]) -> tuple[FailureRecord | None, tuple[str, Line] | None]:
-    """Return the failure in a program's output, and the cause that a rule knows for it with the line that shows it.
-
-    The text of an exception about the program's own data, such as a missing key, is no message of the system.
-    """
+    """Return the failure in a program's output, and the cause that a rule knows for it with the line that shows it."""
     record, lines = find_failure(output) or (None, [])
-    cause = program_cause(lines)
-    is_of_code = record is not None and record.exception in OF_CODE
-    return record, None if cause is not None and is_of_code and cause[0] not in CAUSES_IN_CODE else cause
-
-
-OF_CODE = frozenset(
-    "ArithmeticError AssertionError AttributeError IndexError KeyError LookupError NameError NotImplementedError "
-    "RecursionError StopIteration SyntaxError TypeError UnboundLocalError ZeroDivisionError".split()
-)
-"""Exceptions of Python about the program's own data and code."""
-CAUSES_IN_CODE = frozenset({"dependencies", "arguments", "missing_module", "unknown_field", "gpu_missing"})
-"""Causes that these exceptions may have all the same: versions of packages that do not fit together."""
+    return record, program_cause(lines)
 
 
 def diagnose_exits(exits: list[Exit]) -> Diagnosis:
@@ -110,7 +97,10 @@ def _from_code(first: Exit, replicas: tuple[str, ...]) -> Diagnosis:
         words = _("%(words)s The cause is nearly always a lack of memory.", words=first.words)
         return replace(out_of_memory((first.replica,), words), title=_("Probably out of memory"), replicas=replicas)
     if first.code in CAUSE_OF_CODE:
-        return _with_words(CAUSES[CAUSE_OF_CODE[first.code]], first, replicas)
+        known = CAUSES[CAUSE_OF_CODE[first.code]]
+        if known.cause != "terminated":  # the signal alone is no proof
+            known = replace(known, title=_("Likely: %(label)s", label=known.title))
+        return _with_words(known, first, replicas)
     known = CAUSES["user_code"]
     if first.code in TRANSIENT:
         known = replace(known, retried=TRANSIENT_RETRIED)

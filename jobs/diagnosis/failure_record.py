@@ -13,7 +13,9 @@ from bisect import bisect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from jobs.diagnosis.consequences import follows, is_consequence
 from jobs.diagnosis.cues.lines import Line, fold
+from jobs.diagnosis.cues.own_words import has_form, is_readable
 from jobs.diagnosis.output_lines import TRACEBACK, Output, Text, clean
 
 MAX_LINES = 20
@@ -39,10 +41,14 @@ _QUIET = frozenset({"DEBUG", "INFO", "WARNING", "WARN", "I", "W"})
 _FATAL = re.compile(
     r"Fatal Python error: |terminate called after throwing|Segmentation fault|Bus error|Illegal instruction|Aborted\b"
     r"|Killed\b|panic: |\*\*\* (?:SIG|stack|buffer)|double free|corrupted (?:size|double)|Check failed: "
+    r"|KALDI_ASSERT|ASSERTION_FAILED "
     r"|\w{4,20}\(\): (?:invalid|corrupted|mismatching|unaligned)|(?:/\S{1,80}/)?(?:ba|da|z)?sh: |\S{1,80}: error: "
     r"|(?!.{0,300} block: \[).{1,300}: Assertion .{1,300} failed\.?\Z"
 )
-_UNTOLD = re.compile(r"\s*(?:\Z|[=-]{8}|Detected at |Node: |File |<stack traces|\[\[|The above |During handling )")
+_UNTOLD = re.compile(
+    r"\s*(?:\Z|[=-]{8}|Exception ignored |Process \S{1,80}:|Detected at |Node: |File |<stack traces|\[\["
+    r"|The above |During handling |\d+ root error|From /job:)"
+)
 _MEANINGFUL = re.compile(
     r"abort|fatal|diverg|\bnan\b|\bis inf\b|non-?finite|exiting|giving up|fail|error|not found|no such|no module|killed"
     r"|denied|cannot|can't|could not|couldn't|unable|invalid|missing|mismatch|unknown|unsupported|unbound|point exc",
@@ -50,17 +56,12 @@ _MEANINGFUL = re.compile(
 )
 _LIBRARY = re.compile(r"site-packages|dist-packages|/lib/python\d|/lib64/python\d|\A<|/conda/lib/|\.px[id]\Z|\.pyx\Z")
 _PACKAGE = re.compile(r".{0,200}/\.local/lib/python\S{1,9}/site-packages/\w{1,80}/")
-_CONSEQUENCES = re.compile(
-    r"watchdog|processgroupnccl|distbackenderror|distnetworkerror|diststoreerror|childfailederror|signalexception"
-    r"|broken ?pipe|sigterm|remote process exited|connection (?:was )?(?:closed|reset) by|socket timeout|tcpstore"
-    r"|heartbeat|coordination ?service|gloo.{0,80}(?:closed|timed out)|peer is unreachable|root cause|see (?:the )?"
-    r"(?:error|stack|traceback|log).{0,20}above|calledprocesserror|processraisedexception|processexitedexception"
-    r"|returned non-zero exit status|engine core init|actordied|workercrashed|nccl (?:error|communicator was aborted)"
-    r"|fatal python error: aborted|\Aaborted\b|\A\*\*\* sigabrt|horovodinternalerror|horovod has been"
-    r"|process \d{1,6} terminated|processes exited with|trainingfailederror|another task died"
-    r"|exit_barrier|keyboardinterrupt|systemexit|collective operation timeout|collective ops is aborted"
-    r"|monitoredbarrier|rendezvous\w{0,20}error|store based barrier|statuscode\.unavailable"
+_STACK = re.compile(
+    r"\s*(?:\[(?:0x|bt\]|call stack)|@ +0x|#\d|stack trace|(?:\w{1,80}::)+~?\w{1,80}(?:[<(]|\Z)"
+    r"|\S{1,200}\(\S{0,200}\) ?\[0x)",
+    re.IGNORECASE,
 )
+_WHAT = re.compile(r"terminate called after throwing an instance of '([\w:]{1,200})'")
 _SHUTDOWN = ("Exception ignored in", "Error in atexit", "Error in sys.excepthook")
 _RULER = re.compile(r"\W*\Z")
 
@@ -128,7 +129,10 @@ def find_failure(output: Sequence[Output]) -> tuple[FailureRecord, list[Line]] |
     first = (of_root or causes)[0]
     others = [" ".join(filter(None, end.first.process)) for end in ends if end is not first]
     record = replace(first.record, others=tuple(dict.fromkeys(others))[:MAX_OTHERS])
-    return record, [Line(text, folded) for text in first.cues if (folded := fold(text))]
+    has_run = any(each.order < first.first.order and each.process[0] == record.replica for each in texts)
+    clues = [Line(text, folded) for text in first.cues if (folded := fold(text))]
+    # A program that wrote before is not built for another processor.
+    return record, [each for each in clues if not (has_run and "illegal instruction" in each.folded)]
 
 
 def _without_survived(ends: list[_Found], processes: dict[tuple[str, str], list[Text]]) -> Iterator[_Found]:
@@ -177,6 +181,9 @@ def _end_of(lines: Sequence[Text]) -> _Found | None:
         return None
     causes = [each for each in found if not each.is_consequence]
     end = causes[-1] if causes else found[0]
+    aborted = end.record.exception.count("::") and len(causes) > 1 and end.until - 10 <= causes[-2].until
+    end = causes[-2] if aborted and causes[-2].record.file else end  # its traceback comes before
+    end.is_consequence = end.is_consequence and is_consequence(end.record.words)
     if end.record.exception and (not end.record.file or _LIBRARY.search(end.record.file)):
         # The user's code is shown by the same failure elsewhere, or by what follows from it.
         later = found[found.index(end) :]
@@ -185,12 +192,11 @@ def _end_of(lines: Sequence[Text]) -> _Found | None:
         file, line = (places or [(end.record.file, end.record.line)])[0]
         end.record = replace(end.record, file=file, line=line)
     elif not causes and not end.record.exception:  # what was written before a process aborted
-        before = range(max(end.until - 6, 0), end.until - 1)
-        written = [at for at in before if lines[at].level not in _QUIET and _MEANINGFUL.search(lines[at].text)]
+        written = [at for at in range(max(end.until - 40, 0), end.until - 1) if _has_meaning(lines[at])]
+        written = [at for at in written if not is_consequence(lines[at].text)]
         end = replace(_plain(lines, written[-1]), is_consequence=True) if written else end
     if end.until < survived:
-        meaningful = [at for at in range(end.until, len(lines)) if lines[at].level not in _QUIET]
-        meaningful = [at for at in meaningful if _MEANINGFUL.search(lines[at].text)]
+        meaningful = [at for at in range(end.until, len(lines)) if _has_meaning(lines[at])]
         if meaningful:
             return _plain(lines, meaningful[-1])
         end.record = replace(end.record, is_certain=False)
@@ -231,6 +237,9 @@ def _plain(lines: Sequence[Text], at: int, name: str = "", message: str = "") ->
     """Return a failure that is one line, with the lines before it."""
     each, near = lines[at], tuple(other.text for other in lines[max(at - 5, 0) : at + 5])
     words = each.text.strip()
+    if (thrown := _WHAT.match(words)) is not None:
+        what = next((other.text.strip() for other in lines[at + 1 : at + 4] if "what():" in other.text), "")
+        name, message = thrown[1], what.partition("what():")[2].strip()
     record = FailureRecord(name, message if name else words, is_certain=bool(name))
     if not name or name == "SyntaxError":  # their place is in the lines around them
         around = [other.text for other in lines[max(at - 5, 0) : at + 60]]
@@ -240,13 +249,9 @@ def _plain(lines: Sequence[Text], at: int, name: str = "", message: str = "") ->
         file, number = (_of_user(frames) or [("", 0)])[0]
         record = replace(record, file=file, line=number)
     record = replace(record, replica=each.process[0], rank=each.rank, lines=near, key=each.key)
-    cues = [words, *_more(lines, at + 1)] if name else [other.text for other in lines[at : at + 3]]
-    return _Found(record, each, at + 1, cues, is_consequence=is_consequence(words))
-
-
-def is_consequence(words: str) -> bool:
-    """Return whether an exception or last line only follows from the failure of another process."""
-    return _CONSEQUENCES.search(words.lower()) is not None
+    cues = [words, *_more(lines, at + 1)] if name and not thrown else [other.text for other in lines[at : at + 3]]
+    cues = cues if thrown or is_readable(name, words) else list(filter(has_form, cues))
+    return _Found(record, each, at + 1, cues, is_consequence=follows(f"{words} {message}"))
 
 
 def has_reason(words: str) -> bool:
@@ -262,12 +267,12 @@ def _traceback(lines: Sequence[Text], start: int) -> _Found:
     """
     place, link = start, ""
     cause: tuple[str, str, str] | None = None
-    cues: list[str] = []
+    chain: list[tuple[str, bool]] = []
     frames, outer = list[tuple[str, int]](), list[tuple[str, int]]()
     while True:
         own, place, name, message = _block(lines, place)
         words = ": ".join(filter(None, (name, message)))
-        cues.append(words)
+        chain.append((words, is_readable(name, words, is_of_library=_is_of_library(own))))
         if cause is None or link != _DIRECT or is_consequence(cause[2]):
             frames, cause = own, (name, message, words)
         else:
@@ -280,9 +285,9 @@ def _traceback(lines: Sequence[Text], start: int) -> _Found:
         while place < len(lines) and _NESTED.match(lines[place].text):  # of a data loader's worker, or of each rank
             inner, place, name, message = _block(lines, place)
             words = ": ".join(filter(None, (name, message)))
-            cues.append(words)
+            chain.append((words, is_readable(name, words, is_of_library=_is_of_library(inner))))
             if is_first:
-                frames, cause, is_first = frames + inner, (name, message, words), False
+                outer, frames, cause, is_first = outer + frames, inner, (name, message, words), False
         after = place
         while after < len(lines) and after < place + 6 and lines[after].text.strip() in ("", '"""'):
             after += 1
@@ -299,9 +304,13 @@ def _traceback(lines: Sequence[Text], start: int) -> _Found:
     shown = shown if len(shown) <= MAX_LINES else [*shown[:2], "...", *shown[3 - MAX_LINES :]]
     first = lines[start]
     record = FailureRecord(name, message, file, number, first.process[0], first.rank, tuple(shown), first.key)
-    cues.sort(key=lambda each: each != words)
-    follows = all(map(is_consequence, cues)) or (start > 0 and lines[start - 1].text.startswith(_SHUTDOWN))
-    return _Found(record, first, place, cues + _more(lines, place), is_consequence=follows)
+    own_words = {each for each, is_clue in chain if not is_clue}
+    cues = [each for each, _is_clue in sorted(chain, key=lambda each: each[0] != words) if each not in own_words]
+    more = [each for each in _more(lines, place) if chain[-1][1] or has_form(each)]
+    is_consequent = all(follows(each) for each, _is_clue in chain) or (
+        start > 0 and lines[start - 1].text.startswith(_SHUTDOWN)
+    )
+    return _Found(record, first, place, cues + more, is_consequence=is_consequent)
 
 
 def _block(lines: Sequence[Text], start: int) -> tuple[list[tuple[str, int]], int, str, str]:
@@ -326,7 +335,7 @@ def _block(lines: Sequence[Text], start: int) -> tuple[list[tuple[str, int]], in
     place += 1
     if message.endswith(" raised:") and place < len(lines) and _exception_of(lines[place].text) is not None:
         message, place = f"{message} {lines[place].text.strip()}", place + 1
-    if not message or message.endswith(":"):
+    if not message or message.endswith((":", " root error(s) found.")):
         following = [text.strip() for text in _more(lines, place) if text.strip() not in ("", '"""')]
         more = next((text for text in following if not _UNTOLD.match(text)), next(iter(following), ""))
         message = f"{message} {more}".strip()
@@ -338,6 +347,16 @@ def _of_user(frames: list[tuple[str, int]]) -> list[tuple[str, int]]:
     own = [frame for frame in frames if not _LIBRARY.search(frame[0])]
     package = next((found[0] for file, _line in frames if (found := _PACKAGE.match(file))), None)
     return own or [frame for frame in frames if package and frame[0].startswith(package)] or frames
+
+
+def _is_of_library(frames: list[tuple[str, int]]) -> bool:
+    """Return whether the innermost frame is of an installed library, and not of a package that Vertex AI installed."""
+    return bool(frames) and "-packages/" in frames[-1][0] and _PACKAGE.match(frames[-1][0]) is None
+
+
+def _has_meaning(line: Text) -> bool:
+    is_loud = line.level not in _QUIET and _STACK.match(line.text) is None
+    return is_loud and _MEANINGFUL.search(line.text) is not None
 
 
 def _frame(text: str) -> tuple[str, int] | None:
@@ -361,6 +380,7 @@ def _more(lines: Sequence[Text], start: int) -> list[str]:
 def _last_words(texts: Sequence[Text]) -> tuple[FailureRecord, list[Line]] | None:
     """Return the last line that has a meaning, if no process ended with an exception."""
     loud = [at for at, each in enumerate(texts) if each.level not in _QUIET and not _RULER.match(each.text)]
+    loud = [at for at in loud if not _STACK.match(texts[at].text)] or loud
     meaningful = [at for at in loud[-MAX_LINES:] if texts[at].level or _MEANINGFUL.search(texts[at].text)]
     if not loud:
         return None

@@ -19,7 +19,8 @@ git_login: could not read username for|could not read password for|host key veri
     permission denied (publickey
 unknown_field: protocol message|message type google.cloud & has no
 image_arch: exec format error|wrong elf class|cannot execute binary file|invalid elf header|illegal instruction|
-    qemu-x86_64|no matching manifest for|compiled to use avx|ld-linux-aarch64|sigill|incompatible architecture
+    qemu-x86_64|no matching manifest for|compiled to use avx|ld-linux-aarch64|sigill|incompatible architecture &
+    !fatal python error
 image_start: executable file not found in|oci runtime create failed|containerd task|starterror|: command not found|
     not found in $path|entrypoint.sh: permission denied|exec:~
 image_start: /sh:~|bash:~|dash:~ & : not found|: permission denied|cannot execute
@@ -28,7 +29,7 @@ diverged: gradient|grad norm|loss|parameters|weights & is nan|is inf|nan or inf|
 diverged: invalid value (nan) encountered|current loss scale already at minimum|minimum loss scale reached|
     returned nan values in its|infinite or nan|inf/nan|training has diverged|floatingpointerror
 shared_memory: dev/shm|shared memory|bus error|sigbus|torch_shm_manager|file </torch_|shm_open|shm segment|shm size|
-    shmget|return code = -7|exitcode: -7|exit code: -7 & !sharedmemorymanager started
+    shmget|return code = -7|exitcode: -7|exit code: -7|exit code -7|exited with code -7 & !sharedmemorymanager started
 gpu_fault: uncorrectable ecc|ecc error|fallen off the bus|nvrm: xid|gpu is lost|cuda_error_ecc|xid (|double bit|
     nvlink error|cuda_error_hardware|row remap|hardware stack error
 tpu_memory: memory space hbm|memory space vmem|exceeded hbm|hbm capacity|out of hbm|hbm oom|hbm usage|
