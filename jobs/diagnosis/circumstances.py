@@ -15,8 +15,6 @@ WORDS = (
     *(_("zero"), _("one"), _("two"), _("three"), _("four"), _("five")),
     *(_("six"), _("seven"), _("eight"), _("nine"), _("ten")),
 )
-NOT_QUOTA = _("Google had no free machines of this kind. Quota is not the reason.")
-"""Explanation of a lack of capacity for a job that is not a Spot job."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +155,8 @@ def _without(known: Diagnosis, job: Circumstances) -> Diagnosis:
     kept = tuple(suggestion for suggestion in known.suggestions if suggestion["action"] != job.strategy)
     if known.cause == "stockout" and job.strategy not in {"", "spot"}:
         retried = known.retried if job.causes is not None else _("Vertex AI had already tried it up to three times.")
-        return replace(known, explanation=NOT_QUOTA, retried=retried, suggestions=kept)
+        words = _("Google had no free machines of this kind. Quota is not the reason.")
+        return replace(known, explanation=words, retried=retried, suggestions=kept)
     if known.cause == "flex_wait":
         return replace(known, suggestions=kept, source=FLEX_PAGE)
     return replace(known, suggestions=kept) if kept != known.suggestions else known

@@ -10,15 +10,14 @@ from dataclasses import replace
 
 from jobs.diagnosis.causes import CAUSES
 from jobs.diagnosis.circumstances import Circumstances, fit_to_job
-from jobs.diagnosis.cues import Cue, first_fit
-from jobs.diagnosis.cues.access import ACCESS_CUES, PERMISSION_CUES
+from jobs.diagnosis.cues import first_fit
+from jobs.diagnosis.cues.access import ACCESS_CUES
 from jobs.diagnosis.cues.lines import TRACEBACK, Line, errors, fold, of_service, read_lines
-from jobs.diagnosis.cues.machines import MACHINE_CUES
 from jobs.diagnosis.cues.own_words import is_readable
 from jobs.diagnosis.cues.programs import PROGRAM_CUES, WEAK_CUES
-from jobs.diagnosis.cues.request import FIELD_CUES, REFUSED_CUES, REQUEST_CUES
+from jobs.diagnosis.cues.request import FIELD_CUES, REFUSED_CUES
 from jobs.diagnosis.diagnosis import Diagnosis
-from jobs.diagnosis.exit_causes import diagnose_exits, output_cause
+from jobs.diagnosis.exit_causes import SERVICE_CUES, diagnose_exits, output_cause
 from jobs.diagnosis.exits import read_exits
 from jobs.diagnosis.explanations import explain, explain_validation, quote_cause
 from jobs.diagnosis.failure_record import FailureRecord
@@ -42,7 +41,6 @@ CODE_NAMES = (
     " RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS"
     " UNAUTHENTICATED"
 ).split()
-SERVICE_CUES: tuple[Cue, ...] = (*ACCESS_CUES, *MACHINE_CUES, *REQUEST_CUES, *PERMISSION_CUES)
 
 
 def rules() -> str:

@@ -12,22 +12,14 @@ from jobs.diagnosis.cues.machines import MACHINE_CUES
 from jobs.diagnosis.cues.programs import PROGRAM_CUES, WEAK_CUES
 from jobs.diagnosis.cues.request import REQUEST_CUES
 from jobs.diagnosis.diagnosis import Diagnosis
-from jobs.diagnosis.exits import (
-    CAUSE_OF_CODE,
-    KILLED,
-    NOT_PERMANENT,
-    NOT_STARTED,
-    TRANSIENT,
-    TRANSIENT_RETRIED,
-    Exit,
-)
+from jobs.diagnosis.exits import CAUSE_OF_CODE, KILLED, NOT_PERMANENT, NOT_STARTED, TRANSIENT, TRANSIENT_RETRIED, Exit
 from jobs.diagnosis.explanations import out_of_memory
 from jobs.diagnosis.failure_record import FailureRecord, find_failure, has_reason
 from jobs.diagnosis.output_lines import Output
 from jobs.texts import joined, quotation
 from jobs.texts import translatable as _
 
-QUOTED_CUES = (*ACCESS_CUES, *MACHINE_CUES, *REQUEST_CUES, *PERMISSION_CUES)
+SERVICE_CUES = (*ACCESS_CUES, *MACHINE_CUES, *REQUEST_CUES, *PERMISSION_CUES)
 
 
 def program_cause(lines: list[Line]) -> tuple[str, Line] | None:
@@ -39,7 +31,7 @@ def program_cause(lines: list[Line]) -> tuple[str, Line] | None:
     failed = errors(lines)
     if failed and failed[-1].is_of_client:
         clues = [line for line in lines if line.is_of_client or line.folded.startswith("details =")]
-        found = first_fit(QUOTED_CUES, clues)
+        found = first_fit(SERVICE_CUES, clues)
         if found is not None:  # an internal error of Cloud Storage, for example, is none of Vertex AI
             return "unavailable" if found[0].cause == "internal" else found[0].cause, found[1]
     found = first_fit(PROGRAM_CUES, failed) or first_fit(WEAK_CUES[:2], failed) or first_fit(PROGRAM_CUES, lines)

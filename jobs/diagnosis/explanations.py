@@ -54,9 +54,6 @@ def named_fields(text: str) -> list[str]:
     return list(dict.fromkeys(json_path(field) for field in found if field not in {"type", "names"}))
 
 
-PREEMPTIBLE = _("Spot and Flex-start jobs use the preemptible quotas, also for CPUs.")
-
-
 def _quota(line: Line, message: str) -> Diagnosis:
     start = max(message.find(line.text), 0)
     metrics = list(dict.fromkeys(_METRIC.findall(message, start) or _BARE_METRIC.findall(message, start)))
@@ -65,7 +62,7 @@ def _quota(line: Line, message: str) -> Diagnosis:
     known = CAUSES["quota"]
     words = joined(known.explanation, _("It is short of: %(names)s.", names=names))
     if "preemptible" in names:
-        words = joined(words, PREEMPTIBLE)
+        words = joined(words, _("Spot and Flex-start jobs use the preemptible quotas, also for CPUs."))
     first = {"action": "request_quota", "metrics": metrics}
     return replace(known, explanation=words, suggestions=(first, *known.suggestions[1:]))
 

@@ -13,7 +13,7 @@ MAX_WORDS = 4
 MAX_OTHERS = 3
 """Maximum number of settings per metric. A line with more, without a step or an epoch, lists a program's settings."""
 NUMBER = rf"[-+]?(?:{WHOLE}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
-_SIGN = r"\s*[:=]\s*(?:\[{0,2}|\((?=[-+.\deE]{1,30},?\)))|\s\[(?=[^\[\],]{1,40}\])"
+_SIGN = r"\s*[:=]\s*(?:\[{1,2}(?=[^\[\],]{1,40}\])|(?!\[)|\((?=[-+.\deE]{1,30},?\)))|\s\[(?=[^\[\],]{1,40}\])"
 """A colon or an equals sign, before a number that may stand in brackets: `lr:(2.0e-04,)`, `Pseudo dice [0.84]`."""
 _FIGURE = re.compile(
     rf"(?:(?<=[\w@'\")])(?: is| was)?(?P<sign>{_SIGN})|(?<=[\w@])(?: is| was| of)?\s+)"
@@ -28,7 +28,9 @@ _UNIT = re.compile(r"\s?(?:%|dB|m?s|secs?|[A-Za-z]{1,12}/s(?:ec(?:ond)?s?)?)(?![
 _BEST = re.compile(r"(?i)\bbest\b")
 MAX_BEST = 48
 """Characters before a name in which `best` makes it another one: `best metric, acc: 0.91`."""
-_ENDS_NAME = re.compile(r"(?<=[\d%)])\.\s+|[,;|\t()\[\]{}<>\"]\s*|'(?!s\s)\s*|\s-{1,2}\s+|\s{2,}|[:=]\s+|:(?=[A-Za-z])")
+_ENDS_NAME = re.compile(
+    r"(?:(?<=[\d%)])|(?<=done)|(?<=complete)|(?<=ished)|(?<=ended))\.\s+|[,;|\t()\[\]{}<>\"]\s*|'(?!s\s)\s*|\s-{1,2}\s+|\s{2,}|[:=]\s+|:(?=[A-Za-z])"
+)
 _STATISTIC = re.compile(r"(?i)\b(?:std|mean|average) of \w+\s*\Z")
 _NAME_WORD = re.compile(r"(?:[^\W\d][\w./@'\-]*|\.\d+|[23]D)\Z")
 _PAIR = re.compile(r"\('(\w{1,64})', (?=[-\d.])")  # `OrderedDict([('loss', 2.9), ...` of TensorFlow Federated
@@ -77,7 +79,7 @@ def figures_in(text: str, position: Position) -> tuple[dict[str, float], dict[st
     certain: dict[str, float] = {}
     within: dict[str, float] = {}
     beside: dict[str, float] = {}  # counts only next to metrics: `LR 0.1 | Loss 9.4`, `abs_rel: 0.1`
-    measured, others, settings, previous, part = 0, 0, 0, "", ""
+    measured, others, settings, previous, part, since = 0, 0, 0, "", "", 0
     figures = list(_figures(text))
     splits = _splits(text, figures)
     # `LR 0.1 Sup 1.3 mIoU 85.9`: next to a metric, other names of one word are metrics, too.
@@ -99,19 +101,24 @@ def figures_in(text: str, position: Position) -> tuple[dict[str, float], dict[st
         if best is not None and (not position.is_known or text[best.end() : best.end() + 2] == " ["):
             name = name if "best" in name.lower() else f"best {name}"
         # `val Loss: 0.2 Acc: 0.9`: a name goes on with the data of the one before it.
-        first, space, _rest = name.partition(" ")
-        part = first if space and first.lower() in names.PARTS_OF_DATA else part
+        first, space, _rest = name.replace("-", " ", 1).partition(" ")
+        part, since = "" if "|" in text[since : figure.at] else part, figure.at
+        part = first.lower() if space and first.lower() in names.PARTS_OF_DATA else part
         split = split or (part if first.lower() not in (part.lower(), "best") and names.is_quality(name) else "")
         value = number_of(figure.number.replace(",", ""))
         if figure.whole:
             value = _share(value, int(figure.whole[1:]), name)
         if value is not None and len(values) < MAX_VALUES:
-            measured += values is certain and names.is_measured(name)
+            is_outcome = bool(position.steps and figure.sign) and name.lower() in names.OUTCOMES
+            measured += values is certain and (is_outcome or names.is_measured(name))
             values.setdefault(named(name.lower() if " " in name else name, split), value)
     if (position.is_guess or not position.is_known) and (not measured or others > MAX_OTHERS * measured):
         return {}, within if settings <= len(within) else {}
     if not others:
-        certain |= {name: value for name, value in (within | beside).items() if names.is_metric(name)}
+        data = {names.words_of(name)[0] for name in certain}  # `Dev WER: 25.02% DEV del 09.50% DEV ins 02.19%`
+        beside_data = {name for name in beside if names.is_measured(name) and names.words_of(name)[0] in data}
+        more = (within | beside).items()
+        certain |= {name: value for name, value in more if name in beside_data or names.is_metric(name)}
     return certain, within | beside if len(beside) < measured else within
 
 

@@ -21,7 +21,8 @@ _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)
 _DIGIT = re.compile(r"\d")
 _WIDE = str.maketrans("：，（）", ":,()")
 _RANK = re.compile(
-    r"(?:[^A-Za-z]{0,40})\[?(?:[Rr]ank|default|trainer)[ :=]?(\d{1,6})\]?(?=[:\s,|])|\[\d+,(\d{1,6})\]<std"
+    r"(?:[A-Z]{4,8}:[\w.]{1,60}:)?[^A-Za-z]{0,40}\[?(?:[Rr]ank|default|trainer)[ :=]?(\d{1,6})\]?(?=[:\s,|])"
+    r"|\[\d+,(\d{1,6})\]<std"
 )
 _HEADING = re.compile(
     r"(?i)\b(test|val|valid|validation|evaluation)(?: \w+)?(?::|\.{3})\s*\Z|\btrain(?:ing)? metrics:\s*\Z"
@@ -181,7 +182,7 @@ def _read_text(text: str) -> Reading:
     if position.is_guess and not values:
         return NOTHING
     place = (position.epoch, position.epochs, position.step, position.steps, position.is_inner)
-    heading = "" if position.is_known or position.is_of_training else None
+    heading = "" if (position.is_known and not position.is_bare) or position.is_of_training else None
     if position.part and all(is_of_evaluation(name) for name in values):
         heading = position.part
     return Reading(*place, values, is_bare=position.is_bare, heading=heading, within=within)

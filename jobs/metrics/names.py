@@ -13,7 +13,7 @@ RESULTS = frozenset(
 QUALITY = LOSSES | RESULTS
 """A name with one of these words is a metric anywhere."""
 BESIDE = frozenset(
-    "lr rate gnorm pnorm norm score speed throughput ips fps wps ups entropy value cost temperature error err return l1"
+    "lr rate gnorm pnorm norm score throughput ips fps wps ups entropy value cost temperature error err return l1"
     " l2".split()
 )
 """A name with one of these words is a metric only next to a step or an epoch. Elsewhere it is a setting."""
@@ -26,7 +26,7 @@ NO_METRIC = frozenset(
     " weight weights threshold thresh thres coef coeff gamma eps epsilon smoothing patience tolerance"
     " interval freq warmup dropout momentum mom betas trial skipped params parameters images instances labels"
     " sents flos reader nupdates ntokens nsentences ip count severity level allocated reserved qsize exitcode config"
-    " param option factor multiplier process proc node thread gb gib mb mib n s batchsize".split()
+    " speed param option factor multiplier process proc node thread gb gib mb mib n s batchsize".split()
 )
 """Words of times, sizes and settings. A name with one of them is never a metric."""
 COUNTS = frozenset(
@@ -38,7 +38,7 @@ EVALUATION = frozenset("val vali valid validation test eval evaluation dev".spli
 PARTS_OF_DATA = EVALUATION | {"train", "training"}
 ON_DATA = PARTS_OF_DATA | {"learn", "cv"}
 """First words of any kind of metric, as in `test-gini` and CatBoost's `learn`."""
-QUIET = frozenset("lr rate gnorm norm speed throughput ips fps wps ups epoch scale".split())
+QUIET = frozenset("lr rate gnorm norm throughput ips fps wps ups epoch scale".split())
 PARTS = EVALUATION | frozenset("train training avg mean average best learn learning lm nll loss".split())
 """Words before a metric that belong to its name: the data it was measured on, `learning rate`, `lm loss`."""
 LOG_LEVELS = frozenset("info debug warning warn critical root wandb".split())

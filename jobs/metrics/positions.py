@@ -35,7 +35,9 @@ _STEP_WORDS = ("step", "iter", "batch", "update", "episode")
 _COUNTED = re.compile(rf"({WHOLE})\s*/\s*({WHOLE})(?:\s+(?:batches|steps|iterations|iters)\b|(?=, train/))")
 _EPOCH_AND_STEP = re.compile(rf"\s*\[({WHOLE}),\s*({WHOLE})\]\s+(?=[A-Za-z ]*loss)")
 """PyTorch's tutorials: `[2,  2000] loss: 1.234`."""
-_TOTAL_EPOCHS = re.compile(rf"(?i)(?:num|max|total)[ _-](?:train[ _-])?epochs['\"]?\s*[:=]\s*['\"]?({WHOLE})")
+_TOTAL_EPOCHS = re.compile(
+    rf"(?i)(?:(?:num|max|total)[ _-](?:train[ _-])?epochs['\"]?\s*[:=]\s*['\"]?|\btrain\w* for (?=\d+ epochs))({WHOLE})"
+)
 _TOTAL_STEPS = re.compile(
     rf"(?:max|total)[ _-](?:optimization |train(?:ing)?[ _-])?steps['\"]?\s*[:=]\s*({WHOLE})", re.IGNORECASE
 )
@@ -55,7 +57,7 @@ _KERAS = re.compile(rf"\s*(?:step )?({WHOLE})/({WHOLE}|Unknown)(?:\s+(?:\[[=>.]|
 _ROUND = re.compile(
     rf"(?:\A\s*|[:\]-]\s*)\[({WHOLE})\]:?\s+(?=[A-Za-z])|\A\s*({WHOLE}):(?:\t|\s+(?=learn|test|\d+\.\d+, ))"
 )
-_BRACKET = re.compile(rf"\[\s*({WHOLE})\s*/\s*({WHOLE})\s*\](?:\s*\[\s*({WHOLE})\s*/\s*({WHOLE})\s*\])?")
+_BRACKET = re.compile(rf"\[\s*({WHOLE})\s*/\s*({WHOLE})\s*\](?:,?\s*\[\s*({WHOLE})\s*/\s*({WHOLE})\s*\])?")
 _SPLIT = re.compile(
     r"(?i)(?:^|[\s|\]:])(train|test|val|valid|validation|eval|evaluation|dev|cv)"
     r"(?:(?<=train)ing|(?<=test)ing|(?<=valid)at(?:e|ing)|(?<=eval)uating)?"
@@ -166,6 +168,11 @@ def _set_step(position: Position, text: str, lower: str, rest: str) -> None:
         position.step, position.steps, position.is_inner = count_of(found[1]), count_of(found[2]), True
     elif any(word in lower for word in _STEP_WORDS) and (steps := list(_STEP.finditer(text))):
         _set_by_word(position, steps, has_epoch=has_epoch, behind=len(text) - len(rest))
+        found = _BRACKET.search(text) if not has_epoch and position.steps is None else None
+        if found is not None and found[3]:  # `[38/200], [501/604], global_step: 13599`
+            position.epoch, position.epochs = epoch_of(found[1]), count_of(found[2])
+        elif found is not None and position.is_guess:  # `[408/2000] score=30.80, steps = 1000`
+            _set_by_bracket(position, found, has_epoch=False)
     elif not has_epoch and ("[" in text or text.lstrip()[:1].isdigit()) and (found := _ROUND.search(text)) is not None:
         position.step, position.is_guess = count_of(found[1] or found[2]), True
     elif "[" in text and (found := _BRACKET.search(rest if has_epoch else text)) is not None:

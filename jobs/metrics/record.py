@@ -76,8 +76,8 @@ class Place:
 
     def take(self, reading: Reading) -> bool:
         """Update the position from a line. Return False and change nothing if the line is a remark."""
-        if self._is_remark(reading):
-            return False
+        if self._is_remark(reading) or (reading.is_bare and self.part and reading.steps != self.overall_of):
+            return False  # a bar of an evaluation, which a line began
         self.epochs = reading.epochs or self.epochs
         if reading.epoch is not None:
             self.is_from_zero = self.is_from_zero or (self.epoch is None and reading.epoch == 0)
@@ -97,7 +97,8 @@ class Place:
             if reading.steps is None or not self._is_shorter(reading.steps, self.step, self.steps):
                 self.step, self.steps = reading.step, reading.steps
         elif reading.steps is None or not self._is_shorter(reading.steps, self.overall, self.overall_of):
-            self.overall, self.overall_of = reading.step, reading.steps or self.overall_of
+            known = self.overall_of if reading.step <= (self.overall_of or 0) else None  # else that of another count
+            self.overall, self.overall_of = reading.step, reading.steps or known
             self.is_doubtful = reading.is_bare or is_inner
         return True
 
@@ -202,7 +203,7 @@ class Record:
         place = self.places.get(where)
         if reading.is_rule and place is not None:
             reading = read_cells(place.table.end())
-        heading = "" if reading.heading is None and reading.has_position else reading.heading
+        heading = "" if reading.heading is None and reading.has_position and not reading.is_bare else reading.heading
         if place is not None and heading is not None:
             place.part = heading
         has_begun = place is not None and (place.epoch is not None or place.overall is not None)

@@ -14,9 +14,8 @@ KNOWN = (
         _("A Google API is not enabled"),
         _("The project has not enabled an API that the job needs; most often it is the Vertex AI API."),
         _(
-            "Enable the API that the message names in the Google Cloud console under APIs & "
-            "Services, wait a few minutes, and run the job again. Check that the project is the "
-            "right one."
+            "Enable the API that the message names in the Google Cloud console under APIs & Services, wait a few "
+            "minutes, and run the job again. Check that the project is the right one."
         ),
         GOOGLE + "Enabling an API in your project, 2026-08-22",
         ({"action": "resubmit"},),
@@ -56,8 +55,8 @@ KNOWN = (
         "wrong_project",
         _("The project is wrong or not accessible"),
         _(
-            "There is no project of this name, it was deleted, or the account has no access to it. A "
-            "project's display name does not serve as its ID."
+            "There is no project of this name, it was deleted, or the account has no access to it. A project's display "
+            "name does not serve as its ID."
         ),
         _("Check the project ID in the Google Cloud console, and that the account has a role in that project."),
         "GoogleCloudPlatform/training-data-analyst, issue 1811",
@@ -67,8 +66,8 @@ KNOWN = (
         "act_as",
         _("The job may not run as this service account"),
         _(
-            "The account that submits jobs lacks the right to act as the service account that the "
-            "job names, or there is no such service account."
+            "The account that submits jobs lacks the right to act as the service account that the job names, or there "
+            "is no such service account."
         ),
         _("Grant the submitting account the role Service Account User on it, or name another service account."),
         OBSERVED,
@@ -79,9 +78,8 @@ KNOWN = (
         _("The service account does not exist"),
         _("The service account that the job names does not exist, was deleted or is disabled."),
         _(
-            "Correct the service account's address, or create it and grant the submitting account "
-            "the role Service Account User on it. A job without one runs as Vertex AI's own service "
-            "agent."
+            "Correct the service account's address, or create it and grant the submitting account the role Service "
+            "Account User on it. A job without one runs as Vertex AI's own service agent."
         ),
         ACCESS_PAGE,
         ({"action": "edit_field", "fields": ["serviceAccount"]},),
@@ -91,8 +89,8 @@ KNOWN = (
         _("Vertex AI's service agent is not ready"),
         _("Google is still creating the service agent by which Vertex AI works in this project, or it was removed."),
         _(
-            "Wait a few minutes and run the job again. If it fails again, have the service agent "
-            "created with `gcloud beta services identity create --service=aiplatform.googleapis.com`."
+            "Wait a few minutes and run the job again. If it fails again, have the service agent created with `gcloud "
+            "beta services identity create --service=aiplatform.googleapis.com`."
         ),
         GOOGLE + "Service agents, 2026-08-22",
         ({"action": "resubmit"},),
@@ -101,12 +99,12 @@ KNOWN = (
         "image_pull",
         _("The image cannot be pulled"),
         _(
-            "The service account by which Vertex AI pulls images may not read the repository, or the "
-            "image does not exist. A service account that the job runs as plays no part in this."
+            "The service account by which Vertex AI pulls images may not read the repository, or the image does not "
+            "exist. A service account that the job runs as plays no part in this."
         ),
         _(
-            "Check the image's address and tag, and give that service account the role Artifact "
-            "Registry Reader on the repository."
+            "Check the image's address and tag, and give that service account the role Artifact Registry Reader on the "
+            "repository."
         ),
         OBSERVED,
         ({"action": "edit_field", "fields": ["containerSpec.imageUri"]},),
@@ -117,8 +115,8 @@ KNOWN = (
         _("A bucket may not be read or written"),
         _("The account that the job runs as lacks a permission on a Cloud Storage bucket or object."),
         _(
-            "Grant the account that the message names the role Storage Object User on the bucket, or "
-            "Storage Object Viewer if it only reads."
+            "Grant the account that the message names the role Storage Object User on the bucket, or Storage Object "
+            "Viewer if it only reads."
         ),
         GOOGLE + "IAM roles for Cloud Storage, 2026-08-22",
         (
@@ -160,9 +158,8 @@ KNOWN = (
         _("VPC Service Controls blocked it"),
         _("A service perimeter of the organization does not let this request pass."),
         _(
-            "Give the unique identifier in the message to whoever administers VPC Service Controls: "
-            "they can add an ingress or egress rule, or name projects and buckets that are inside "
-            "the perimeter."
+            "Give the unique identifier in the message to whoever administers VPC Service Controls: they can add an "
+            "ingress or egress rule, or name projects and buckets that are inside the perimeter."
         ),
         GOOGLE + "VPC Service Controls with Vertex AI, 2026-08-22",
         ({"action": "edit_field", "fields": ["baseOutputDirectory.outputUriPrefix", "containerSpec.imageUri"]},),
@@ -173,8 +170,8 @@ KNOWN = (
         _("An organization policy forbids it"),
         _("A constraint of the organization's policies does not allow what the job asks for, such as its region."),
         _(
-            "Change the field that the constraint is about, or ask the administrator of the "
-            "organization for an exception."
+            "Change the field that the constraint is about, or ask the administrator of the organization for an "
+            "exception."
         ),
         GOOGLE + "Organization policy constraints, 2026-08-22",
         ({"action": "other_region"}, {"action": "edit_field", "fields": ["location"]}),
@@ -183,12 +180,12 @@ KNOWN = (
         "encryption_key",
         _("The encryption key cannot be used"),
         _(
-            "The Cloud KMS key of the job does not exist, is disabled, is in another region, or the "
-            "service agent of Vertex AI may not use it."
+            "The Cloud KMS key of the job does not exist, is disabled, is in another region, or the service agent of "
+            "Vertex AI may not use it."
         ),
         _(
-            "Name an enabled key in the job's region, and grant Vertex AI's service agent the role "
-            "Cloud KMS CryptoKey Encrypter/Decrypter on it."
+            "Name an enabled key in the job's region, and grant Vertex AI's service agent the role Cloud KMS CryptoKey "
+            "Encrypter/Decrypter on it."
         ),
         GOOGLE + "Customer-managed encryption keys (CMEK), 2026-08-22",
         ({"action": "edit_field", "fields": ["encryptionSpec.kmsKeyName"]},),
@@ -198,8 +195,8 @@ KNOWN = (
         _("The network has no free IP addresses"),
         _("The IP ranges that the VPC network reserves for Vertex AI are all in use."),
         _(
-            "Reserve a larger IP range for the peering, wait until other jobs on this network have "
-            "ended, or use a network attachment (Private Service Connect) instead of peering."
+            "Reserve a larger IP range for the peering, wait until other jobs on this network have ended, or use a "
+            "network attachment (Private Service Connect) instead of peering."
         ),
         GOOGLE + "Use a private IP for custom training, 2026-08-22",
         ({"action": "edit_field", "fields": ["network", "reservedIpRanges"]}, {"action": "resubmit"}),
@@ -210,8 +207,8 @@ KNOWN = (
         _("The network attachment cannot be used"),
         _("The network attachment does not exist in the job's region, or Vertex AI's service agent may not use it."),
         _(
-            "Name an attachment in the job's region, let it accept the connection, and grant Vertex "
-            "AI's service agent the role Compute Network Admin in its project."
+            "Name an attachment in the job's region, let it accept the connection, and grant Vertex AI's service agent "
+            "the role Compute Network Admin in its project."
         ),
         GOOGLE + "Use Private Service Connect interface for training, 2026-08-22",
         ({"action": "edit_field", "fields": ["pscInterfaceConfig.networkAttachment"]},),
@@ -221,12 +218,12 @@ KNOWN = (
         "network_peering",
         _("The VPC network cannot be used"),
         _(
-            "The network does not exist, is not peered with Google's service network, or another "
-            "network is in use: Vertex AI peers with one network per region at a time."
+            "The network does not exist, is not peered with Google's service network, or another network is in use: "
+            "Vertex AI peers with one network per region at a time."
         ),
         _(
-            "Write the network as projects/PROJECT_NUMBER/global/networks/NAME, set up private "
-            "services access on it, and let jobs on other networks end first."
+            "Write the network as projects/PROJECT_NUMBER/global/networks/NAME, set up private services access on it, "
+            "and let jobs on other networks end first."
         ),
         GOOGLE + "Set up VPC Network Peering, 2026-08-22",
         ({"action": "edit_field", "fields": ["network"]},),

@@ -24,8 +24,8 @@ KNOWN = (
         _("Training quota is too small"),
         _("The job needs more than the project's training quota allows in this region."),
         _(
-            "Ask for more quota in the Google Cloud console under IAM & Admin, Quotas; or take a "
-            "smaller machine, another region, or wait until other jobs have ended."
+            "Ask for more quota in the Google Cloud console under IAM & Admin, Quotas; or take a smaller machine, "
+            "another region, or wait until other jobs have ended."
         ),
         SAMPLES + "700 and 3479",
         ({"action": "request_quota"}, {"action": "other_region"}, {"action": "resubmit"}),
@@ -37,8 +37,8 @@ KNOWN = (
         "stockout",
         _("Out of capacity in the region"),
         _(
-            "Google had no free machines of this kind. Quota is not the reason. Of a Spot job it can "
-            "also mean that its machine was taken back more often than Vertex AI restarts it."
+            "Google had no free machines of this kind. Quota is not the reason. Of a Spot job it can also mean that "
+            "its machine was taken back more often than Vertex AI restarts it."
         ),
         _("Run it in another region, let Flex-start wait for machines, or choose another GPU."),
         f"{SERVICE_PAGE}; {SPOT_PAGE}",
@@ -49,8 +49,8 @@ KNOWN = (
         "flex_wait",
         _("Flex-start's wait ran out"),
         _(
-            "Not all machines became free at once within scheduling.maxWaitDuration, so Vertex AI "
-            "gave up the job before it started. Without that field the wait is 24 hours."
+            "Not all machines became free at once within scheduling.maxWaitDuration, so Vertex AI gave up the job "
+            "before it started. Without that field the wait is 24 hours."
         ),
         _("Give it a longer maxWaitDuration, or 0 to wait without end; or choose another strategy or region."),
         FLEX_PAGE,
@@ -68,14 +68,14 @@ KNOWN = (
         _("The Spot machine was taken back"),
         _("Compute Engine wanted the Spot machine back."),
         _(
-            "Save checkpoints often, handle SIGTERM in a shutdown script, or use elastic training; "
-            "then run it again, or choose a strategy whose machines are not taken back."
+            "Save checkpoints often, handle SIGTERM in a shutdown script, or use elastic training; then run it again, "
+            "or choose a strategy whose machines are not taken back."
         ),
         SPOT_PAGE,
         ({"action": "flex_start"}, {"action": "standard"}, {"action": "resubmit"}, {"action": "other_region"}),
         retried=_(
-            "Vertex AI restarts a Spot job at most six times after it lost its machine or found "
-            "none; with the seventh loss the job ends."
+            "Vertex AI restarts a Spot job at most six times after it lost its machine or found none; with the seventh "
+            "loss the job ends."
         ),
     ),
     Cause(
@@ -83,8 +83,8 @@ KNOWN = (
         _("Vertex AI used up its restarts"),
         _("The job or a replica kept failing until no restart was left. The log has the reason for each failure."),
         _(
-            "Read what the replica printed before its last end, correct that, and run it again; "
-            "checkpoints keep what is done."
+            "Read what the replica printed before its last end, correct that, and run it again; checkpoints keep what "
+            "is done."
         ),
         SERVICE_PAGE,
         ({"action": "resubmit"},),
@@ -128,12 +128,12 @@ KNOWN = (
         "gpu_missing",
         _("The program found no GPU"),
         _(
-            "The program wanted a GPU that it cannot see: the worker pool has none, or fewer than "
-            "the program uses, or the image has no CUDA build of its framework."
+            "The program wanted a GPU that it cannot see: the worker pool has none, or fewer than the program uses, or "
+            "the image has no CUDA build of its framework."
         ),
         _(
-            "Give the worker pool an accelerator, ask for no more GPUs than it has, and use an image "
-            "with a CUDA build of the framework."
+            "Give the worker pool an accelerator, ask for no more GPUs than it has, and use an image with a CUDA build "
+            "of the framework."
         ),
         COMPUTE_PAGE,
         (
@@ -146,8 +146,8 @@ KNOWN = (
         _("CUDA and the machine's driver do not match"),
         _("The image's CUDA or framework version does not work with the machine's NVIDIA driver or GPU."),
         _(
-            "Build the image on a CUDA version that the driver supports and with a framework built "
-            "for this GPU, or choose another GPU."
+            "Build the image on a CUDA version that the driver supports and with a framework built for this GPU, or "
+            "choose another GPU."
         ),
         "NVIDIA documentation: CUDA compatibility",
         ({"action": "edit_field", "fields": ["containerSpec.imageUri"]}, {"action": "other_accelerator"}),
@@ -166,9 +166,8 @@ KNOWN = (
         _("The TPU is already in use"),
         _("Another process on the same machine holds the TPU; one process at a time can use its chips."),
         _(
-            "Start one process per TPU host, do not open the TPU before the program forks, end "
-            "processes that an earlier start left behind, and remove /tmp/libtpu_lockfile if none "
-            "runs."
+            "Start one process per TPU host, do not open the TPU before the program forks, end processes that an "
+            "earlier start left behind, and remove /tmp/libtpu_lockfile if none runs."
         ),
         "jax-ml/jax, issue 10192",
         ({"action": "resubmit"},),
@@ -178,8 +177,8 @@ KNOWN = (
         _("The TPU could not be initialized"),
         _("The program found no TPU, has a libtpu that does not fit it, or expects another topology than the job has."),
         _(
-            "Install the libtpu that belongs to the framework's version, check machine type and "
-            "tpuTopology, and start the program on all hosts of a TPU Pod."
+            "Install the libtpu that belongs to the framework's version, check machine type and tpuTopology, and start "
+            "the program on all hosts of a TPU Pod."
         ),
         GOOGLE + "Training with TPUs, 2026-08-22",
         ({"action": "edit_field", "fields": ["machineSpec.tpuTopology", "containerSpec.imageUri"]},),

@@ -104,8 +104,8 @@ KNOWN = (
         "image_start",
         _("The container could not be started"),
         _(
-            "The image was pulled, but its command could not be run: it is missing in the image, not "
-            "executable, or made for another processor."
+            "The image was pulled, but its command could not be run: it is missing in the image, not executable, or "
+            "made for another processor."
         ),
         _("Check the command, and that the image is built for linux/amd64."),
         SAMPLES + "1898",
@@ -117,8 +117,8 @@ KNOWN = (
         _("The image is built for another processor"),
         _("The image or a program in it is built for another processor than the machine's, often for arm64 on a Mac."),
         _(
-            "Build the image with `docker build --platform linux/amd64`, push it, and run the job "
-            "again. Start scripts need a first line such as #!/bin/sh."
+            "Build the image with `docker build --platform linux/amd64`, push it, and run the job again. Start scripts "
+            "need a first line such as #!/bin/sh."
         ),
         "Docker documentation: multi-platform builds",
         (IMAGE,),
@@ -137,8 +137,8 @@ KNOWN = (
         _("The TPU ran out of memory"),
         _("The program needed more memory (HBM) than the TPU's chips have."),
         _(
-            "Use smaller batches, rematerialization or bfloat16, shard the model over more chips, or "
-            "choose a larger TPU."
+            "Use smaller batches, rematerialization or bfloat16, shard the model over more chips, or choose a larger "
+            "TPU."
         ),
         "JAX documentation: device memory profiling",
         ({"action": "other_machine"},),
@@ -148,8 +148,8 @@ KNOWN = (
         _("The program made an error on the GPU"),
         _("A GPU kernel of the program failed, most often on a label or index outside its range."),
         _(
-            "Run it with CUDA_LAUNCH_BLOCKING=1 to see the operation that fails, and check labels "
-            "and the size of embeddings."
+            "Run it with CUDA_LAUNCH_BLOCKING=1 to see the operation that fails, and check labels and the size of "
+            "embeddings."
         ),
         "PyTorch documentation: CUDA semantics",
         ({"action": "edit_field", "fields": ["containerSpec.env"]},),
@@ -159,8 +159,8 @@ KNOWN = (
         _("Shared memory ran out"),
         _("The program filled /dev/shm, by which data loaders and NCCL pass data between processes."),
         _(
-            "Use fewer data-loader workers or num_workers=0, or torch.multiprocessing's file_system "
-            "sharing strategy; a machine with more memory has more shared memory."
+            "Use fewer data-loader workers or num_workers=0, or torch.multiprocessing's file_system sharing strategy; "
+            "a machine with more memory has more shared memory."
         ),
         "PyTorch documentation: torch.utils.data, multi-process data loading",
         ({"action": "next_machine_size"},),
@@ -177,13 +177,12 @@ KNOWN = (
         "distributed",
         _("The replicas lost each other"),
         _(
-            "The replicas could not connect, or one of them did not answer in time. Often another "
-            "replica failed first: its log tells why."
+            "The replicas could not connect, or one of them did not answer in time. Often another replica failed "
+            "first: its log tells why."
         ),
         _(
-            "Look at the logs of all replicas for the first error. Check that master address, port "
-            "and world size come from CLUSTER_SPEC, raise the process group's timeout, and set "
-            "NCCL_DEBUG=INFO."
+            "Look at the logs of all replicas for the first error. Check that master address, port and world size come "
+            "from CLUSTER_SPEC, raise the process group's timeout, and set NCCL_DEBUG=INFO."
         ),
         GOOGLE + "Distributed training, 2026-08-22",
         ({"action": "edit_field", "fields": ["workerPoolSpecs", "containerSpec.env"]}, {"action": "resubmit"}),
@@ -192,14 +191,12 @@ KNOWN = (
         "bucket_mount",
         _("A file under /gcs/ could not be used"),
         _(
-            "Cloud Storage is mounted under /gcs/ with Cloud Storage FUSE, and an access there "
-            "failed: the account may not use the bucket, the object does not exist, or the operation "
-            "is none that the mount supports."
+            "Cloud Storage is mounted under /gcs/ with Cloud Storage FUSE, and an access there failed: the account may "
+            "not use the bucket, the object does not exist, or the operation is none that the mount supports."
         ),
         _(
-            "Check the bucket's name and the rights of the job's service account. Write to the local "
-            "disk first and copy the finished file, since appending, locking and linking do not work "
-            "under /gcs/."
+            "Check the bucket's name and the rights of the job's service account. Write to the local disk first and "
+            "copy the finished file, since appending, locking and linking do not work under /gcs/."
         ),
         GOOGLE + "Prepare training code: use Cloud Storage as mounted file system, 2026-08-22",
         ({"action": "edit_field", "fields": ["serviceAccount", "baseOutputDirectory.outputUriPrefix"]},),
@@ -224,8 +221,8 @@ KNOWN = (
         "missing_file",
         _("A file is missing"),
         _(
-            "The program looked for a file that is not on its machine. gs:// addresses are no paths: "
-            "Python's open() needs /gcs/BUCKET/..."
+            "The program looked for a file that is not on its machine. gs:// addresses are no paths: Python's open() "
+            "needs /gcs/BUCKET/..."
         ),
         _("Copy the file into the image, or read it from Cloud Storage under /gcs/; check the path in the arguments."),
         FILES,
@@ -244,9 +241,8 @@ KNOWN = (
         _("The program could not reach the network"),
         _("An address that the program needs could not be reached from the job's machine."),
         _(
-            "Run it again if the other side was down. Behind a peered network or a service "
-            "perimeter, give it a route or Cloud NAT, or put what it downloads into the image or a "
-            "bucket."
+            "Run it again if the other side was down. Behind a peered network or a service perimeter, give it a route "
+            "or Cloud NAT, or put what it downloads into the image or a bucket."
         ),
         GOOGLE + "Use a private IP for custom training, 2026-08-22",
         ({"action": "resubmit"}, {"action": "edit_field", "fields": ["network"]}),

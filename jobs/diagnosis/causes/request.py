@@ -64,12 +64,12 @@ KNOWN = (
         "persistent_resource_unfit",
         _("The persistent resource does not fit"),
         _(
-            "The machine, accelerator, disk or number of replicas of a worker pool matches no "
-            "resource pool of the persistent resource."
+            "The machine, accelerator, disk or number of replicas of a worker pool matches no resource pool of the "
+            "persistent resource."
         ),
         _(
-            "Give each worker pool exactly the machineSpec and diskSpec of a resource pool and no "
-            "more replicas than it has, or let the job run on machines of its own."
+            "Give each worker pool exactly the machineSpec and diskSpec of a resource pool and no more replicas than "
+            "it has, or let the job run on machines of its own."
         ),
         POOL_PAGE,
         ({"action": "own_machines"}, {"action": "edit_field", "fields": ["workerPoolSpecs.machineSpec"]}),
@@ -87,8 +87,8 @@ KNOWN = (
         _("The reservation cannot be used"),
         _("The reservation does not exist, is not shared with Vertex AI, is used up, or does not match the machine."),
         _(
-            "Check that it is shared with this project and with Vertex AI, is in the job's region, "
-            "and has exactly the job's machine type and accelerators."
+            "Check that it is shared with this project and with Vertex AI, is in the job's region, and has exactly the "
+            "job's machine type and accelerators."
         ),
         GOOGLE + "Use reservations with training, 2026-08-22",
         ({"action": "edit_field", "fields": ["machineSpec.reservationAffinity"]}, {"action": "flex_start"}),
@@ -98,9 +98,8 @@ KNOWN = (
         "strategy_unfit",
         _("The strategy does not fit the job"),
         _(
-            "Vertex AI does not offer this scheduling strategy together with other fields of the "
-            "job: Flex-start has a fixed list of GPUs, runs at most seven days and knows "
-            "maxWaitDuration, and Spot does not serve TPU Pods."
+            "Vertex AI does not offer this scheduling strategy together with other fields of the job: Flex-start has a "
+            "fixed list of GPUs, runs at most seven days and knows maxWaitDuration, and Spot does not serve TPU Pods."
         ),
         _("Choose another strategy, or another machine for this one."),
         f"{FLEX_PAGE}; {SPOT_PAGE}",
@@ -135,12 +134,12 @@ KNOWN = (
         "trial_without_metric",
         _("A trial reported no metric"),
         _(
-            "The training program ended without reporting the metric that the tuning job optimizes, "
-            "or reported it under another name or as NaN."
+            "The training program ended without reporting the metric that the tuning job optimizes, or reported it "
+            "under another name or as NaN."
         ),
         _(
-            "Report it with cloudml-hypertune under exactly the metricId of the study, at least once "
-            "before the program ends, and never as NaN."
+            "Report it with cloudml-hypertune under exactly the metricId of the study, at least once before the "
+            "program ends, and never as NaN."
         ),
         GOOGLE + "Hyperparameter tuning: report your metric, 2026-08-22",
         ({"action": "edit_field", "fields": ["studySpec.metrics"]},),
@@ -154,8 +153,8 @@ KNOWN = (
         GOOGLE + "REST reference, HyperparameterTuningJob.maxFailedTrialCount, 2026-08-22",
         ({"action": "edit_field", "fields": ["maxFailedTrialCount", "studySpec.parameters"]},),
         retried=_(
-            "Vertex AI goes on with other trials until maxFailedTrialCount is reached; by default it "
-            "ends when the first trials all fail."
+            "Vertex AI goes on with other trials until maxFailedTrialCount is reached; by default it ends when the "
+            "first trials all fail."
         ),
     ),
     Cause(
@@ -174,8 +173,8 @@ KNOWN = (
         GOOGLE + "Vertex AI quotas and limits, 2026-08-22",
         ({"action": "resubmit"},),
         retried=_(
-            "Trainboard repeats requests that are refused for this reason; a job that carries it as "
-            "its error was not retried."
+            "Trainboard repeats requests that are refused for this reason; a job that carries it as its error was not "
+            "retried."
         ),
     ),
 )

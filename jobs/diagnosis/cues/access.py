@@ -67,10 +67,10 @@ bucket_region: bucket|gs://|cloud storage|gcs~ & in location|same location|regio
     multi-region|multi-regional|must be in
 bucket_missing: bucket & does not exist|not exist|not found|no such bucket|nosuchbucket|invalid bucket|404|not_found|
     notfound & !storage.objects|storage.buckets|permission|denied|403
-bucket_access: gs://|bucket|cloud storage|storage.objects|storage.buckets|storage.googleapis|/b/|gcs~ &
-    storage.objects.|storage.buckets.|permission|access denied|accessdenied|403|forbidden|not have access|no access|
-    not authorized|cannot access|unable to access|unauthorized|not have write|not have read|cannot write|cannot read|
-    unable to write|unable to read|401|failed to access|anonymous caller & !storage.googleapis.com/projects
+bucket_access: gs://|bucket|cloud storage|storage.objects|storage.buckets|storage.googleapis|/b/|gcs~ &storage.objects.|
+    storage.buckets.|permission|access denied|accessdenied|403|forbidden|not have access|no access|not authorized|
+    cannot access|unable to access|unauthorized|not have write|not have read|cannot write|cannot read|unable to write|
+    unable to read|401|failed to access|anonymous caller & !storage.googleapis.com/projects
 wrong_project: consumer_invalid|resource_project_invalid|user_project_denied|unknown project|invalid project|
     project not found|project_not_found|project is not found|not found or permission denied|not found or deleted|
     has been deleted or|permission denied on resource project|project does not exist|use project|project_invalid|

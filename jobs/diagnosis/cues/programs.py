@@ -76,8 +76,8 @@ distributed: rendezvoustimeout|rendezvousconnection|rendezvousclosed|distbackend
     processgroupnccl|nccl watchdog|ncclsystemerror|ncclremoteerror|ncclinternalerror|ncclunhandled|
     collective operation timeout|missed heartbeat|heartbeat timeout|coordination service|coordination_service|
     coordinationservice|barrier timed out|eaddrinuse|address already in use|collective ops is aborted|
-    peer is unreachable|connect() failed to|gloo connect|connectfullmesh|horovodinternalerror &
-    !tcpstore server started|listening on|info:
+    peer is unreachable|connect() failed to|gloo connect|connectfullmesh|horovodinternalerror &!tcpstore server started|
+    listening on|info:
 distributed: nccl|gloo|rendezvous|processgroup|process group|tcpstore|horovod|mpi_|mpirun|allreduce|all_reduce|
     /job:worker|/job:chief|/job:ps|master_addr|init_process_group|parameter server|worldsize|world size|
     grpc server at workerpool|to workerpool|cmle-training & timeout|timed out|unhandled|remote error|connection closed|

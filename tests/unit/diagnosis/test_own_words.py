@@ -10,9 +10,9 @@ from jobs.diagnosis import Output, diagnose, diagnose_output
 from jobs.diagnosis.cues import Cue
 from jobs.diagnosis.cues.own_words import FORMS, has_form
 from jobs.diagnosis.cues.programs import PROGRAM_CUES, WEAK_CUES
-from jobs.diagnosis.exit_causes import QUOTED_CUES
+from jobs.diagnosis.exit_causes import SERVICE_CUES
 
-CUES = (*PROGRAM_CUES, *WEAK_CUES, *QUOTED_CUES)
+CUES = (*PROGRAM_CUES, *WEAK_CUES, *SERVICE_CUES)
 CLASSES = ("ValueError", "RuntimeError", "KeyError", "app.table.Rejected")
 TRACE = 'Traceback (most recent call last):\n  File "/app/src/loop.py", line 91, in step\n    y = f(x)\n'
 QUOTE = "The replica workerpool0-0 exited with a non-zero status of 1. Termination reason: Error. \n"

@@ -183,7 +183,7 @@ LINES: list[Sample] = [
         "reward": 23.5})),
     ("Plain", "Iteration 100: Cost 0.512", Reading(step=100, values={"Cost": 0.512})),
     ("MXNet", "INFO:root:Epoch[0] Batch [100]\tSpeed: 1234.50 samples/sec\taccuracy=0.912", Reading(
-        epoch=0, step=100, is_inner=True, values={"Speed": 1234.5, "accuracy": 0.912})),
+        epoch=0, step=100, is_inner=True, values={"accuracy": 0.912})),
     ("Model Garden", " eval | step:    100 | eval time:   12.3 sec | output: {'accuracy': 0.91, 'loss': 0.3}",
      Reading(step=100, values={"eval accuracy": 0.91, "eval loss": 0.3})),
     ("verl", "(TaskRunner pid=87031) step:83 - global_seqlen/min:340538.000 - actor/entropy_loss:0.317 - actor/kl_coef:"

@@ -48,6 +48,37 @@ def test_a_bar_without_words_counts_inside_an_epoch_that_a_line_began() -> None:
     assert record.runs[-1].reached == 0.125
 
 
+BAR = "100%|████| {0}/{0} [00:00<00:00, 176.09it/s]"
+
+
+def test_a_bar_without_words_after_the_heading_of_an_evaluation_is_no_progress() -> None:
+    began = ["50%|██ | 50/100 [00:01<00:01, 3it/s]", "Test metrics:"]
+
+    assert read("\n".join(["Epoch 30[16/5011]: loss:0.018", "Test on Epoch 30", BAR.format(20)]), []).runs == []
+    assert read("\n".join([*began, BAR.format(20)]), []).runs[-1].reached == 0.5
+    assert read("\n".join([*began, BAR.format(100)]), []).runs[-1].reached == 1
+
+
+def test_a_count_beyond_a_total_is_none_of_it() -> None:
+    assert read("[1/200], loss: 0.5\nglobal_step: 13599, loss: 0.4", []).runs[-1].reached < 0.01
+
+
+@pytest.mark.parametrize(
+    ("line", "values"),
+    [
+        ("epoch 3 | val-acc: 0.7, mAP: 0.8 | mAP: 0.6", {"val-acc": 0.7, "val mAP": 0.8, "mAP": 0.6}),
+        ("step 3 rewards: [18.0, 20.0] loss: [0.5]", {"loss": 0.5}),
+        ("step 3 loss: 0.5 speed: 12.5 samples/sec", {"loss": 0.5}),
+        ("TEST wer: 8.50% TEST sub 2.25", {"test wer": 8.5, "test sub": 2.25}),
+        ("Training finished. Best accuracy: 0.91", {"best accuracy": 0.91}),
+    ],
+)
+def test_names_have_the_words_that_are_theirs(line: str, values: dict[str, float]) -> None:
+    assert {name.lower(): value for name, value in read_line(line).values.items()} == {
+        name.lower(): value for name, value in values.items()
+    }
+
+
 @pytest.mark.parametrize(
     "text",
     ["Estimated time to finish: 1 hour and 2 seconds, epoch 3", "epoch 3 left: 12 minutes", "epoch 3 clock: 12.5"],
