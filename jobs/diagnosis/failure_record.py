@@ -62,7 +62,7 @@ _STACK = re.compile(
     re.IGNORECASE,
 )
 _WHAT = re.compile(r"terminate called after throwing an instance of '([\w:]{1,200})'")
-_SHUTDOWN = ("Exception ignored in", "Error in atexit", "Error in sys.excepthook")
+_SHUTDOWN = re.compile(r".{0,200}(?:Exception ignored in|Error in (?:atexit|sys\.excepthook))")
 _RULER = re.compile(r"\W*\Z")
 
 
@@ -249,9 +249,10 @@ def _plain(lines: Sequence[Text], at: int, name: str = "", message: str = "") ->
         file, number = (_of_user(frames) or [("", 0)])[0]
         record = replace(record, file=file, line=number)
     record = replace(record, replica=each.process[0], rank=each.rank, lines=near, key=each.key)
+    is_late = at > 0 and _SHUTDOWN.match(lines[at - 1].text) is not None
     cues = [words, *_more(lines, at + 1)] if name and not thrown else [other.text for other in lines[at : at + 3]]
     cues = cues if thrown or is_readable(name, words) else list(filter(has_form, cues))
-    return _Found(record, each, at + 1, cues, is_consequence=follows(f"{words} {message}"))
+    return _Found(record, each, at + 1, cues, is_consequence=follows(f"{words} {message}") or is_late)
 
 
 def has_reason(words: str) -> bool:
@@ -307,9 +308,8 @@ def _traceback(lines: Sequence[Text], start: int) -> _Found:
     own_words = {each for each, is_clue in chain if not is_clue}
     cues = [each for each, _is_clue in sorted(chain, key=lambda each: each[0] != words) if each not in own_words]
     more = [each for each in _more(lines, place) if chain[-1][1] or has_form(each)]
-    is_consequent = all(follows(each) for each, _is_clue in chain) or (
-        start > 0 and lines[start - 1].text.startswith(_SHUTDOWN)
-    )
+    is_late = start > 0 and _SHUTDOWN.match(lines[start - 1].text) is not None
+    is_consequent = is_late or all(follows(each) for each, _is_clue in chain)
     return _Found(record, first, place, cues + more, is_consequence=is_consequent)
 
 

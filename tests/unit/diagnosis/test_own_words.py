@@ -6,11 +6,12 @@ raises so; `own_words.FORMS` has the reason of each.
 
 import pytest
 
-from jobs.diagnosis import Output, diagnose, diagnose_output
+from jobs.diagnosis import FailureRecord, Output, diagnose, diagnose_output
 from jobs.diagnosis.cues import Cue
 from jobs.diagnosis.cues.own_words import FORMS, has_form
 from jobs.diagnosis.cues.programs import PROGRAM_CUES, WEAK_CUES
 from jobs.diagnosis.exit_causes import SERVICE_CUES
+from jobs.explain import _title
 
 CUES = (*PROGRAM_CUES, *WEAK_CUES, *SERVICE_CUES)
 CLASSES = ("ValueError", "RuntimeError", "KeyError", "app.table.Rejected")
@@ -84,3 +85,37 @@ def test_an_illegal_instruction_is_no_wrong_image_once_the_program_has_run() -> 
     assert label(fatal) == "image_arch"
     assert label(["iteration 912/50000", *fatal]) == ""
     assert label(["Fatal Python error: Illegal instruction"]) == "user_code"
+
+
+def test_causes_of_signals_alone_are_likely() -> None:
+    known = [diagnose(3, QUOTE.replace("of 1.", f"of {code}.")) for code in (132, 135, 143)]
+
+    assert [each.title for each in known if each is not None] == [
+        "Likely: The image is built for another processor",
+        "Likely: Shared memory ran out",
+        "The program was told to stop",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("exception", "is_certain", "expected"),
+    [
+        ("", False, "Likely: Out of memory"), ("", True, "Out of memory"),
+        ("a.E", False, "E in w, likely: Out of memory"), ("a.E", True, "E in w: Out of memory"),
+    ],
+)  # fmt: skip
+def test_a_label_that_is_likely_is_called_so_also_without_an_exception(
+    exception: str, is_certain: bool, expected: str
+) -> None:
+    record = FailureRecord(exception, "Killed", replica="w", is_certain=is_certain)
+
+    assert _title(record, "Out of memory") == expected
+
+
+def test_an_exception_that_python_ignores_at_the_end_is_not_the_failure() -> None:
+    late = ["[E] Exception ignored in: <function Pool.__del__ at 0x7f>", "OSError: [Errno 9] Bad file descriptor"]
+    lines = [*TRACE.splitlines(), "StopTraining", *late]
+    record, _known = diagnose_output([Output("workerpool0-0", line, key) for key, line in enumerate(lines)])
+
+    assert record is not None
+    assert record.exception == "StopTraining"
