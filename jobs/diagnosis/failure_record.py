@@ -305,11 +305,12 @@ def _traceback(lines: Sequence[Text], start: int) -> _Found:
     shown = shown if len(shown) <= MAX_LINES else [*shown[:2], "...", *shown[3 - MAX_LINES :]]
     first = lines[start]
     record = FailureRecord(name, message, file, number, first.process[0], first.rank, tuple(shown), first.key)
-    own_words = {each for each, is_clue in chain if not is_clue}
+    is_of_pipe = bool(frames) and frames[-1][0].endswith("multiprocessing/connection.py")  # to a process of its own
+    own_words = {each for each, is_clue in chain if is_of_pipe or not is_clue}
     cues = [each for each, _is_clue in sorted(chain, key=lambda each: each[0] != words) if each not in own_words]
     more = [each for each in _more(lines, place) if chain[-1][1] or has_form(each)]
     is_late = start > 0 and _SHUTDOWN.match(lines[start - 1].text) is not None
-    is_consequent = is_late or all(follows(each) for each, _is_clue in chain)
+    is_consequent = is_late or is_of_pipe or all(follows(each) for each, _is_clue in chain)
     return _Found(record, first, place, cues + more, is_consequence=is_consequent)
 
 

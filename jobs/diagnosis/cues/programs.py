@@ -37,9 +37,9 @@ tpu_memory: memory space hbm|memory space vmem|exceeded hbm|hbm capacity|out of 
 tpu_memory: tpu|hbm & out of memory|resource_exhausted|resource exhausted|ran out|exhausted & !quota|custom_model|
     capacity is
 gpu_memory: cublas_status_alloc_failed|oom when allocating|cudnn_status_alloc_failed|cudaerrormemory|hip out of memory|
-    trying to allocate|bfc_allocator|bfc allocator|gpu ran out|gpu memory is|no available memory for the cache|
-    cuda_out_of_memory|cumemalloc|cudamalloc|insufficient gpu memory|gpu memory exhausted|device oom & !hbm|tpu|
-    defaultcpuallocator|node running low|unable to allocate|cpu memory
+    parallel_for failed: out of memory|trying to allocate|bfc_allocator|bfc allocator|gpu ran out|gpu memory is|
+    no available memory for the cache|cuda_out_of_memory|cumemalloc|cudamalloc|insufficient gpu memory|
+    gpu memory exhausted|device oom & !hbm|tpu|defaultcpuallocator|node running low|unable to allocate|cpu memory
 gpu_memory: outofmemoryerror & cuda|gpu|hip|device|torch.
 gpu_memory: gpu memory|kv cache & but only|are free|is less than|is larger than|exceeds
 gpu_memory: gpu|cuda|cudnn|cublas|vram & out of memory|not enough memory|insufficient memory|alloc_failed|
