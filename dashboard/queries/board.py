@@ -19,10 +19,10 @@ from django.utils.dateparse import parse_datetime
 from dashboard.access import jobs_of, teams_of
 from dashboard.queries.forecast import list_unfinished
 from jobs import timeline
-from jobs.budgets import month_of, period_of, sum_open
+from jobs.budgets import month_of, period_of, sum_open, unrecorded_micros
 from jobs.budgets.groups import Group
 from jobs.cache import Recent, Unchanged
-from jobs.cost import from_micros, to_micros
+from jobs.cost import from_micros
 from jobs.models import Budget, Job, JobEvent, Scope, SpendSum, Team
 from jobs.models.job import JobQuerySet
 
@@ -194,8 +194,7 @@ def get_month_spent(teams: Sequence[Team], group: Group, jobs: Sequence[Job], no
     of_group = {"team": OuterRef("pk"), "dimension": dimension, "value": value}
     if len(jobs) < MAX_JOBS:
         running = (job for job in jobs if job.ended_at is None and job.started_at is not None and job.team_id in keys)
-        costs = ((timeline.compute_cost(job, now) or Decimal(0), job.cost_micros or 0) for job in running)
-        unrecorded = sum(to_micros(usd) - micros for usd, micros in costs)
+        unrecorded = sum(unrecorded_micros(job, now) for job in running)
     else:
         spent = sum_open(list_unfinished([*keys]), now).spent
         unrecorded = sum(spent[key, group] for key in keys)

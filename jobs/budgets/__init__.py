@@ -8,6 +8,7 @@ from jobs.budgets.committed import (
     load_committed,
     load_committed_resources,
     sum_open,
+    unrecorded_micros,
 )
 from jobs.budgets.groups import groups_of_resource, month_of
 from jobs.budgets.ledger import lock_teams, micros_by_month, period_of, record_costs
@@ -54,6 +55,7 @@ __all__ = [
     "spent",
     "sum_open",
     "sum_uses",
+    "unrecorded_micros",
     "watch_budgets",
     "with_spent",
 ]

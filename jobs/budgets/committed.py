@@ -71,13 +71,19 @@ class OpenCosts:
     """Names of their owners, by the value of the owner's group."""
 
 
+def unrecorded_micros(job: Job, now: datetime) -> int:
+    """Return what a job cost until now beyond its entries in the ledger, in micro-dollars."""
+    usd = timeline.compute_cost(job, now) if job.started_at is not None else None
+    return to_micros(usd or Decimal(0)) - (job.cost_micros or 0)
+
+
 def sum_open(jobs: Iterable[Job], now: datetime) -> OpenCosts:
     """Return what these unfinished jobs cost now; `labels` and `owner_name` are annotated."""
     found = OpenCosts()
     for job in jobs:
         found.people[str(job.owner_id)] = job.owner_name  # type: ignore[attr-defined]
-        micros = to_micros(timeline.compute_cost(job, now) or Decimal(0)) if job.started_at is not None else 0
-        spent, most = micros - (job.cost_micros or 0), to_micros(job.max_usd or Decimal(0))
+        spent, most = unrecorded_micros(job, now), to_micros(job.max_usd or Decimal(0))
+        micros = spent + (job.cost_micros or 0)
         labels = job.labels  # type: ignore[attr-defined]
         for group in groups_of(owner_id=job.owner_id, strategy=job.strategy, machines=job.machines, labels=labels):
             found.spent[job.team_id, group] += spent
