@@ -78,9 +78,9 @@ def spent(usd: Decimal, jobs: int) -> str:
     return f"< {money(CENT)}" if jobs and 0 <= usd < CENT else money(usd)
 
 
-def unsigned(usd: Decimal) -> Decimal:
-    """Return an amount without its sign, for texts with "more" or "less"."""
-    return abs(usd)
+def difference(usd: Decimal) -> str:
+    """Return an amount without its sign, "< $0.01" below a cent, for texts with "more" or "less"."""
+    return spent(abs(usd), int(bool(usd)))
 
 
 def estimated(job: Job) -> str:

@@ -94,10 +94,10 @@ def draw_waits(rows: Mapping[str, Any], labels: Mapping[str, str]) -> SafeString
         return None
     inner = [tick.at for tick in WAIT_TICKS[1:-1]]
     first = bisect_right(inner, min(row.low for row in ranges))
-    last = bisect_left(inner, max(row.high for row in ranges)) + 1
-    first = min(first, max(last - 2, 0))  # at least three ticks, so that the axis can be read
+    last = max(bisect_left(inner, max(row.high for row in ranges)) + 1, 2)
+    first = min(first, last - 2)  # at least three ticks, so that the axis can be read
     label = _("First wait, until RUNNING: 10th, 50th and 90th percentile")
-    return draw_ranges(ranges, WAIT_TICKS[first : max(last, 2) + 1], label, is_log=True)
+    return draw_ranges(ranges, WAIT_TICKS[first : last + 1], label, is_log=True)
 
 
 def draw_preemptions(rows: Mapping[str, Any], labels: Mapping[str, str]) -> SafeString | None:

@@ -2,8 +2,8 @@
 
 `diagnosis` defines the result, `causes` describes each cause, and `cues` the phrases that indicate it. `exits` reads
 how replicas ended, `failure_record` finds the failure in their output (`consequences` are none), which `output_lines`
-strips of prefixes, and `exit_causes` finds the cause of both. `error_messages` finds the cause in a
-message, `explanations` adds details from the message, and `circumstances` adds facts about the job.
+strips of prefixes, and `exit_causes` finds the cause of both. `error_messages` finds the cause in a message,
+`explanations` adds details from the message, and `circumstances` adds facts about the job.
 """
 
 from jobs.diagnosis.circumstances import Circumstances, diagnose_expiry

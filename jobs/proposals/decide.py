@@ -1,8 +1,8 @@
 """Propose a change, and accept, decline or withdraw it.
 
 Whoever proposes a change does not accept it, nor does an account that counts as theirs, and nobody accepts their own
-role. A change of a team waits for a site
-admin or another lead of the team, a ceiling for another site admin. The only site admin of a site acts alone.
+role. A change of a team waits for a site admin or another lead of the team, a ceiling for another site admin. The only
+site admin of a site acts alone.
 """
 
 from collections.abc import Mapping, Sequence
