@@ -35,6 +35,9 @@ IMPORTS_PER_MINUTE = ASSESSMENTS_PER_MINUTE = 1_000_000
 # A file, as on a real machine: an SQLite database in memory would hide how two connections wait for each other.
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["TEST"] = {"NAME": str(STATE / "test.sqlite3")}
+    # Rows without ORDER BY come in another order than they were written in, as they may on PostgreSQL at any time.
+    OPTIONS = DATABASES["default"]["OPTIONS"]
+    OPTIONS["init_command"] += " PRAGMA reverse_unordered_selects=ON;"
 elif os.environ["DATABASE_URL"] == postgres.url(STATE):  # tests/conftest.py has migrated it
     DATABASES["default"]["TEST"] = {"TEMPLATE": "trainboard"}
 DATABASES["default"]["CONN_MAX_AGE"] = 0
