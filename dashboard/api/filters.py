@@ -17,6 +17,7 @@ from dashboard.forms.history import MAX_VALUES
 from dashboard.pages.parts.history_facets import arguments, read_filters, read_form
 from dashboard.queries.logs import LEVELS
 from dashboard.queries.paging import Cursor, parse_cursor
+from dashboard.queries.search import MAX_LENGTH
 from jobs.bounds import is_storable, utc_moment
 
 Name = Annotated[str, Field(max_length=63, pattern=r"^[^\x00]*$")]
@@ -28,12 +29,17 @@ STATES = (
     "A group (to-approve, waiting, running, succeeded, failed, finished), or = followed by a state, such as =pending. "
     "Can be repeated: a job matches if it has any of them."
 )
+SEARCH = (
+    "A job's id, or words that all must match: part of its name, or name:, state:, strategy:, owner:, team:, project:, "
+    "region:, machine:, gpu:, image: or label: with a value, or a comparison such as cost>100 or gpus>=8. Quotes keep "
+    "spaces."
+)
 
 
 class JobFilters(Schema):
     """Filters of the list of jobs. All are optional. Days are in UTC."""
 
-    q: str = Field("", max_length=200, description="Part of the job's name, or its id.")
+    q: str = Field("", max_length=MAX_LENGTH, description=SEARCH)
     state: list[str] = Field([], description=STATES)
     strategy: list[str] = Field([], description="Keys of strategies. Can be repeated.")
     owner: list[str] = Field([], description="User names of owners. Can be repeated.")
@@ -119,4 +125,6 @@ def list_arguments(filters: JobFilters, user: User) -> dict[str, Any]:
             errors=errors,
         )
     found, owners = read_filters(form)
+    if found.search.unfinished:  # to pass over it would answer with more jobs than were meant
+        raise field_error("query", "q", f"Add a value to {found.search.unfinished[0]!r}.")
     return arguments(replace(found, project=frozenset(filter(None, filters.project))), owners)

@@ -40,7 +40,12 @@ DAY = {"type": "date", "title": _("A day in UTC")}
 class HistoryForm(forms.Form):
     """Filters of the history. An empty field does not filter. Of several values of a field, any matches."""
 
-    q = forms.CharField(label=_("Name or id"), required=False, max_length=200)
+    q = forms.CharField(
+        label=_("Search"),
+        required=False,
+        max_length=200,
+        widget=forms.TextInput(attrs={"type": "search", "placeholder": _("name, state:failed, gpu:h100, cost>100")}),
+    )
     by = forms.ChoiceField(
         label=_("Dates of"),
         required=False,

@@ -30,7 +30,6 @@ from dashboard.pages.parts.board_rows import (
 from dashboard.pages.parts.board_strip import strip_of
 from dashboard.pages.parts.drawn_rows import RowLook, draw_row, kept_rows
 from dashboard.pages.parts.fragments import live_page, version_of, wants_part
-from dashboard.pages.parts.search import read_search
 from dashboard.queries.board import (
     BoardJob,
     get_board_state,
@@ -44,6 +43,7 @@ from dashboard.queries.board import (
 from dashboard.queries.ceilings import recent_ceilings
 from dashboard.queries.persistent_resources import get_holdings_for
 from dashboard.queries.saved_views import list_saved_views
+from dashboard.queries.search import read_search
 from jobs.clock import display_now
 from jobs.models import Dimension, Job, Scope, Team
 from jobs.states import FINISHED
@@ -170,7 +170,7 @@ def _rows(request: Request, shown: Sequence[Job], look: RowLook, silent: Sequenc
 
 def _list(request: Request, asked: Asked, now: datetime) -> list[BoardJob]:
     """Return the jobs on the board, with owner names if grouped by owner, and whether each matches the search."""
-    search = read_search(asked.search) if asked.search else None
+    search = read_search(asked.search).whole or None
     jobs = jobs_on_board(request.user, asked.who)
     return list_board(jobs, now - JUST_ENDED, now, with_owners=asked.group == "owner", search=search)
 

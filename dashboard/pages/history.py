@@ -47,7 +47,7 @@ def history(request: Request) -> HttpResponse:
     context = figures_context(figures, of) | {
         "now": now,
         "form": form,
-        "has_figures": bool(figures.total.jobs and not filters.name),  # figures ignore the search for a name
+        "has_figures": bool(figures.total.jobs and not filters.is_search),  # figures ignore the search
         "facets": partial(facets_of, figures, filters),
         "chosen": {facet: sorted(filters.values(facet)) for facet in FACETS},
         "page": page,

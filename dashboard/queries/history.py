@@ -58,7 +58,7 @@ def list_history(
     user: User,
     limit: int,
     *,
-    words: str = "",
+    words: Collection[str] = (),
     matching: Q | None = None,
     within: Q | None = None,
     owners: Collection[int] | None = None,
@@ -69,8 +69,8 @@ def list_history(
     """Return the jobs after a cursor in the order of `-column, pk`, with approvals. At most three bounded queries.
 
     `column` is requested_at or ended_at. `within` is a range of it or an id. An index serves both, and `owners`.
-    `words`, which the name must contain, and `matching` are checked for each job. With `only`, jobs are loaded with
-    these columns and `column`, without related rows.
+    `words`, all of which the name must contain, and `matching` are checked for each job. With `only`, jobs are loaded
+    with these columns and `column`, without related rows.
     """
     visible = jobs_of(user)
     jobs = visible.filter(within or Q())
@@ -96,17 +96,19 @@ def list_history(
     return HistoryPage(found[:limit], str(older), after is None, searched_to)
 
 
-def _has_words(words: str, *, is_ordered: bool) -> Q:
+def _has_words(words: Collection[str], *, is_ordered: bool) -> Q:
     """Return the condition that a job's name contains some words, case-insensitively.
 
     PostgreSQL estimates that LIKE matches almost nothing and would read all searched jobs before it sorts a page. If an
     index gives the jobs in their order, this condition makes it stop when the page is full.
     """
-    if not words:
-        return Q()
-    if is_ordered:
-        return Q(GreaterThan(StrIndex(Upper("display_name"), Upper(Value(words))), 0))
-    return Q(display_name__icontains=words)
+    condition = Q()
+    for word in words:
+        if is_ordered:
+            condition &= Q(GreaterThan(StrIndex(Upper("display_name"), Upper(Value(word))), 0))
+        else:
+            condition &= Q(display_name__icontains=word)
+    return condition
 
 
 def _end_of_search(

@@ -18,6 +18,7 @@ from django.db.models import Min, OuterRef, Subquery
 from dashboard.access import teams_of
 from dashboard.queries.history_filters import FACETS, NO_ACCELERATOR, HistoryFilters
 from dashboard.queries.history_sums import GROUPS, PERIODS, Days, Parts, Sums, list_sums
+from dashboard.queries.search import Search
 from jobs.cache import Recent
 from jobs.models import JobFigures, Team
 
@@ -75,11 +76,11 @@ Asked = tuple[tuple[int, ...], HistoryFilters, str, date]
 def get_history_figures(user: User, filters: HistoryFilters, of: str, now: datetime) -> HistoryFigures:
     """Return the figures of ended jobs that the filters leave, of the days up to `now`; four queries at most.
 
-    The days of the filters are taken as those of the end; a name and a project narrow no figures. What was asked for is
-    kept for some seconds: people of a team look at the same, and each letter of a name asks again.
+    The days of the filters are taken as those of the end; a search and a project narrow no figures. What was asked for
+    is kept for some seconds: people of a team look at the same, and each letter of a name asks again.
     """
     teams = tuple(sorted(team.pk for team in teams_of(user)))
-    return _recent.get((teams, replace(filters, name="", project=frozenset()), of, now.date()), now)
+    return _recent.get((teams, replace(filters, search=Search(), key=None, project=frozenset()), of, now.date()), now)
 
 
 def _load(asked: Asked, _now: datetime) -> HistoryFigures:

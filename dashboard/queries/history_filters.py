@@ -1,11 +1,13 @@
 """The filters of the history as conditions for its list of jobs and for its figures."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Self
 from uuid import UUID
 
 from django.db.models import Q
+
+from dashboard.queries.search import Search
 
 FACETS = ("state", "strategy", "accelerator", "region", "owner", "team")
 """Facets for which the page counts jobs and offers values."""
@@ -23,7 +25,9 @@ CONDITIONS = {
 class HistoryFilters:
     """Values of each facet, any of which matches. An empty facet does not filter. Days are in UTC."""
 
-    name: str = ""
+    search: Search = field(default_factory=Search)
+    key: UUID | None = None
+    """The id of a job, if one was searched for."""
     state: frozenset[str] = frozenset()
     strategy: frozenset[str] = frozenset()
     accelerator: frozenset[str] = frozenset()
@@ -47,17 +51,9 @@ class HistoryFilters:
         return replace(self, **{facet: frozenset()})  # type: ignore[arg-type]
 
     @property
-    def key(self) -> UUID | None:
-        """The id of a job, if the name is one."""
-        try:
-            return UUID(self.name.strip())
-        except ValueError:
-            return None
-
-    @property
-    def words(self) -> str:
-        """The text that a job's name must contain."""
-        return "" if self.key else self.name
+    def is_search(self) -> bool:
+        """Whether jobs are searched for by words or an id."""
+        return bool(self.search or self.key)
 
     @property
     def column(self) -> str:
@@ -77,7 +73,7 @@ class HistoryFilters:
     @property
     def matching(self) -> Q:
         """The condition that is checked for each job. An accelerator matches only jobs that have ended."""
-        condition = Q()
+        condition = self.search.condition
         for facet in ("state", "strategy", "region", "project"):
             if wanted := self.values(facet):
                 condition &= Q(**{f"{facet}__in": sorted(wanted)})
@@ -89,7 +85,7 @@ class HistoryFilters:
 
     @property
     def of_figures(self) -> tuple[str, list[str]]:
-        """The SQL condition over columns of the figures, and its parameters. The name does not filter figures."""
+        """The SQL condition over columns of the figures, and its parameters. The search does not filter figures."""
         conditions, parameters = ["1 = 1"], list[str]()
         for facet in FACETS:
             if wanted := self.values(facet):

@@ -35,6 +35,20 @@ class TestList:
         assert found == made[::-1]
         assert cursor == ""
 
+    def test_a_search_reads_the_words_of_the_board(self, make_job: MakeJob, api: Caller) -> None:
+        queued = make_job("queued", name="alpha")
+        make_job("running", name="alpha two")
+        assert [job["id"] for job in api.get("/jobs", q="state:queued gpu:a100").json()["items"]] == [str(queued.pk)]
+        assert api.get("/jobs", q="gpu:h100").json()["items"] == []
+
+    @pytest.mark.parametrize("word", ["state:", "cost>"])
+    def test_a_search_refuses_a_word_without_its_value(self, make_job: MakeJob, api: Caller, word: str) -> None:
+        """To pass over it would answer with every job, and a program that cancels what it found would hit them all."""
+        make_job("running", name="alpha")
+        answer = api.get("/jobs", q=f"alpha {word}")
+        assert answer.status_code == 422
+        assert repr(word) in answer.json()["detail"]
+
     @pytest.mark.parametrize(
         ("filters", "nearest"),
         [

@@ -1,22 +1,31 @@
-"""Tests of the search box of the board."""
+"""Tests of the words of every search box for jobs."""
 
 import pytest
 from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
 
-from dashboard.pages.parts.search import read_search, states_for
+from dashboard.queries.search import read_search, states_for
 from jobs.models import Job
-from tests.pages.conftest import MakeJob
+from tests.pages.conftest import MakeJob, SignIn
+from tests.support import samples
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 @pytest.fixture
 def names(make_job: MakeJob, approver: User) -> dict[str, Job]:
-    return {
+    found = {
         "alpha": make_job("running", name="alpha"),
         "alpha two": make_job("queued", name="alpha two", strategy="STANDARD"),
         "beta": make_job("failed", name="beta", by=approver),
     }
+    beta = found["beta"]
+    beta.spec["labels"] = {"stage": "two"}
+    beta.spec["jobSpec"]["workerPoolSpecs"][0]["containerSpec"]["imageUri"] = "us-docker.pkg.dev/p/r/Trainer:7"
+    Job.objects.filter(pk=beta.pk).update(spec=beta.spec, cost_micros=250_500_000)
+    Job.objects.exclude(pk=beta.pk).update(cost_micros=0)
+    return found
 
 
 @pytest.mark.parametrize(
@@ -38,11 +47,43 @@ def names(make_job: MakeJob, approver: User) -> dict[str, Job]:
         ("colour:red", set()),
         ('name:"alpha', set()),
         ("\x00alpha", {"alpha", "alpha two"}),
+        ("gpu:a100", {"alpha", "alpha two", "beta"}),
+        ("gpu:h100", set()),
+        ("image:trainer", {"beta"}),
+        ("label:stage=two", {"beta"}),
+        ("label:stage", {"beta"}),
+        ("label:stage=one", set()),
+        ("label:contains=two", set()),  # a key that reads like a lookup of Django
+        ("cost>100", {"beta"}),
+        ("cost>=$250.50 owner:approver", {"beta"}),
+        ("cost<100", {"alpha", "alpha two"}),
+        ("gpus>8", set()),
+        ("cost>", {"alpha", "alpha two", "beta"}),
+        ("cost>much", set()),
     ],
 )
 def test_narrows_to_what_was_typed(names: dict[str, Job], text: str, found: set[str]) -> None:
-    assert {job.display_name for job in Job.objects.filter(read_search(text))} == found
+    assert {job.display_name for job in Job.objects.filter(read_search(text).whole)} == found
 
 
 def test_an_unknown_state_word_is_a_raw_state() -> None:
     assert states_for("JOB_STATE_HIBERNATING") == {"JOB_STATE_HIBERNATING"}
+
+
+@pytest.mark.parametrize("kind", sorted(samples.BODIES))
+def test_an_image_is_found_in_every_kind_of_job(make_job: MakeJob, kind: str) -> None:
+    make_job("queued", kind=kind, hours=0.02)
+    assert Job.objects.filter(read_search("image:penguins").whole).count() == 1
+    assert not Job.objects.filter(read_search("image:walrus").whole).exists()
+
+
+@pytest.mark.parametrize("text", ["state:failed owner:approver", "cost>100", "gpu:a100 beta", "label:stage"])
+def test_the_board_s_words_are_those_of_the_history(
+    names: dict[str, Job], engineer: Client, stranger: User, signed_in: SignIn, text: str
+) -> None:
+    beta = str(names["beta"].pk)
+    for path in ("history", "board"):
+        page = engineer.get(reverse(path), {"q": text}).text
+        assert beta in page
+        assert str(names["alpha two"].pk) not in page
+        assert beta not in signed_in(stranger).get(reverse(path), {"q": text}).text

@@ -21,9 +21,9 @@ from dashboard.pages.parts.advice import fixes_of
 from dashboard.pages.parts.fallback_part import attempt_words
 from dashboard.pages.parts.job_figures import place_words
 from dashboard.pages.parts.rows import Row, row_of
-from dashboard.pages.parts.search import STATE_WORDS
 from dashboard.queries.approvals import decidable_jobs
 from dashboard.queries.persistent_resources import Holdings
+from dashboard.queries.search import STATE_WORDS
 from jobs import timeline
 from jobs.explain import explain_in_list, has_failed, times_out_at
 from jobs.models import Job, JobEvent, Scope, ShownJob

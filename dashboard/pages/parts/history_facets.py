@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from django.http import QueryDict
 from django.utils.datastructures import MultiValueDict
@@ -10,10 +11,10 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from dashboard.forms.history import HistoryForm
-from dashboard.pages.parts.search import states_for
 from dashboard.queries.history import get_owners
 from dashboard.queries.history_figures import HistoryFigures
 from dashboard.queries.history_filters import FACETS, NO_ACCELERATOR, HistoryFilters
+from dashboard.queries.search import Search, read_search, states_for
 from jobs.catalog import ACCELERATORS
 from jobs.state_words import STATE_WORDS
 from jobs.strategies import strategy_label
@@ -83,8 +84,11 @@ def read_filters(form: HistoryForm) -> tuple[HistoryFilters, dict[int, str] | No
     states: set[str] = set()
     for value in found.get("state", ()):  # "=" and a state, or the name of a group of states
         states |= {value[1:]} if value.startswith("=") else states_for(value)
+    text = found.get("q", "")
+    key = _id_in(text)
     filters = HistoryFilters(
-        name=found.get("q", ""),
+        search=Search() if key else read_search(text),
+        key=key,
         state=frozenset(states),
         owner=frozenset(owners.values() if owners else names),
         since=found.get("since"),
@@ -93,6 +97,13 @@ def read_filters(form: HistoryForm) -> tuple[HistoryFilters, dict[int, str] | No
         **{name: frozenset(found.get(name, ())) for name in ("strategy", "accelerator", "region", "team")},
     )
     return filters, owners
+
+
+def _id_in(text: str) -> UUID | None:
+    try:
+        return UUID(text.strip())
+    except ValueError:
+        return None
 
 
 def facets_of(figures: HistoryFigures, filters: HistoryFilters) -> list[Facet]:
@@ -128,7 +139,7 @@ def label_of(facet: str, value: str) -> str:
 def arguments(filters: HistoryFilters, owners: dict[int, str] | None) -> dict[str, Any]:
     """Return the filters as arguments of `list_history`."""
     return {
-        "words": filters.words,
+        "words": filters.search.names,
         "matching": filters.matching,
         "within": filters.within,
         "owners": None if owners is None else list(owners),
