@@ -11,6 +11,7 @@ from jobs.models import Job
 from tests.pages.conftest import MakeJob
 from tests.pages.test_browser import OpenWindow, chromium, window
 from tests.support import waiting
+from tests.support.accessibility import faults
 from tests.support.clock import Clock
 
 __all__ = ["chromium", "window"]
@@ -125,6 +126,32 @@ def test_shortcuts_are_listed_and_can_be_turned_off(window: OpenWindow, make_job
     assert page.evaluate("document.activeElement.id") == "search"
     page.keyboard.type("njkx?")
     expect(page.locator("#search")).to_have_value("njkx?")
+
+
+def test_ctrl_k_jumps_to_a_page_or_a_job(window: OpenWindow, make_job: MakeJob, owner: User) -> None:
+    found = make_job("failed", name="resnet-deep")
+    make_job("running", name="resnet-wide")
+    view = window().sign_in(owner.username)
+    page, keys = view.page, view.page.keyboard
+
+    keys.press("Control+k")
+    dialog = page.get_by_role("dialog", name="Jump to a page or a job")
+    keys.type("machines and")
+    expect(dialog.get_by_role("link")).to_have_text(["Machines and prices"])
+    keys.press("Enter")
+    expect(page).to_have_url(re.compile("/catalogue/$"))
+
+    keys.press("Control+k")
+    keys.type("resnet state:failed")
+    expect(dialog.get_by_role("link")).to_have_count(1)
+    assert not faults(view)
+    keys.press("ArrowDown")
+    keys.press("Enter")
+    expect(page).to_have_url(re.compile(f"/jobs/{found.pk}/$"))
+
+    keys.press("Control+k")
+    keys.press("Escape")
+    expect(dialog).to_be_hidden()
 
 
 def test_a_lost_connection_is_said_and_recovers(

@@ -128,6 +128,7 @@ ACCESS = {
     "budget-close": of_team(NO_ONE, LEAD),
     "policy": Access(SIGNED_IN, LEAD),
     "deputies": Access(SIGNED_IN, SIGNED_IN),
+    "jump": Access(),
     "deputy-end": Access(NO_ONE, SIGNED_IN, may_miss=True),
     "components": Access(ADMIN, is_hidden=True),
     "doctor": Access(ADMIN, is_hidden=True),

@@ -87,3 +87,13 @@ def test_the_board_s_words_are_those_of_the_history(
         assert beta in page
         assert str(names["alpha two"].pk) not in page
         assert beta not in signed_in(stranger).get(reverse(path), {"q": text}).text
+
+
+def test_a_jump_finds_the_newest_jobs_of_the_person_s_teams(
+    names: dict[str, Job], engineer: Client, stranger: User, signed_in: SignIn
+) -> None:
+    page = engineer.get(reverse("jump"), {"q": "alpha"}).text
+    assert page.index(str(names["alpha two"].pk)) < page.index(str(names["alpha"].pk))
+    assert str(names["beta"].pk) not in page
+    assert "<a" not in engineer.get(reverse("jump")).text, "nothing was typed"
+    assert "<a" not in signed_in(stranger).get(reverse("jump"), {"q": "alpha"}).text

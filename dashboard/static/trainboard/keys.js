@@ -48,6 +48,53 @@ for (const button of document.querySelectorAll("[data-shortcuts]")) {
   button.addEventListener("click", () => dialog.showModal());
 }
 
+// Ctrl+K opens a dialog that finds pages, which are the links of the navigation, and jobs, which the server searches.
+const jump = document.getElementById("jump");
+const jumpBox = jump.querySelector("input");
+const found = () => [...jump.querySelectorAll("#jump-found a")];
+
+function listPages() {
+  const words = jumpBox.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const links = [...document.querySelectorAll("nav a[href], .top > a.btn.go, .inbox-link, details.account a")].filter(
+    (link, at, all) => all.findIndex((other) => other.href === link.href) === at,
+  );
+  const name = (link) => (link.querySelector(".word") ?? link.firstChild).textContent.trim();
+  const fitting = links.filter((link) => name(link) && words.every((word) => name(link).toLowerCase().includes(word)));
+  const items = fitting.slice(0, words.length ? 6 : 20).map((link) => {
+    const item = document.createElement("li");
+    const copy = item.appendChild(document.createElement("a"));
+    copy.href = link.href;
+    copy.textContent = name(link);
+    return item;
+  });
+  document.getElementById("jump-pages").replaceChildren(...items);
+}
+
+document.addEventListener("keydown", (event) => {
+  if (!(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey || event.key.toLowerCase() !== "k") return;
+  event.preventDefault();
+  if (jump.open) return jump.close();
+  jumpBox.value = "";
+  document.getElementById("jump-jobs").replaceChildren();
+  listPages();
+  jump.showModal();
+});
+jumpBox.addEventListener("input", listPages);
+jump.addEventListener("click", (event) => event.target === jump && jump.close());
+jump.addEventListener("keydown", (event) => {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (!step) return;
+  event.preventDefault();
+  const all = [jumpBox, ...found()];
+  all[(all.indexOf(document.activeElement) + step + all.length) % all.length].focus();
+});
+jump.querySelector("form").addEventListener("submit", (event) => {
+  const first = found()[0];
+  if (!first) return; // the history says that nothing matches, and with which words one can search
+  event.preventDefault();
+  first.click();
+});
+
 // A menu closes when the focus or a click leaves it, and with Escape.
 document.addEventListener("click", (event) => {
   for (const menu of document.querySelectorAll("details.menu[open]")) {
