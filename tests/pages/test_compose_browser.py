@@ -304,6 +304,25 @@ def test_a_form_that_was_not_sent_is_opened_again_as_it_was(window: OpenWindow, 
     expect(page.get_by_label("Display name", exact=True)).to_have_value("typed before")
 
 
+def test_a_form_stays_while_the_site_does_not_answer(window: OpenWindow, owner: User) -> None:
+    view = window().sign_in("owner")
+    page, unsent = view.page, view.page.get_by_text("Trainboard does not answer")
+    page.goto("/jobs/new/?example=penguins")
+    page.get_by_label("Display name", exact=True).fill("typed in a gap")
+    expect(unsent).to_be_hidden()
+
+    view.context.set_offline(True)
+    page.get_by_role("button", name="Submit").click()
+    expect(unsent).to_be_visible()
+    expect(page.get_by_label("Display name", exact=True)).to_have_value("typed in a gap")
+    view.context.set_offline(False)
+    page.get_by_role("button", name="Submit").click()
+
+    expect(page.get_by_role("heading", name="typed in a gap")).to_be_visible()
+    assert Job.objects.get().display_name == "typed in a gap"
+    view.troubles.clear()  # the browser itself logs each request that failed
+
+
 def test_what_is_submitted_without_javascript_after_the_session_has_ended_is_a_draft(
     window: OpenWindow, owner: User
 ) -> None:

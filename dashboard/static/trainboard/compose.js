@@ -26,13 +26,24 @@ async function restore() {
   if (address) location.replace(address);
 }
 
-// The answer to a check must not take the browser away from a form that is being submitted.
+// The form is sent only while the site answers: the browser's own error page would take away what was typed. The answer
+// to a check must not take the browser away from a form that is being submitted.
 let submitting = false;
-addEventListener("pageshow", () => (submitting = false));
-document.addEventListener("submit", (event) => {
+let answers = false;
+addEventListener("pageshow", () => (submitting = answers = false));
+document.addEventListener("submit", async (event) => {
   if (event.target !== composeForm()) return;
   keep();
-  submitting = !event.defaultPrevented;
+  if (answers) return;
+  event.preventDefault();
+  if (submitting) return; // a second click
+  submitting = true;
+  // A redirect is an answer too: a proxy may want a new sign-in.
+  const asked = fetch("/healthz", { redirect: "manual", signal: AbortSignal.timeout(10_000) });
+  answers = await asked.then(({ status }) => status < 500, () => false);
+  document.getElementById("unsent").hidden = answers;
+  if (answers) composeForm().requestSubmit(event.submitter);
+  else submitting = false;
 });
 
 // Above the limit of checks a minute, the form says so and checks again by itself when the site takes it.
