@@ -37,8 +37,11 @@ test-sqlite: $(DEV) machine
 test-postgres: $(DEV) machine
 	TRAINBOARD_TEST_POSTGRES=1 $(BIN)/pytest -q -n 2 $(ONE_DATABASE) -m "not heavy and not browser and not truth" tests/domain tests/pages
 
+# Journeys wait for real processes and browsers. One that misses a limit on a busy machine is tried once more, alone.
+test-journeys: JOURNEYS = -m "stack or browser" tests/journeys tests/pages/test_*browser.py
 test-journeys: $(DEV) machine
-	DATABASE_URL= $(BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder -m "stack or browser" tests/journeys tests/pages/test_*browser.py
+	DATABASE_URL= $(BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder $(JOURNEYS) \
+	|| DATABASE_URL= $(BIN)/pytest -q -n 0 --last-failed --last-failed-no-failures none $(JOURNEYS)
 
 test-all: ONE_DATABASE :=
 test-all: test ## run all tests, those of the domain and of pages wholly on both databases
