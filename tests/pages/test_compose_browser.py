@@ -304,6 +304,13 @@ def test_a_form_that_was_not_sent_is_opened_again_as_it_was(window: OpenWindow, 
     expect(page.get_by_label("Display name", exact=True)).to_have_value("typed before")
 
 
+def test_a_new_form_has_the_focus_in_its_first_field(window: OpenWindow, owner: User) -> None:
+    page = window().sign_in("owner").page
+    page.keyboard.press("n")
+    page.wait_for_url("**/jobs/new/")
+    expect(page.get_by_label("Display name", exact=True)).to_be_focused()
+
+
 def test_a_form_stays_while_the_site_does_not_answer(window: OpenWindow, owner: User) -> None:
     view = window().sign_in("owner")
     page, unsent = view.page, view.page.get_by_text("Trainboard does not answer")

@@ -68,3 +68,7 @@ document.addEventListener("htmx:beforeOnLoad", (event) => {
   location.assign(location.pathname + location.search);
 });
 restore();
+
+// The first field has the focus, unless the page points at another. On a touch screen that would open the keyboard.
+const isFree = document.activeElement === document.body && !document.querySelector("[autofocus]") && !location.hash;
+if (isFree && matchMedia("(pointer: fine)").matches) document.getElementById("id_name").focus({ preventScroll: true });
