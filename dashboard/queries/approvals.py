@@ -11,7 +11,6 @@ from django.db.models import (
     Exists,
     ExpressionWrapper,
     F,
-    IntegerField,
     OuterRef,
     Q,
     QuerySet,
@@ -22,7 +21,7 @@ from django.db.models.functions import Coalesce, Concat, StrIndex
 
 from dashboard.access import in_teams_of
 from jobs.models import Approval, AskedGroup, Deputy, Job, Membership, Role, ShownJob, Vote, hide_in
-from jobs.requests.deciders import inviter
+from jobs.requests.one_person import CountAsOne
 
 _OPEN = Q(decision="", job__state="awaiting_approval")
 _IN_NAMES = Q(names="") | Q(place__gt=0)
@@ -55,20 +54,13 @@ def decidable_jobs(user: User, today: date) -> frozenset[UUID]:
 def _decidable(approvals: QuerySet[Approval], user: User, today: date) -> QuerySet[Approval]:
     may_decide = Q(Exists(_deciders(user, today)))
     voted = Vote.objects.filter(job=OuterRef("job"), asked_at=OuterRef("asked_at"), voter=user)
-    found = approvals.exclude(job__owner=user).exclude(job__author=user).exclude(Exists(voted))
-    found = found.annotate(invited_user=_inviter(Value(user.pk)), invited_owner=_inviter("job__owner"))
-    found = found.exclude(invited_user=F("job__owner"))
-    found = found if user.is_superuser else found.exclude(invited_owner=user.pk)
+    requesters = (CountAsOne(user.pk, F("job__owner")), CountAsOne(user.pk, F("job__author")))
+    found = approvals.filter(*(~Q(each) for each in requesters)).exclude(Exists(voted))
     if user.is_superuser:
         # Site admins have every role, so only a list of names can exclude them.
         named = Q(approver_names="") | Q(approver_names__contains=f",{user.get_username()},")
         return found.filter(_is_asked(named | may_decide))
     return found.filter(in_teams_of(user, "job__team", "decide")).filter(_is_asked(may_decide))
-
-
-def _inviter(of: str | OuterRef | Value) -> Coalesce:
-    """Return who invited a person, 0 if nobody has: conditions on NULL would hide the row."""
-    return Coalesce(inviter(of), 0, output_field=IntegerField())
 
 
 def _is_asked(condition: Q) -> Q:
@@ -117,12 +109,9 @@ def _deciders(user: User, today: date) -> QuerySet[Membership]:
     return (
         Membership.objects.filter(Q(user=user) | Q(user__in=away.values("person")), team=OuterRef("job__team"))
         .filter(user__is_active=True)
-        .exclude(user=OuterRef("job__owner"))
-        .exclude(user=Coalesce(OuterRef("job__author"), 0, output_field=IntegerField()))
         .exclude(Exists(counted))
-        .annotate(invited_by=_inviter("user"), invited_owner=_inviter(OuterRef(OuterRef("job__owner"))))
-        .exclude(invited_by=OuterRef("job__owner"))
-        .exclude(invited_owner=F("user"), user__is_superuser=False)
+        .exclude(CountAsOne(F("user"), OuterRef("job__owner")))
+        .exclude(CountAsOne(F("user"), OuterRef("job__author")))
         .annotate(
             **_of_group(),
             place=StrIndex(OuterRef("approver_names"), Concat(Value(","), F("user__username"), Value(","))),

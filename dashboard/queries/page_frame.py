@@ -13,6 +13,7 @@ from dashboard.access import teams_where
 from dashboard.queries.approvals import approvals_for
 from dashboard.queries.messages import MAX_COUNTED
 from dashboard.sign_in_providers import Provider
+from jobs.requests.one_person import COUNT_AS_ONE
 
 THEME_COOKIE = "theme"
 THEMES = ("light", "dark")
@@ -58,30 +59,10 @@ OF_GROUPS = """
         %(is_superuser)s OR job.team_id IN (SELECT team_id FROM jobs_membership WHERE user_id = %(user)s)
     )
 """
-INVITER = """
-    COALESCE((
-        SELECT invitation.invited_by_id FROM jobs_invitation AS invitation
-        WHERE invitation.accepted_by_id = PERSON AND invitation.invited_by_id <> invitation.accepted_by_id
-            AND NOT EXISTS (
-                SELECT 1 FROM jobs_proposal AS accepted
-                WHERE accepted.kind IN ('role', 'account') AND accepted.decision = 'accepted'
-                    AND accepted.subject = CAST(invitation.accepted_by_id AS VARCHAR)
-                    AND (accepted.decided_by_id IS NULL OR accepted.decided_by_id <> invitation.invited_by_id)
-            )
-        ORDER BY invitation.accepted_at, invitation.id LIMIT 1
-    ), 0)
-"""
-"""Who invited PERSON, as `jobs.requests.deciders.inviter`; 0 if nobody has, or the account is confirmed."""
-NOT_INVITED = """
-    INVITER_OF_USER <> REQUESTER AND (%(is_superuser)s OR INVITER_OF_REQUESTER <> %(user)s)
-"""
-NOT_INVITED = NOT_INVITED.replace("INVITER_OF_USER", INVITER.replace("PERSON", "%(user)s"))
-NOT_INVITED = NOT_INVITED.replace("INVITER_OF_REQUESTER", INVITER.replace("PERSON", "REQUESTER"))
-"""The person and REQUESTER have not invited one another; a site admin may have invited anybody."""
 TO_DECIDE = """
     SELECT 'to_decide', COUNT(*) FROM jobs_approval AS approval
     JOIN jobs_job AS job ON job.id = approval.job_id
-    WHERE approval.decision = '' AND job.state = 'awaiting_approval' AND job.owner_id <> %(user)s AND (
+    WHERE approval.decision = '' AND job.state = 'awaiting_approval' AND (
         %(is_superuser)s OR EXISTS (
             SELECT 1 FROM jobs_membership AS own
             WHERE own.team_id = job.team_id AND own.user_id = %(user)s AND (
@@ -95,19 +76,22 @@ TO_DECIDE = """
         WHERE vote.job_id = approval.job_id AND vote.asked_at = approval.asked_at
             AND (vote.voter_id = %(user)s OR vote.counts_for_id = %(user)s AND NOT %(is_superuser)s)
     )
-    AND NOT_INVITED
+    AND NOT OF_OWNER AND NOT OF_AUTHOR
     AND NOT EXISTS (
         SELECT 1 FROM jobs_job AS earlier
         WHERE earlier.sweep = job.sweep AND earlier.state = 'awaiting_approval'
             AND earlier.judged_usd = job.judged_usd AND earlier.id < job.id
     )
-""".replace("NOT_INVITED", NOT_INVITED.replace("REQUESTER", "job.owner_id"))
+"""
+for column in ("owner", "author"):
+    is_one = COUNT_AS_ONE % {"expressions": f"%(user)s, job.{column}_id"}
+    TO_DECIDE = TO_DECIDE.replace(f"OF_{column.upper()}", is_one)
 """Approvals that need the person's own vote. The same as `approvals_for` if the person is nobody's deputy and no
 approval has several groups. Of the jobs of a sweep with the same amount, the first represents all."""
 
 CHANGES = """
     SELECT 'proposals', COUNT(*) FROM jobs_proposal AS proposal
-    WHERE decision = '' AND proposed_by_id <> %(user)s
+    WHERE decision = '' AND NOT OF_PROPOSER
         AND NOT (kind IN ('role', 'account') AND subject = %(key)s)
         AND (%(is_superuser)s OR kind <> 'ceiling' AND EXISTS (
             SELECT 1 FROM jobs_membership AS own
@@ -115,13 +99,14 @@ CHANGES = """
         ))
     UNION ALL
     SELECT 'resources', COUNT(*) FROM jobs_resourcechange AS change
-    WHERE ended_at IS NULL AND allowed_at IS NULL AND due_at IS NULL AND asked_by_id <> %(user)s
-        AND NOT_INVITED
+    WHERE ended_at IS NULL AND allowed_at IS NULL AND due_at IS NULL AND NOT OF_REQUESTER
         AND (%(is_superuser)s OR EXISTS (
             SELECT 1 FROM jobs_membership AS own
             WHERE own.team_id = change.team_id AND own.user_id = %(user)s AND own.role IN ('lead', 'approver')
         ))
-""".replace("NOT_INVITED", NOT_INVITED.replace("REQUESTER", "asked_by_id"))
+"""
+CHANGES = CHANGES.replace("OF_PROPOSER", COUNT_AS_ONE % {"expressions": "%(user)s, proposal.proposed_by_id"})
+CHANGES = CHANGES.replace("OF_REQUESTER", COUNT_AS_ONE % {"expressions": "%(user)s, change.asked_by_id"})
 """Changes for two people that the person may accept, and changes of persistent resources that they may approve."""
 OFFERS = """
     SELECT 'offers', COUNT(*) FROM jobs_approval AS approval

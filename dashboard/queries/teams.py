@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from django.contrib.auth.models import User
-from django.db.models import Case, Count, Q, When
+from django.db.models import Case, Count, OuterRef, Q, Subquery, When
 
 from dashboard.access import teams_of
 from jobs.models import AllowedResource, Membership, Team
 from jobs.permissions import REQUESTING
-from jobs.requests.deciders import inviter
+from jobs.requests.one_person import InviterOf
 
 MAX_TEAMS = 200
 MAX_MEMBERS = 500
@@ -33,7 +33,8 @@ def list_members(team: Team) -> Sequence[Membership]:
     `invited_by` is the name of whoever invited the account of a member who may request jobs, if nobody else has
     confirmed it.
     """
-    known, requests = inviter("user", "invited_by__username"), Q(role__in=REQUESTING)
+    inviter = User.objects.filter(pk=InviterOf(OuterRef("user")))
+    known, requests = Subquery(inviter.values("username")), Q(role__in=REQUESTING)
     rows = Membership.objects.filter(team=team).annotate(invited_by=Case(When(requests, then=known), default=None))
     return list(rows.select_related("user").order_by("user__username")[:MAX_MEMBERS])
 

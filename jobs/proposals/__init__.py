@@ -1,6 +1,6 @@
 """Changes that give power over money: proposed by one person, and applied when a second one accepts them."""
 
-from jobs.proposals.decide import AlreadyProposed, acts_alone, confirm_account, decide, may_decide, propose, waiting_for
+from jobs.proposals.decide import AlreadyProposed, acts_alone, confirm_account, decide, may_decide, propose
 from jobs.proposals.looser import is_looser
 from jobs.proposals.subjects import (
     accept_invitation,
@@ -27,5 +27,4 @@ __all__ = [
     "propose_closing",
     "propose_policy",
     "propose_role",
-    "waiting_for",
 ]

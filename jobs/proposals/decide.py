@@ -11,16 +11,14 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
-from django.db.models import F, IntegerField, Q, QuerySet, Value
-from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
 from jobs import outbox
 from jobs.errors import NotPermitted
-from jobs.models import Invitation, Membership, Message, Proposal, Role, Team
+from jobs.models import Invitation, Message, Proposal, Team
 from jobs.permissions import check_is_lead, is_lead
 from jobs.proposals.apply import NotApplied, apply
-from jobs.requests.deciders import count_as_one, inviter
+from jobs.requests.one_person import count_as_one
 from jobs.texts import translatable
 
 Decision, Kind = Proposal.Decision, Proposal.Kind
@@ -90,13 +88,11 @@ def _announce(row: Proposal, team: Team, now: datetime) -> None:
 
 def may_decide(by: User, row: Proposal) -> bool:
     """Return whether a person may accept or decline a change that waits."""
-    if not by.is_active or by.pk == row.proposed_by_id or _is_about(row, by):
+    if not by.is_active or _is_about(row, by) or count_as_one(by.pk, row.proposed_by_id):
         return False
     if by.is_superuser:
         return True
-    if row.kind == Kind.CEILING or row.team_id is None or not is_lead(by, team_id=row.team_id):
-        return False
-    return not count_as_one(by.pk, row.proposed_by_id)
+    return row.kind != Kind.CEILING and row.team_id is not None and is_lead(by, team_id=row.team_id)
 
 
 def _is_about(row: Proposal, by: User) -> bool:
@@ -127,21 +123,6 @@ def _finish(row: Proposal, decision: str, by: User, comment: str, now: datetime)
     row.save(update_fields=["decision", "decided_by", "decided_at", "comment"])
 
 
-def waiting_for(by: User) -> QuerySet[Proposal]:
-    """Return the changes that wait for a second person and that `by` may accept or decline, oldest first."""
-    rows = Proposal.objects.filter(decision="").exclude(proposed_by=by)
-    rows = rows.exclude(kind__in=[Kind.ROLE, Kind.ACCOUNT], subject=str(by.pk))
-    if not by.is_superuser:
-        led = Membership.objects.filter(user=by, role=Role.LEAD).values("team")
-        rows = rows.filter(Q(team__in=led)).exclude(kind=Kind.CEILING)
-        rows = rows.annotate(
-            inviter=Coalesce(inviter("proposed_by"), 0, output_field=IntegerField()),
-            mine=Coalesce(inviter(Value(by.pk)), 0, output_field=IntegerField()),
-        )
-        rows = rows.exclude(inviter=by.pk).exclude(mine=F("proposed_by"))
-    return rows.select_related("team", "proposed_by").order_by("pk")
-
-
 def confirm_account(team: Team, user: User, *, by: User, now: datetime) -> Proposal:
     """Record that a second person knows who an invited person is.
 
@@ -150,8 +131,7 @@ def confirm_account(team: Team, user: User, *, by: User, now: datetime) -> Propo
     """
     check_is_lead(by, team)
     inviters = set(Invitation.objects.filter(accepted_by=user).values_list("invited_by", flat=True))
-    is_one = by.pk in inviters or (not by.is_superuser and any(count_as_one(by.pk, each) for each in inviters))
-    if by.pk == user.pk or is_one:
+    if count_as_one(by.pk, user.pk, *inviters):
         raise NotPermitted(_("Somebody else than the person and whoever invited them confirms the account."))
     first = User.objects.filter(pk__in=inviters).order_by("pk").first() or by
     return Proposal.objects.create(

@@ -28,13 +28,13 @@ def groups_of(question: Approval) -> tuple[Approvers, ...]:
     return tuple(Approvers.model_construct(**each) for each in (first, *needs.get("further", ())))
 
 
-def with_roles(teams: Collection[int]) -> QuerySet[User]:
-    """Return active people, one row for each `team` of `teams` in which they have a `role`.
+def with_roles(teams: Collection[int], also: Collection[int] = ()) -> QuerySet[User]:
+    """Return active people, and those of `also`, one row for each `team` of `teams` in which they have a `role`.
 
     Both are None without one.
     """
     own = FilteredRelation("memberships", condition=Q(memberships__team__in=teams))
-    found = User.objects.filter(is_active=True).annotate(own=own)
+    found = User.objects.filter(Q(is_active=True) | Q(pk__in=also)).annotate(own=own)
     return found.annotate(team=F("own__team"), role=F("own__role")).order_by("pk")
 
 

@@ -27,7 +27,7 @@ from jobs.requests import resource_figures as figures
 from jobs.requests.allowed_resources import allowed_of
 from jobs.requests.approval_coverage import is_group_covered
 from jobs.requests.approver_groups import Roster
-from jobs.requests.deciders import INVITED, INVITER, inviter
+from jobs.requests.one_person import why_one, with_inviters
 from jobs.requests.policy_versions import load_policy, load_recent
 from jobs.spec import Finding, Severity
 from jobs.texts import Text, translatable
@@ -139,14 +139,9 @@ def approve_change(change: ResourceChange, *, by: User, now: datetime) -> bool:
         if row is None or by.pk in row.approved_by:
             return False
         groups, roster = _groups(row), Roster.load(row.team_id)
-        if by.pk == row.asked_by_id:
-            raise NotPermitted(_("You asked for it: somebody else has to approve it."))
-        both = User.objects.filter(pk__in=(by.pk, row.asked_by_id)).annotate(inviter=inviter())
-        invited_by = dict(both.values_list("pk", "inviter"))
-        if invited_by[by.pk] == row.asked_by_id:
-            raise NotPermitted(INVITED)
-        if invited_by[row.asked_by_id] == by.pk and not by.is_superuser:
-            raise NotPermitted(INVITER)
+        both = with_inviters(User.objects.all()).in_bulk([by.pk, row.asked_by_id])
+        if why := why_one(both[by.pk], both[row.asked_by_id]):
+            raise NotPermitted(str(why))
         if not any(roster.is_in(group, by.pk, row.team_id) for group in groups):
             raise NotPermitted(_("You may not approve this change."))
         row.approved_by = [*row.approved_by, by.pk]

@@ -176,29 +176,36 @@ def test_the_badge_counts_what_the_domain_says(
         {"role": "lead", "approvals": 2},
     ]  # fmt: skip
     seen: set[tuple[bool, bool]] = set()
-    for base in range(12):
+    for base in range(20):
         first, *further = chance.sample(groups, chance.choice([1, 2, 3]))
         rule = Rule.model_validate({"outcome": "ask", "cost_over": "1", "further": further} | first)
+        User.objects.update(is_active=True)
         save_policy(team, [rule], Terms(), base=base, by=lena, note="", now=clock.now)
         fresh = Team.objects.get(pk=team.pk)  # with its policy of now, as a request of a page loads it
         job = make_job("awaiting_approval", name=f"job-{next(numbers)}", by=chance.choice(people[:2]), of=fresh)
+        job.author = chance.choice([None, *people[:-1]])
+        job.save(update_fields=["author"])
         for by in chance.sample(people, 2):
             try:
                 requests.approve(job, by=by, comment="", now=clock.now)
             except NotPermitted:
                 continue
-        invite = chance.choice([(lena, approver), (people[-1], sam), (admin, lena), (sam, teammate), (teammate, lena)])
+        omar = people[-1]
+        ways = [[(lena, approver)], [(omar, sam)], [(admin, lena)], [(sam, teammate)], [(teammate, lena)]]
+        invites = chance.choice([*ways, [(omar, lena), (omar, approver)], [(admin, sam), (admin, lena)]])
+        User.objects.filter(pk=job.owner_id).update(is_active=chance.random() < 0.8)
         Invitation.objects.all().delete()
-        Invitation.objects.create(
-            team=team, email="x@example.com", role="approver", digest=str(base), invited_by=invite[0],
-            accepted_by=invite[1], invited_at=clock.now, accepted_at=clock.now, expires_at=clock.now,
-        )  # fmt: skip
+        for number, (invited_by, accepted_by) in enumerate(invites):
+            Invitation.objects.create(
+                team=team, email="x@example.com", role="approver", digest=f"{base}-{number}", invited_by=invited_by,
+                accepted_by=accepted_by, invited_at=clock.now, accepted_at=clock.now, expires_at=clock.now,
+            )  # fmt: skip
         Proposal.objects.filter(kind="account").delete()
         if base % 4 == 3:
             Proposal.objects.create(
-                team=team, kind="account", subject=str(invite[1].pk), proposed_by=invite[0], proposed_at=clock.now,
-                before={}, wanted={},
-                decision="accepted", decided_by=chance.choice([admin, invite[0]]),
+                team=team, kind="account", subject=str(invites[0][1].pk), proposed_by=invites[0][0],
+                proposed_at=clock.now, before={}, wanted={},
+                decision="accepted", decided_by=chance.choice([admin, invites[0][0]]),
             )  # fmt: skip
         Membership.objects.filter(user=people[-1]).update(role=chance.choice(["lead", "engineer"]))
         for each in [User.objects.get(pk=each.pk) for each in people]:  # which keep their memberships for a request
