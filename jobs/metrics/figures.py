@@ -16,9 +16,9 @@ NUMBER = rf"[-+]?(?:{WHOLE}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _SIGN = r"\s*[:=]\s*(?:\[{1,2}(?=[^\[\],]{1,40}\])|(?!\[)|\((?=[-+.\deE]{1,30},?\)))|\s\[(?=[^\[\],]{1,40}\])"
 """A colon or an equals sign, before a number that may stand in brackets: `lr:(2.0e-04,)`, `Pseudo dice [0.84]`."""
 _FIGURE = re.compile(
-    rf"(?:(?<=[\w@'\")])(?: is| was)?(?P<sign>{_SIGN})|(?<=[\w@])(?: is| was| of)?\s+)"
+    rf"(?:(?<=[\w@'\")])(?: is| was)?(?P<sign>{_SIGN})|(?<=[\w@])(?: is| was| of)?\s+|(?<=') reached\s+)"
     rf"(?P<number>{NUMBER})(?P<of>/\d{{1,15}})?(?!(?!dB\b)[\w/]|\.\w|:\w|: \d+\.\d|-\d|\s*\*(?!\s*\d)"
-    r"|%(?:\||\s*(?:━|\d+/))|\s+(?:hours?|minutes?|seconds?|secs|days?|ms)\b)"
+    r"|%(?:\||\s*(?:━|\d+/))|\s+(?:hours?|minutes?|seconds?|secs?|days?|ms)\b)"
 )
 _AFTER = re.compile(
     rf"(?:^\s*|[,;|(]\s*|: )(?P<number>{NUMBER})\s+(?:=\s+)?(?P<name>[A-Za-z][\w ]{{0,30}}?)\s*(?=[,;|)]|$)"
@@ -32,7 +32,7 @@ _ENDS_NAME = re.compile(
     r"(?:(?<=[\d%)])|(?<=done)|(?<=complete)|(?<=ished)|(?<=ended))\.\s+|[,;|\t()\[\]{}<>\"]\s*|'(?!s\s)\s*|\s-{1,2}\s+|\s{2,}|[:=]\s+|:(?=[A-Za-z])"
 )
 _STATISTIC = re.compile(r"(?i)\b(?:std|mean|average) of \w+\s*\Z")
-_NAME_WORD = re.compile(r"(?:[^\W\d][\w./@'\-]*|\.\d+|[23]D)\Z")
+_NAME_WORD = re.compile(r"(?:[^\W\d][\w./@'^\-]*|\.\d+|[23]D)\Z")
 _PAIR = re.compile(r"\('(\w{1,64})', (?=[-\d.])")  # `OrderedDict([('loss', 2.9), ...` of TensorFlow Federated
 _TOP = re.compile(r"(?i)(?<=\btop) (?=\d{1,2} )")
 NO_FIGURES = frozenset({"train", "training", "step", "epoch", "iteration", "iter", "batch"})
@@ -70,15 +70,17 @@ class Figure:
         return not self.number.isdigit()
 
 
-def figures_in(text: str, position: Position) -> tuple[dict[str, float], dict[str, float]]:
+def figures_in(text: str, position: Position) -> tuple[dict[str, float], dict[str, float], dict[str, float]]:
     """Return the metrics of a line, and the values that are metrics only once a training has begun, as `lr: 0.1`.
 
-    Without a step or an epoch, only names that are certainly metrics are used.
+    Without a step or an epoch, only names that are certainly metrics are used. The third are values whose names are no
+    known words.
     """
     text = _without_notes(_TOP.sub("", text))
     certain: dict[str, float] = {}
     within: dict[str, float] = {}
     beside: dict[str, float] = {}  # counts only next to metrics: `LR 0.1 | Loss 9.4`, `abs_rel: 0.1`
+    maybe: dict[str, float] = {}
     measured, others, settings, previous, part, since = 0, 0, 0, "", "", 0
     figures = list(_figures(text))
     splits = _splits(text, figures)
@@ -90,13 +92,13 @@ def figures_in(text: str, position: Position) -> tuple[dict[str, float], dict[st
         settings, others = settings + is_setting, others + (is_setting and names.may_be_metric(name))
         values = certain
         if not _is_wanted(figure, name, has_place=position.is_known, is_row=is_row):
-            if (
-                position.is_known
-                or not figure.is_decimal
-                or not (names.is_likely(name) or (figure.sign and names.may_be_metric(name)))
-            ):
-                continue
             values = within if figure.sign and names.is_likely(name) else beside
+            is_sound = names.is_likely(name) or (figure.sign and names.may_be_metric(name))
+            if position.is_known or not figure.is_decimal or not is_sound:
+                signs = bool(figure.sign) + figure.is_decimal + figure.is_alone
+                if signs < 2 or figure.whole or not names.may_be_measured(name, is_decimal=figure.is_decimal):
+                    continue
+                values = maybe
         best = _BEST.search(text, max(0, figure.at - MAX_BEST), figure.at)
         if best is not None and (not position.is_known or text[best.end() : best.end() + 2] == " ["):
             name = name if "best" in name.lower() else f"best {name}"
@@ -108,18 +110,22 @@ def figures_in(text: str, position: Position) -> tuple[dict[str, float], dict[st
         value = number_of(figure.number.replace(",", ""))
         if figure.whole:
             value = _share(value, int(figure.whole[1:]), name)
+        value = None if values is maybe and best is not None else value
         if value is not None and len(values) < MAX_VALUES:
             is_outcome = bool(position.steps and figure.sign) and name.lower() in names.OUTCOMES
             measured += values is certain and (is_outcome or names.is_measured(name))
             values.setdefault(named(name.lower() if " " in name else name, split), value)
     if (position.is_guess or not position.is_known) and (not measured or others > MAX_OTHERS * measured):
-        return {}, within if settings <= len(within) else {}
+        is_lone = len(figures) == 1 and bool(figures[0].sign) and figures[0].is_decimal
+        unsure = certain | maybe | beside if is_lone or position.is_guess else {}
+        return {}, within if settings <= len(within) else {}, unsure
     if not others:
         data = {names.words_of(name)[0] for name in certain}  # `Dev WER: 25.02% DEV del 09.50% DEV ins 02.19%`
         beside_data = {name for name in beside if names.is_measured(name) and names.words_of(name)[0] in data}
         more = (within | beside).items()
         certain |= {name: value for name, value in more if name in beside_data or names.is_metric(name)}
-    return certain, within | beside if len(beside) < measured else within
+    is_row = len(beside) < measured or all(each.sign and each.is_alone for each in figures)
+    return certain, within | beside if is_row else within, maybe | beside
 
 
 def _without_notes(text: str) -> str:
@@ -141,7 +147,7 @@ def with_part(values: dict[str, float], part: str) -> dict[str, float]:
 def _splits(text: str, figures: list[Figure]) -> list[str]:
     """Return for each figure the data that it was measured on, by the words before it, or after all of them."""
     marks = splits_in(text)
-    if len({split for _at, split in marks}) == 1 and marks[0][1] == "train":
+    if {split for _at, split in marks} == {"train"} and "valuat" not in text:
         marks = []
     after = marks[0][1] if len(marks) == 1 and figures and marks[0][0] > figures[-1].at else ""
     return [([after] + [split for place, split in marks if place <= figure.at])[-1] for figure in figures]
@@ -185,7 +191,8 @@ def _name(before: str) -> str:
     is_cut = False
     for word in reversed(words[-MAX_WORDS - 1 :]):
         is_of = word == "of" and bool(found) and _STATISTIC.search(before) is not None
-        if not is_of and (_NAME_WORD.match(word) is None or word.lower() in names.ABOUT_NOTHING):
+        is_name = not found and word.isupper() and word.lower() not in names.LOG_LEVELS  # `IS=2.3`
+        if not is_of and (_NAME_WORD.match(word) is None or (not is_name and word.lower() in names.ABOUT_NOTHING)):
             is_cut = word.lower() not in names.LOG_LEVELS
             break
         found.insert(0, word.rstrip("."))

@@ -24,8 +24,11 @@ _RANK = re.compile(
     r"(?:[A-Z]{4,8}:[\w.]{1,60}:)?[^A-Za-z]{0,40}\[?(?:[Rr]ank|default|trainer)[ :=]?(\d{1,6})\]?(?=[:\s,|])"
     r"|\[\d+,(\d{1,6})\]<std"
 )
+_LOGGED = re.compile(r"[^A-Za-z]{1,40}(?:[\w.]{1,40}[ -]{1,3})?(?:INFO|DEBUG|WARNING)\b[\s:|\])-]{1,4}")
+"""What a logger writes before the line of a table."""
 _HEADING = re.compile(
-    r"(?i)\b(test|val|valid|validation|evaluation)(?: \w+)?(?::|\.{3})\s*\Z|\btrain(?:ing)? metrics:\s*\Z"
+    r"(?i)\b(test|val(?:id(?:ation)?)?|eval(?:uation)?)(?:ing|ating|uating)?\b(?: \w+){0,3}?"
+    r"(?: begins?| starts?| results?|:|\.{3}|\u2026+)\W*\Z|\btrain(?:ing)?(?: metrics:|\.{3}|\u2026+)\s*\Z"
 )
 
 
@@ -37,7 +40,8 @@ class Reading:
     line belongs to a table: it names the columns, is a line of two columns, or may end the table. `rank` is that of the
     process that wrote it, if the line begins with it. `is_bare` means that the step is that of a bar without words.
     `heading` is the data that the values of the next lines were measured on: "Test metrics:"; None if the line does not
-    change it. `within` has values that are metrics only once the training has begun: "lr: 0.01".
+    change it. `within` has values that are metrics only once the training has begun: "lr: 0.01", and `maybe` values
+    with names of no known words.
     """
 
     epoch: float | None = None
@@ -53,6 +57,7 @@ class Reading:
     is_bare: bool = field(default=False, compare=False)
     heading: str | None = field(default=None, compare=False)
     within: dict[str, float] = field(default_factory=dict, compare=False)
+    maybe: dict[str, float] = field(default_factory=dict, compare=False)
 
     @property
     def is_empty(self) -> bool:
@@ -82,7 +87,8 @@ def read_line(message: str, columns: Sequence[str] = ()) -> Reading:
         reading = _joined(reading, _read_piece(piece, tuple(columns)))
     heading = _HEADING.search(pieces[-1][-60:]) if pieces and not (reading.values or reading.heading) else None
     if heading is not None:
-        reading = replace(reading, heading=(heading[1] or "train").lower())
+        begun = "train" if "etrics" in heading[0] else ""
+        reading = replace(reading, heading=(heading[1] or begun).lower())
     ranked = _RANK.match(message[:80])
     return replace(reading, rank=int(ranked[1] or ranked[2])) if ranked is not None else reading
 
@@ -124,16 +130,20 @@ def _joined(later: Reading, earlier: Reading) -> Reading:
 
 def _read_piece(text: str, columns: tuple[str, ...]) -> Reading:
     has_digit = _DIGIT.search(text) is not None
-    if columns and has_digit and (row := tables.row_of(text, columns)) is not None:
+    logged = _LOGGED.match(text)
+    cells = text[logged.end() :] if logged is not None else text
+    if columns and has_digit and (row := tables.row_of(cells, columns)) is not None:
         bar = position_of(text) if "%" in text and row.step is None else Position()
         is_inner = bar.step is not None
         return Reading(row.epoch, row.epochs, bar.step if is_inner else row.step, bar.steps, is_inner, row.values)
-    if names := tables.columns_of(text):
+    if names := tables.columns_of(cells):
         return Reading(columns=names)
     if (cell := tables.cell_of(text)) is not None:
         return Reading(cell=cell)
     if not has_digit:
         return RULE if tables.is_rule(text) else NOTHING
+    if "FB1:" in text and "accuracy:" not in text:  # of one class, as the script of CoNLL writes them
+        return NOTHING
     if "{" in text and (found := objects.read_object(text)) is not None:
         return _read_found(*found)
     return _read_text(text)
@@ -176,13 +186,13 @@ def _read_text(text: str) -> Reading:
     position = position_of(text)
     if position.is_other:
         # A bar of other work: the mean of an evaluation may stand in it.
-        values, _ = figures_in(text, Position())
+        values, *_ = figures_in(text, Position())
         return Reading(values=with_part(values, position.part))
-    values, within = figures_in(text, position)
+    values, within, maybe = figures_in(text, position)
     if position.is_guess and not values:
-        return NOTHING
+        return replace(NOTHING, maybe=maybe)
     place = (position.epoch, position.epochs, position.step, position.steps, position.is_inner)
     heading = "" if (position.is_known and not position.is_bare) or position.is_of_training else None
     if position.part and all(is_of_evaluation(name) for name in values):
         heading = position.part
-    return Reading(*place, values, is_bare=position.is_bare, heading=heading, within=within)
+    return Reading(*place, values, is_bare=position.is_bare, heading=heading, within=within, maybe=maybe)

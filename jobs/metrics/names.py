@@ -26,7 +26,8 @@ NO_METRIC = frozenset(
     " weight weights threshold thresh thres coef coeff gamma eps epsilon smoothing patience tolerance"
     " interval freq warmup dropout momentum mom betas trial skipped params parameters images instances labels"
     " sents flos reader nupdates ntokens nsentences ip count severity level allocated reserved qsize exitcode config"
-    " speed param option factor multiplier process proc node thread gb gib mb mib n s batchsize".split()
+    " speed timer lambda counter took ram usage param option factor multiplier process proc node thread gb gib mb mib"
+    " n s batchsize".split()
 )
 """Words of times, sizes and settings. A name with one of them is never a metric."""
 COUNTS = frozenset(
@@ -34,12 +35,14 @@ COUNTS = frozenset(
     " update updates run fold timesteps depth leaves clip tokens tok ite percentage progress episode".split()
 )
 """Words of counters. A name with one is a metric only with another word of a metric, as in `step_loss`."""
+SUMS = frozenset("id total".split())
+"""Names of counts, unless they have decimals: parts of a loss, and their sum."""
 EVALUATION = frozenset("val vali valid validation test eval evaluation dev".split())
 PARTS_OF_DATA = EVALUATION | {"train", "training"}
 ON_DATA = PARTS_OF_DATA | {"learn", "cv"}
 """First words of any kind of metric, as in `test-gini` and CatBoost's `learn`."""
 QUIET = frozenset("lr rate gnorm norm throughput ips fps wps ups epoch scale".split())
-PARTS = EVALUATION | frozenset("train training avg mean average best learn learning lm nll loss".split())
+PARTS = EVALUATION | frozenset("time train training avg mean average best learn learning lm nll loss".split())
 """Words before a metric that belong to its name: the data it was measured on, `learning rate`, `lm loss`."""
 LOG_LEVELS = frozenset("info debug warning warn critical root wandb".split())
 ABOUT_NOTHING = LOG_LEVELS | frozenset(
@@ -113,9 +116,20 @@ def is_figure(name: str) -> bool:
     words = words_of(name)
     return (
         len(name) <= MAX_NAME_CHARACTERS
+        and not _OF_CODE.search(name)
         and NO_METRIC.isdisjoint(words)
         and (_has_quality(words) or COUNTS.isdisjoint(words))
     )
+
+
+@lru_cache(_KEPT_NAMES)
+def may_be_measured(name: str, *, is_decimal: bool) -> bool:
+    """Return whether a value of an unknown name may turn out to be a metric: `epoch mean: 2.1`, `episode_len: 39`."""
+    words = words_of(name)
+    is_of_count = (is_decimal or words[-1:] in (["len"], ["length"])) and COUNTS.isdisjoint(words[-1:])
+    is_of_count = is_of_count or (is_decimal and name.lower() in SUMS - {"id"})
+    is_sound = is_of_count and NO_METRIC.isdisjoint(words) and not _OF_CODE.search(name)
+    return name.lower() not in PARTS_OF_DATA and (is_figure(name) or is_sound)
 
 
 def importance(name: str) -> tuple[bool, int, str]:

@@ -27,7 +27,8 @@ _NOT_AFTER = "".join(
 )
 _STEP = re.compile(
     rf"{_WORD}{_NOT_AFTER}(?:(global[ _]?|num[ _](?=updates)))?"
-    r"(training_iteration|step|iter(?:ation)?|batch|update|episode)((?:e?s)?)\b(?!\s*=\s*\[)['\"]?\s*[:=#]?\s*[\[(]?\s*"
+    r"(training_iteration|step|iter(?:ation)?|batch|update|episode)((?:e?s)?)(?:[_ ]i(?:d|dx|ndex)?)?\b"
+    r"(?!\s*=\s*\[)['\"]?\s*[:=#]?\s*[\[(]?\s*"
     rf"({WHOLE}K?)(?!\w|\.\d|[:-]\d)(?:\s*(?:/|of|out of)\s*({WHOLE}))?",
     re.IGNORECASE,
 )
@@ -45,7 +46,7 @@ _BAR = re.compile(rf"({WHOLE})/({WHOLE})\s*\[(\d[^\]<]*<[^\]]*)\]?")
 _RICH_BAR = re.compile(rf"(?<![━╸╺─-])[━╸╺─-]{{3,}}+\s+({WHOLE})/({WHOLE})\s+(?=\d+:\d\d|\d[\d.]*(?:it/s|s/it))")
 _OPEN_BAR = re.compile(rf"(?<![\w.])({WHOLE})it\s*\[\d")
 _LETTER = re.compile(r"[A-Za-z]")
-_OF_FIGURES = re.compile(r"(?:loss|cost|reward)[\s:=]+(?:nan|inf|[-+.\d])|[:=]\s*[-+]?\d", re.IGNORECASE)
+_OF_FIGURES = re.compile(r"(?i)(?:loss|cost|reward)[\s:=]+(?:nan|inf|[-+.\d])|[:=]\s*[-+]?\d|\A (?:is|was) [-+.\d]")
 _OTHER_UNITS = re.compile(r"(?:[kMGTP]?i?B|examples?|files?|shards?|rows?|docs?|tables?|ba)/s")
 _TRAINS = re.compile(r"epoch|train|step|fit|iter|loss|acc", re.IGNORECASE)
 _OTHER_WORK = re.compile(
@@ -63,7 +64,7 @@ _SPLIT = re.compile(
     r"(?:(?<=train)ing|(?<=test)ing|(?<=valid)at(?:e|ing)|(?<=eval)uating)?"
     r"(?:[\s_]+(?:set|results?|metrics|summary|net output #\d+))?\s*"
     r"(?:(?:(?:after|at|for)\s+)?(?:epoch|(?:global )?step|iter)"
-    r"|batch|(?<=set )\d+\s|:\s*(?![\d.+\s-]|n/a|none|nan)|\||\[|\(\d+/|on\b|loss at\b|- [A-Za-z])"
+    r"|batch|(?<=set )\d+\s|:\s*(?![\d.+\s-]|n/a|none|nan)|\||\[|\(\d+/|on\b|loss at\b|- [A-Z]|\s(?!t|v)\w+: [A-Z])"
     r"|[(\[](train|val|valid|validation|test|eval)(?:[)\]]| ?@)"
 )
 

@@ -16,7 +16,9 @@ from jobs.metrics.totals import Totals
 
 MAX_POINTS = 240
 """Points of one series. If there are more, every second one is dropped, and later every second new one is kept."""
-MAX_SERIES = 24
+MAX_SERIES = 36
+BEGUN = 3
+"""After this many lines that repeat metrics a training without steps has begun."""
 MAX_RUNS = 60
 """Spans in which progress only grew: one for each attempt."""
 
@@ -26,7 +28,10 @@ Point = tuple[float, int | None, float]
 
 @dataclass(slots=True)
 class Series:
-    """One metric. `source` and `rank` are the replica or trial that wrote it. One of `every` readings is kept."""
+    """One metric. `source` and `rank` are the replica or trial that wrote it. One of `every` readings is kept.
+
+    `has_step` means that its values stand next to a step.
+    """
 
     name: str
     source: str
@@ -35,6 +40,7 @@ class Series:
     count: int = 0
     last: Point | None = None
     rank: int | None = None
+    has_step: bool = False
 
     def add(self, point: Point) -> None:
         """Add a point. A late one is inserted in order of time."""
@@ -45,6 +51,19 @@ class Series:
         self.count += 1
         if self.last is None or point[0] >= self.last[0]:
             self.last = point
+
+    def drop(self, points: list[Point]) -> None:
+        """Remove the points that turned out to belong to another series."""
+        self.points = [each for each in self.points if each not in points]
+        self.count -= len(points) - 1
+        self.last = self.points[-1] if self.points else self.last
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether the values change as measurements do, and not as settings, which stay, or counts, which only grow."""
+        values = [point[2] for point in self.points[-3:]]
+        is_count = all(value % 1 == 0 for value in values) and values == sorted(values)
+        return len(values) > 2 and len({*values}) > 1 and not is_count
 
     @property
     def shown(self) -> list[Point]:
@@ -58,7 +77,8 @@ class Place:
     """The position of one source: the counts of its last lines, and the table it is printing.
 
     `is_through` means that steps next to an epoch count through all epochs, as those of PaddleSeg do. `is_headed` means
-    that lines of their own begin the epochs, and `is_doubtful` that `overall` may count inside an epoch.
+    that lines of their own begin the epochs, and `is_doubtful` that `overall` may count inside an epoch. `lines` is the
+    number of lines that repeated metrics, at most `BEGUN`.
     """
 
     epoch: float | None = None
@@ -72,6 +92,7 @@ class Place:
     is_headed: bool = False
     is_doubtful: bool = False
     part: str = ""
+    lines: int = 0
     table: Table = field(default_factory=Table)
 
     def take(self, reading: Reading) -> bool:
@@ -127,6 +148,10 @@ class Place:
                 self.is_through = reading.step > self.step
         self.step = self.steps = None
 
+    def is_evaluated(self, reading: Reading) -> bool:
+        """Return whether a line that counts fewer steps is of an evaluation, which a line began: "Eval begin..."."""
+        return bool(self.part) and reading.steps is not None and reading.steps < (self.steps or self.overall_of or 0)
+
     @staticmethod
     def _is_shorter(total: int, count: int | None, known: int | None) -> bool:
         """Return whether a count of steps belongs to an evaluation, which is shorter and runs during the training."""
@@ -162,9 +187,13 @@ class Place:
 
 @dataclass(slots=True)
 class Record:
-    """The metrics of a job and its progress, in the order of their first appearance."""
+    """The metrics of a job and its progress, in the order of their first appearance.
+
+    `doubtful` are values with unknown names, which become series when they turn out to be measurements.
+    """
 
     series: list[Series] = field(default_factory=list)
+    doubtful: list[Series] = field(default_factory=list)
     places: dict[str, Place] = field(default_factory=dict)
     runs: list[Run] = field(default_factory=list)
     totals: Totals = field(default_factory=Totals)
@@ -172,11 +201,13 @@ class Record:
     @classmethod
     def load(cls, stored: dict[str, Any], totals: Totals) -> "Record":
         """Return the record from the JSON of `as_json`."""
+        series, doubtful = (
+            [Series(**each | {"points": [*map(tuple, each["points"])], "last": tuple(each["last"])}) for each in kept]
+            for kept in (stored.get("series", ()), stored.get("doubtful", ()))
+        )
         return cls(
-            series=[
-                Series(**each | {"points": [tuple(point) for point in each["points"]], "last": tuple(each["last"])})
-                for each in stored.get("series", ())
-            ],
+            series=series,
+            doubtful=doubtful,
             places={
                 source: Place(**each | {"table": Table(**each.get("table", {}))})
                 for source, each in stored.get("places", {}).items()
@@ -189,6 +220,7 @@ class Record:
         """Return the record as JSON."""
         return {
             "series": [asdict(each) for each in self.series],
+            "doubtful": [asdict(each) for each in self.doubtful],
             "places": {source: asdict(each) for source, each in self.places.items()},
             "runs": [asdict(each) for each in self.runs],
         }
@@ -204,20 +236,26 @@ class Record:
         if reading.is_rule and place is not None:
             reading = read_cells(place.table.end())
         heading = "" if reading.heading is None and reading.has_position and not reading.is_bare else reading.heading
-        if place is not None and heading is not None:
+        is_evaluated = place is not None and place.is_evaluated(reading)
+        if place is not None and heading is not None and not is_evaluated:
             place.part = heading
-        has_begun = place is not None and (place.epoch is not None or place.overall is not None)
+        has_begun = place is not None and (place.epoch is not None or place.overall is not None or place.lines == BEGUN)
         values = reading.values | reading.within if has_begun else reading.values
-        if (reading.is_empty and not values) or (place is None and len(self.places) >= MAX_SERIES):
+        is_nothing = reading.is_empty and not (values or reading.maybe)
+        if is_nothing or (place is None and len(self.places) >= MAX_SERIES):
             return
         place = self.places.setdefault(where, place or Place(part=heading or ""))
         if reading.columns or reading.cell is not None:
             place.table.take(reading.columns, reading.cell)
             return
-        is_taken = place.take(reading)
-        for name, value in values.items():
+        is_taken = not is_evaluated and place.take(reading)
+        if reading.values and place.lines < BEGUN:
+            place.lines += not {each.name.lower() for each in self.series}.isdisjoint(map(str.lower, reading.values))
+        has_step = reading.step is not None or reading.steps is not None
+        for name, value in (reading.maybe | values).items():
             point = (at, reading.step if reading.step is not None else place.overall, value)
-            self._add(named(name, place.part), point, (source, reading.rank), owner)
+            new = Series(named(name, place.part), source, rank=reading.rank, has_step=has_step)
+            self._add(new, point, owner, is_sure=name in values)
         fraction = place.fraction(self.totals, has_values=bool(reading.values))
         if fraction is not None and is_taken and not owner and where == next(iter(self.places)):
             self._advance(at, fraction)
@@ -227,19 +265,33 @@ class Record:
         place = self.places.get(source)
         return place.table.columns if place is not None else []
 
-    def _add(self, name: str, point: Point, source: tuple[str, int | None], owner: str) -> None:
-        known = next(
-            (each for each in self.series if each.name.lower() == name.lower() and self._is_of(each, owner)), None
-        )
-        if known is None and len(self.series) < MAX_SERIES:
-            known = Series(name, source[0], rank=source[1])
+    def _add(self, new: Series, point: Point, owner: str, *, is_sure: bool) -> None:
+        """Add a point to the series of a name. What lines without a step summarize is another series."""
+        known, whole = self._find(self.series, new.name, owner), None
+        if known is not None and known.has_step and not new.has_step:
+            whole, new.name = known, f"{new.name} (summary)"
+            known = self._find(self.series, new.name, owner)
+        kept = self.series if known is not None or (is_sure and whole is None) else self.doubtful
+        known = known or self._find(kept, new.name, owner)
+        if known is None and len(kept) < MAX_SERIES:
+            known = new
+            kept.append(known)
+        if known is None or (known.source, known.rank) != (new.source, new.rank):
+            return
+        known.has_step = known.has_step or new.has_step
+        known.add(point)
+        if kept is self.doubtful and known.is_measured and len(self.series) < MAX_SERIES:
+            self.doubtful.remove(known)
             self.series.append(known)
-        if known is not None and (known.source, known.rank) == source:
-            known.add(point)
+            if whole is not None:
+                whole.drop(known.points)
+        elif kept is self.doubtful and whole is not None:
+            whole.add(point)  # until it is certain that there are summaries
 
     @staticmethod
-    def _is_of(series: Series, owner: str) -> bool:
-        return not owner or series.source.startswith(f"{owner} ")
+    def _find(kept: list[Series], name: str, owner: str) -> Series | None:
+        is_of = (each for each in kept if each.name.lower() == name.lower())
+        return next((each for each in is_of if not owner or each.source.startswith(f"{owner} ")), None)
 
     def _advance(self, at: float, fraction: float) -> None:
         """Record the progress of the training. If it falls back, a new run begins."""

@@ -8,12 +8,12 @@ import re
 from dataclasses import dataclass, field
 
 from jobs.metrics.figures import named
-from jobs.metrics.names import is_figure, is_quality
+from jobs.metrics.names import SUMS, is_figure, is_quality
 from jobs.metrics.objects import number_of
 from jobs.metrics.positions import count_of
 
 EPOCH_COLUMNS = frozenset({"epoch", "epochs", "e", "ep", "itn."})
-STEP_COLUMNS = frozenset({"step", "steps", "#", "iter", "iteration", "round"})
+STEP_COLUMNS = frozenset({"step", "steps", "#", "iter", "iteration", "round", "batch"})
 CLASS_COLUMNS = frozenset({"class", "classes"})
 """First column of Ultralytics' validation table, in which only the line `all` is used."""
 MIN_COLUMNS, MAX_COLUMNS = 2, 40
@@ -125,6 +125,7 @@ def row_of(text: str, columns: tuple[str, ...]) -> Row | None:
         return Row(None, None, None, {cells[0]: total})  # the sum below: `| mAP |  |  | 0.61 |`
     is_class = columns[0].lower() in CLASS_COLUMNS
     is_named = columns[0].lower() not in FIRST_COLUMNS and not is_quality(columns[0])
+    is_value = is_quality if is_named else is_figure
     if (cells[0] != "all") if is_class else not (is_named or cells[0][:1].isdigit()):
         return None
     row: dict[str, float] = {}
@@ -138,7 +139,7 @@ def row_of(text: str, columns: tuple[str, ...]) -> Row | None:
             epoch, epochs = number, count_of(number_of(cell.partition("/")[2]))
         elif name in STEP_COLUMNS:
             step = count_of(number)
-        elif number is not None and (is_quality if is_named else is_figure)(column):
+        elif number is not None and (is_value(column) or (name in SUMS and "." in cell)):
             row[column] = number
     return Row(epoch, epochs, step, row)
 

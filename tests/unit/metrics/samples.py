@@ -52,7 +52,8 @@ LINES: list[Sample] = [
     ("Lightning", "Sanity Checking DataLoader 0:  50%|█████     | 1/2 [00:00<00:00, 10.21it/s]", NOTHING),
     ("Lightning", "Validation DataLoader 0:  40%|████      | 4/10 [00:00<00:00, 55.1it/s]", NOTHING),
     ("Lightning", "Epoch 0, global step 9000: 'val_loss' reached 7.04238 (best 7.04238), saving model to '/data/ckpt/"
-     "gpt--val_loss=7.04-step=9000-consumed_samples=630000.0.ckpt' as top 3", Reading(epoch=0, step=9000)),
+     "gpt--val_loss=7.04-step=9000-consumed_samples=630000.0.ckpt' as top 3",
+     Reading(epoch=0, step=9000, values={"val_loss": 7.04238})),
     ("NeMo", "Epoch 0: :   3%|▎         | 9000/301500 [1:42:42<55:37:46, v_num=0-56, reduced_train_loss=nan.0, "
      "global_step=9e+3, consumed_samples=6.3e+5, train_step_timing in s=0.615, val_loss=7.040]",
      Reading(epoch=0, step=9000, steps=301500, is_inner=True, values={"val_loss": 7.04})),
