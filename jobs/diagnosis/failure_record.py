@@ -34,6 +34,7 @@ _EXCEPTION = re.compile(
 _NAMED = re.compile(r"(?:Error|Exception|Interrupt|Exit|Warning)\Z|\.exceptions\.[A-Z]")
 _DIRECT, _HANDLING = "The above exception was the direct cause", "During handling of the above exception"
 _SPAWNED = "terminated with the following error"
+_BEGINS = re.compile(rf".{{0,200}}?{re.escape(TRACEBACK)}|ray::")
 _NESTED = re.compile(r"Original Traceback |Traceback [^:]{1,40}: \(RANK ")
 _ROOT_CAUSE = "Root Cause (first observed failure)"
 _RANK_FIELD = re.compile(r"\s*rank\s*:\s*(\d{1,6})")
@@ -58,7 +59,7 @@ _LIBRARY = re.compile(r"site-packages|dist-packages|/lib/python\d|/lib64/python\
 _PACKAGE = re.compile(r".{0,200}/\.local/lib/python\S{1,9}/site-packages/\w{1,80}/")
 _STACK = re.compile(
     r"\s*(?:\[(?:0x|bt\]|call stack)|@ +0x|#\d|stack trace|(?:\w{1,80}::)+~?\w{1,80}(?:[<(]|\Z)"
-    r"|\S{1,200}\(\S{0,200}\) ?\[0x)",
+    r"|\S{1,200}\(\S{0,200}\) ?\[0x|\[C\]: |\S{1,200}:\d{1,7}: in (?:main chunk|function))",
     re.IGNORECASE,
 )
 _WHAT = re.compile(r"terminate called after throwing an instance of '([\w:]{1,200})'")
@@ -128,7 +129,8 @@ def find_failure(output: Sequence[Output]) -> tuple[FailureRecord, list[Line]] |
     of_root = [end for end in causes if root is not None and end.record.rank == root]
     first = (of_root or causes)[0]
     others = [" ".join(filter(None, end.first.process)) for end in ends if end is not first]
-    record = replace(first.record, others=tuple(dict.fromkeys(others))[:MAX_OTHERS])
+    rank = root if all(end.record.rank is None for end in causes) else first.record.rank
+    record = replace(first.record, rank=rank, others=tuple(dict.fromkeys(others))[:MAX_OTHERS])
     has_run = any(each.order < first.first.order and each.process[0] == record.replica for each in texts)
     clues = [Line(text, folded) for text in first.cues if (folded := fold(text))]
     # A program that wrote before is not built for another processor.
@@ -295,7 +297,7 @@ def _traceback(lines: Sequence[Text], start: int) -> _Found:
         link = next(
             (each for each in (_DIRECT, _HANDLING, _SPAWNED) if after < len(lines) and each in lines[after].text), ""
         )
-        following = next((at for at in range(after, min(after + 4, len(lines))) if TRACEBACK in lines[at].text), None)
+        following = next((at for at in range(after, min(after + 4, len(lines))) if _BEGINS.match(lines[at].text)), None)
         if not link or following is None:
             break
         place = following
@@ -326,7 +328,7 @@ def _block(lines: Sequence[Text], start: int) -> tuple[list[tuple[str, int]], in
         if (frame := _frame(text)) is not None:
             frames.append(frame)
             code = place + 1 if depth <= indent else 0  # a log may have lost all indentation
-        elif text.strip(" ^~") and depth <= indent and text[:1] not in "│╰" and place != code:
+        elif not _RULER.match(text) and depth <= indent and text[:1] not in "│╰" and place != code:
             break
         place += 1
     if place == len(lines):

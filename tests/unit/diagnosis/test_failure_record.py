@@ -162,6 +162,34 @@ class TestOneProcess:
     def test_last_words_are_no_ruler(self) -> None:
         assert found(output("cannot go on without data\n==========\n"))[0].words == "cannot go on without data"
 
+    def test_last_words_are_no_line_of_a_lua_stack(self) -> None:
+        stack = "stack traceback:\n\t[C]: in function 'error'\n\tmain.lua:38: in main chunk\n\t[C]: at 0x00406260\n"
+
+        assert found(output("bad argument #2 to '?' (out of range)\n" + stack))[0].words.startswith("bad argument #2")
+
+    def test_a_quoted_traceback_does_not_end_in_a_ruler(self) -> None:
+        of_rank = "".join(f"[1,0]<stderr>:{line}\n" for line in traceback("app.MetadataError: none").splitlines())
+        after = (
+            f"{'-' * 40}\nPrimary job  terminated normally, but 1 process returned\na non-zero exit code.\n{'-' * 40}\n"
+        )
+        record, _ = found(output(f"Traceback (most recent call last):\n  [...]\n{of_rank}{after}"))
+
+        assert (record.exception, record.rank) == ("app.MetadataError", 0)
+
+    def test_what_a_simulation_raises_from_its_client_follows_from_it(self) -> None:
+        ray = "ray.exceptions.RayTaskError(ClientAppException): ray::ClientAppActor.run() (pid=9)\n"
+        text = "ERROR :     " + traceback(ray, "/lib/python3.10/site-packages/flwr/proxy.py")
+        text += traceback("TypeError: no subscript", "/app/client.py", 41).partition("\n")[2]
+        text += "\nThe above exception was the direct cause of the following exception:\n\n"
+        text += "ray::ClientAppActor.run() (pid=9)\n"
+        text += traceback("flwr.client.ClientAppException: \nOccurred", "/lib/python3.10/site-packages/flwr/actor.py")
+        text += "ERROR :     Your simulation crashed :(\n" + traceback(
+            "RuntimeError: Simulation crashed.", "/app/run.py"
+        )
+        record, _ = found(output(text.replace("(pid=9)\n" + "Traceback (most recent call last):\n", "(pid=9)\n")))
+
+        assert (record.words, record.place) == ("TypeError: no subscript", "client.py:41")
+
     def test_a_long_traceback_keeps_its_beginning_and_end(self) -> None:
         frames = "".join(f'  File "/app/m{number}.py", line {number}, in f\n    f()\n' for number in range(60))
         record, _ = found(output(f"Traceback (most recent call last):\n{frames}RecursionError: too deep\n"))
@@ -194,6 +222,11 @@ class TestManyProcesses:
         summary = "Root Cause (first observed failure):\n[0]:\n  time : 2026-02-23\n  rank      : 3 (local_rank: 3)\n"
 
         assert found(output("\n".join(ranks) + "\n" + summary))[0].words == "ValueError: 3"
+
+    def test_torchruns_root_cause_names_the_rank_of_lines_without_one(self) -> None:
+        summary = "Root Cause (first observed failure):\n[0]:\n  rank      : 3 (local_rank: 3)\n"
+
+        assert found(output(traceback("ValueError: 3") + summary))[0].rank == 3
 
     def test_consequences_are_named_if_there_is_nothing_else(self) -> None:
         record, cause = found(output(traceback("torch.distributed.DistNetworkError: The client socket has timed out")))
