@@ -169,9 +169,11 @@ def test_a_dump_put_back_behind_the_site_doubles_and_cancels_nothing(site: Site,
     go_on()
 
     assert site.vertex.truth()["calls"]["customJobs.create"] == before
+    lives = {"PENDING", "RUNNING"}  # on a busy machine the last may not have begun to run
     found = site.jobs()
-    attempts, states = sorted(found.pop("attempts")), list(found.values())
-    assert (attempts, states) == (["FAILED", "RUNNING"], [["RUNNING"], ["RUNNING"]]), found
+    first, *further = sorted(found.pop("attempts"))
+    assert (first, len(further), set(further) <= lives) == ("FAILED", 1, True), found
+    assert all(len(states) == 1 and set(states) <= lives for states in found.values()), found
 
 
 def test_a_stage_that_raises_stops_no_job(site: Site) -> None:

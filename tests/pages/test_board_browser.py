@@ -139,7 +139,7 @@ def test_ctrl_k_jumps_to_a_page_or_a_job(window: OpenWindow, make_job: MakeJob, 
     keys.type("machines and")
     expect(dialog.get_by_role("link")).to_have_text(["Machines and prices"])
     keys.press("Enter")
-    expect(page).to_have_url(re.compile("/catalogue/$"))
+    page.wait_for_url("**/catalogue/")  # and until its scripts have run
 
     keys.press("Control+k")
     keys.type("resnet state:failed")
@@ -147,7 +147,7 @@ def test_ctrl_k_jumps_to_a_page_or_a_job(window: OpenWindow, make_job: MakeJob, 
     assert not faults(view)
     keys.press("ArrowDown")
     keys.press("Enter")
-    expect(page).to_have_url(re.compile(f"/jobs/{found.pk}/$"))
+    page.wait_for_url(f"**/jobs/{found.pk}/")
 
     keys.press("Control+k")
     keys.press("Escape")

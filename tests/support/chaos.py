@@ -26,6 +26,7 @@ SELECT (SELECT count(*) FROM jobs_fallback WHERE ended_at IS NULL) + count(*) FR
 WHERE ended_at IS NULL OR (remote_name <> '' AND NOT log_complete)
    OR (state IN ('failed', 'cancelled') AND error IS NULL)
 """
+SCHEDULED = "SELECT count(*) FROM jobs_job WHERE request_key LIKE 'schedule-%'"
 
 STALL_SECONDS = 90
 AUDITS = 5
@@ -51,7 +52,14 @@ class Chaos(House):
         """Choose addresses and create the users."""
         super().__post_init__()
         site, plan = f"http://127.0.0.1:{self.web_port}", self.plan
-        self.public = Public(site, jobs=plan.jobs, seed=plan.seed, scripts=plan.scripts, clock=self.clock)
+        self.public = Public(
+            site,
+            jobs=plan.jobs,
+            seed=plan.seed,
+            scripts=plan.scripts,
+            clock=self.clock,
+            has_scheduled=lambda: self.count(SCHEDULED) > 0,
+        )
 
     def prepare(self) -> None:
         """Create the tables and users, start everything, and measure how long a program takes to start."""
@@ -142,13 +150,17 @@ class Chaos(House):
 
     def undone(self) -> int:
         """Return the number of jobs that are unfinished or whose logs are not read; -1 while the database is down."""
+        return self.count(UNDONE)
+
+    def count(self, question: str) -> int:
+        """Return the number that an SQL question answers with; -1 while the database is down."""
         try:
             if self.plan.on_postgres:
                 with psycopg.connect(postgres.url(self.home), connect_timeout=2) as database:
-                    (count,) = database.execute(UNDONE).fetchone() or (-1,)
+                    (count,) = database.execute(question).fetchone() or (-1,)
             else:
                 lite = sqlite3.connect(self.state / "trainboard.sqlite3", timeout=5)
-                (count,) = lite.execute(UNDONE).fetchone()
+                (count,) = lite.execute(question).fetchone()
                 lite.close()
         except (psycopg.Error, sqlite3.Error):
             return -1

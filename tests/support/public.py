@@ -69,9 +69,18 @@ class Public(threading.Thread):
     """Several users. `failure` is an error in one of their threads; `is_done` is set when they have finished."""
 
     def __init__(
-        self, address: str, *, jobs: int, seed: int, scripts: tuple[str, ...], clock: Callable[[], datetime]
+        self,
+        address: str,
+        *,
+        jobs: int,
+        seed: int,
+        scripts: tuple[str, ...],
+        clock: Callable[[], datetime],
+        has_scheduled: Callable[[], bool],
     ) -> None:
+        """`has_scheduled` tells whether a schedule has requested a job; nobody leaves before."""
         super().__init__(name="public", daemon=True)
+        self._has_scheduled = has_scheduled
         self._address, self._clock = address, clock
         self._fates = [fate(number, seed, scripts) for number in range(jobs)]
         self._requested: list[str] = []
@@ -134,6 +143,7 @@ class Public(threading.Thread):
                 schedule = self._schedule(person, job, f"every {numbers[0]}", token)
             act()
         waiting.until(act, seconds=PATIENCE_SECONDS, what="all is cancelled and approved")
+        waiting.until(self._has_scheduled, seconds=PATIENCE_SECONDS, what="a schedule has requested a job")
         self._post(person, f"{schedule}pause/", token)
         person.close()
         approver.close()
