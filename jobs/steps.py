@@ -96,7 +96,7 @@ def due_resource_changes(now: datetime) -> list[int]:
 
 def change_resource(change_id: int, *, clock: Clock) -> None:
     """Take the next step of a change of a persistent resource."""
-    send_change(change_id, now=clock.now())
+    send_change(change_id, clock=clock)
 
 
 def observe(scope_id: int, *, clock: Clock) -> None:

@@ -11,8 +11,11 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.db.models import QuerySet
+
 from jobs import vertex
 from jobs.clients import account_of, client
+from jobs.clock import Clock
 from jobs.errors import NotAllowed
 from jobs.models import PersistentResource, ResourceChange, Scope
 from jobs.observation.failures import record_failure
@@ -24,6 +27,8 @@ from jobs.vertex import wire
 Action, Outcome = ResourceChange.Action, ResourceChange.Outcome
 MAX_OPEN = timedelta(hours=1)
 """A change that could not be sent for this long is given up."""
+MAX_START_SECONDS = 10.0
+"""A call is not made if recording it took longer, because the claim might expire before the call ends."""
 RETRIABLE = (vertex.Unavailable, vertex.RateLimited, vertex.AuthFailed)
 ACCEPTED = {
     Action.CREATE: "Vertex AI is preparing its machines.",
@@ -33,8 +38,9 @@ ACCEPTED = {
 }
 
 
-def send_change(change_id: int, *, now: datetime) -> None:
+def send_change(change_id: int, *, clock: Clock) -> None:
     """Take one step of a change. Do nothing if it is not due, has ended or is claimed by another worker."""
+    now = clock.now()
     if ResourceChange.objects.filter(pk=change_id, allowed_at=None).exclude(needs=[]).exists():
         return  # nobody has approved it, whatever made it due
     change = claims.claim_poll(ResourceChange, change_id, now)
@@ -42,7 +48,7 @@ def send_change(change_id: int, *, now: datetime) -> None:
         return
     with record_failure(change, now=now) as result:
         if change.attempted_at is not None or _is_still_allowed(change, now):
-            _end(change, *_send(change, now), now=now)
+            _end(change, *_send(change, now, clock), now=now)
     if result.failure is not None and now - change.asked_at > MAX_OPEN:
         words = f"Trainboard could not send the change for an hour: {result.failure}"
         may_have_arrived = ResourceChange.objects.filter(pk=change.pk, attempted_at__isnull=False).exists()
@@ -66,14 +72,17 @@ def _is_still_allowed(change: ResourceChange, now: datetime) -> bool:
         return False
 
 
-def _send(change: ResourceChange, now: datetime) -> tuple[str, str]:
-    """Make the call and return its outcome and a message for people. Raise VertexError if it is to be repeated."""
+def _send(change: ResourceChange, now: datetime, clock: Clock) -> tuple[str, str]:
+    """Make the call and return its outcome and a message for people. Raise VertexError if it is to be repeated.
+
+    Raise ClaimLost before the call if the claim has expired, because a stalled worker would undo a later change.
+    """
     if change.action == Action.EXTEND:  # a lifetime is Trainboard's own: Vertex AI knows none
         return Outcome.ACCEPTED, "Trainboard deletes it later."
     if change.attempted_at is not None and (settled := _look(change, now)) is not None:
         return settled
     rate_limit.spend(rate_limit.creates(change.project, change.region), now=now)
-    ResourceChange.objects.filter(pk=change.pk).update(attempted_at=now)
+    _begin_call(change, clock)
     try:
         client(account_of(change.project)).change_resource(
             change.action,
@@ -85,7 +94,7 @@ def _send(change: ResourceChange, now: datetime) -> tuple[str, str]:
     except RETRIABLE as error:
         # This call certainly did not arrive. An earlier one that had no answer stays in doubt.
         if not getattr(error, "may_have_happened", False):
-            ResourceChange.objects.filter(pk=change.pk).update(attempted_at=change.attempted_at)
+            _held(change).update(attempted_at=change.attempted_at)
         raise
     except vertex.NotFound as error:
         # It is gone, for example after a first call that had no answer.
@@ -95,6 +104,21 @@ def _send(change: ResourceChange, now: datetime) -> tuple[str, str]:
     except (vertex.Refused, vertex.PermissionDenied, vertex.QuotaExceeded) as error:
         return Outcome.REFUSED, str(error)
     return Outcome.ACCEPTED, ACCEPTED[Action(change.action)]
+
+
+def _begin_call(change: ResourceChange, clock: Clock) -> None:
+    """Record that a call leaves now, and hold the claim until it ends. Raise ClaimLost if it is not to leave."""
+    began, now = clock.monotonic(), clock.now()
+    if not _held(change).update(attempted_at=now, claimed_until=now + claims.JOB_LEASE):
+        raise claims.ClaimLost
+    if clock.monotonic() - began > MAX_START_SECONDS:  # the claim may have expired since
+        _held(change).update(attempted_at=change.attempted_at)
+        raise claims.ClaimLost
+
+
+def _held(change: ResourceChange) -> QuerySet[ResourceChange]:
+    """Select the change if no other worker has claimed it since."""
+    return ResourceChange.objects.filter(pk=change.pk, claim=change.claim)
 
 
 def _look(change: ResourceChange, now: datetime) -> tuple[str, str] | None:
@@ -150,7 +174,7 @@ def _end(change: ResourceChange, outcome: str, message: str, *, now: datetime) -
             ends = ResourceChange.lifetime_ends(change.project, change.region, change.resource_id)
             started = max(now, ends or now)
         deletes_at = started + timedelta(hours=change.lifetime_hours)
-    ended = ResourceChange.objects.filter(pk=change.pk, claim=change.claim).update(
+    ended = _held(change).update(
         deletes_at=deletes_at,
         outcome=outcome, message=message, ended_at=now, attempted_at=None, due_at=None, claim=None, claimed_until=None,
         last_error="", failures=0, failing_since=None, answered_at=now,

@@ -1,6 +1,9 @@
 """Tests of changes of persistent resources by a worker: once, recorded, and only by those who may."""
 
+import uuid
+from collections.abc import Callable
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,9 +13,10 @@ from jobs import steps, tasks, vertex
 from jobs.clients import client
 from jobs.errors import NotPermitted
 from jobs.models import PersistentResource, ResourceChange, Role, Scope, Team
-from jobs.queue import installation
+from jobs.queue import installation, rate_limit
 from jobs.requests.resource_requests import approve_change, ask_for_change
 from jobs.submission import resize_body
+from jobs.submission.resource_changes import MAX_START_SECONDS
 from jobs.vertex import VertexClient
 from tests.conftest import person
 from tests.domain.conftest import Cloud
@@ -218,6 +222,95 @@ class TestWithoutAnswer:
 
         change.refresh_from_db()
         assert change.outcome == "accepted"
+
+
+class TestStalledWorker:
+    """A worker waits for the database for a minute, while its claim expires and another one takes the step."""
+
+    @pytest.fixture
+    def stalls(self, cloud: Cloud) -> Callable[[Callable[[], object]], None]:
+        """`stalls(meanwhile)` lets the next step stall right before its call."""
+
+        def plan(meanwhile: Callable[[], object]) -> None:
+            def stall(*_: Any, **__: Any) -> None:
+                spend.undo()
+                cloud.forward(minutes=1)
+                meanwhile()
+
+            spend = pytest.MonkeyPatch()
+            spend.setattr(rate_limit, "spend", stall)
+
+        return plan
+
+    def test_sends_no_resize_after_a_later_one(
+        self, resources: Resources, cloud: Cloud, team: Team, approver: User, stalls: Any
+    ) -> None:
+        resources.create("night-shift", replicas=2)
+        Scope.objects.get_or_create(project="vision-research", region="us-central1", kind="persistent_resource")
+        work(cloud)
+        row = PersistentResource.objects.get()
+        ask("resize", cloud, team, approver, resize_body(row, {0: 3}))
+
+        def others_go_on() -> None:
+            work(cloud)
+            cloud.forward(minutes=30)
+            work(cloud)
+            row.refresh_from_db()
+            ask("resize", cloud, team, approver, resize_body(row, {0: 2}))
+            work(cloud)
+            cloud.forward(minutes=30)
+
+        stalls(others_go_on)
+        work(cloud)
+
+        cloud.forward(minutes=30)
+        work(cloud)
+        row.refresh_from_db()
+        assert row.body["resourcePools"][0]["replicaCount"] == "2"
+        assert cloud.calls()["persistentResources.patch"] == 2
+
+    def test_restarts_no_machine_after_another_one_did(
+        self, resources: Resources, cloud: Cloud, team: Team, approver: User, stalls: Any
+    ) -> None:
+        resources.create("night-shift")
+        ask("reboot", cloud, team, approver)
+
+        stalls(lambda: work(cloud))
+        work(cloud)
+
+        assert cloud.calls()["persistentResources.reboot"] == 1
+
+    def test_leaves_the_doubt_of_another_one_when_its_own_call_was_refused(
+        self, resources: Resources, cloud: Cloud, team: Team, approver: User, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        resources.create("night-shift")
+        change = ask("reboot", cloud, team, approver)
+        other = uuid.uuid4()
+
+        def refuse(self: VertexClient, *_: Any, **__: Any) -> None:
+            ResourceChange.objects.filter(pk=change.pk).update(claim=other, attempted_at=cloud.now)
+            raise vertex.RateLimited("Too many.", method="POST", url="")
+
+        monkeypatch.setattr(VertexClient, "change_resource", refuse)
+        work(cloud)
+
+        change.refresh_from_db()
+        assert (change.claim, change.attempted_at) == (other, cloud.now)
+
+    def test_sends_nothing_after_a_write_that_took_too_long(
+        self, resources: Resources, cloud: Cloud, team: Team, approver: User
+    ) -> None:
+        resources.create("night-shift")
+        change = ask("reboot", cloud, team, approver)
+        slow: Any = SimpleNamespace(now=cloud.clock.now, monotonic=iter([0.0, MAX_START_SECONDS + 0.1]).__next__)
+
+        steps.change_resource(change.pk, clock=slow)
+
+        change.refresh_from_db()
+        assert (change.attempted_at, change.ended_at) == (None, None)
+        cloud.forward(minutes=1)
+        work(cloud)
+        assert cloud.calls()["persistentResources.reboot"] == 1
 
 
 def test_a_sweep_hands_it_out(cloud: Cloud, team: Team, approver: User, monkeypatch: pytest.MonkeyPatch) -> None:

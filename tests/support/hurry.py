@@ -39,7 +39,7 @@ def hurry() -> None:
     django.setup()
     from jobs import clients, clock, tasks
     from jobs.observation import cadence
-    from jobs.submission import submit
+    from jobs.submission import resource_changes, submit
     from jobs.vertex import Timeout, VertexClient
 
     clock.read_database_clock = now
@@ -50,7 +50,8 @@ def hurry() -> None:
         addresses["endpoint"], VertexClient(timeout=timeout, **addresses | {"token_file": ""})
     )
     tasks.MAX_HINT_AGE = tasks.MAX_HINT_AGE * BY  # hints are sent in real time
-    submit.MAX_START_SECONDS = 20.0  # accelerated seconds are short compared with a commit
+    # Accelerated seconds are short compared with a commit.
+    submit.MAX_START_SECONDS = resource_changes.MAX_START_SECONDS = 20.0
     for name in ("PATIENCE_SECONDS", "PROBE_SECONDS", "MAX_POLL_SECONDS", "SLOWEST_PAGE_SECONDS"):
         setattr(cadence, name, getattr(cadence, name) / BY)
     cadence.Stopwatch.now = property(  # type: ignore[assignment,method-assign]
