@@ -47,7 +47,7 @@ MAX_OUTPUT_LINES = 2_000
 """Maximum lines of programs in which the failure is searched; as many are kept of a job."""
 MAX_AT_ONCE = 50
 """Jobs that one sweep explains afterwards."""
-RULES = zlib.crc32(f"3 {rules()}".encode())
+RULES = zlib.crc32(f"4 {rules()}".encode())
 """Version of the rules: kept explanations of another one are computed again. The number is for changes of code."""
 MAX_WORDS = 300
 """Characters of an exception that an explanation quotes."""
