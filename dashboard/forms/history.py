@@ -44,7 +44,7 @@ class HistoryForm(forms.Form):
         label=_("Search"),
         required=False,
         max_length=200,
-        widget=forms.TextInput(attrs={"type": "search", "placeholder": _("name, state:failed, gpu:h100, cost>100")}),
+        widget=forms.TextInput(attrs={"type": "search", "placeholder": _("name, state:failed, …")}),
     )
     by = forms.ChoiceField(
         label=_("Dates of"),

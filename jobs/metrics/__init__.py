@@ -10,6 +10,15 @@ from jobs.metrics.record import MAX_POINTS, Record, Series
 from jobs.metrics.totals import Totals, totals_of
 
 __all__ = [
-    "MAX_POINTS", "Reading", "Record", "Run", "Series", "Totals",
-    "importance", "lost_seconds", "progress", "read_line", "totals_of",
-]  # fmt: skip
+    "MAX_POINTS",
+    "Reading",
+    "Record",
+    "Run",
+    "Series",
+    "Totals",
+    "importance",
+    "lost_seconds",
+    "progress",
+    "read_line",
+    "totals_of",
+]
