@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from dashboard.forms.fields.choices import Select
 from dashboard.forms.fields.located import EMPTY
 from jobs.spec import Finding, Severity
+from jobs.strategies.checks import counts_rest
 
 Choices = Sequence[tuple[Any, Sequence[tuple[Any, Any]]]]
 """(label of the group or "", its (value, label)s), in order."""
@@ -39,17 +40,13 @@ class FindingsField(BoundField):
 
     @property
     def shown_findings(self) -> list[Finding]:
-        """The first MAX_AT_FIELD findings. If there are more, one further finding contains their number."""
-        found = self.findings
+        """The first MAX_AT_FIELD findings, the number of further ones, and how many are not among the findings."""
+        found = [each for each in self.findings if not counts_rest(each)]
+        rest = [each for each in self.findings if counts_rest(each)]
         if len(found) <= MAX_AT_FIELD:
-            return found
-        more = Finding(
-            "more",
-            found[MAX_AT_FIELD].severity,
-            "",
-            _("%(count)s more like these.") % {"count": f"{len(found) - MAX_AT_FIELD:,}"},
-        )
-        return [*found[:MAX_AT_FIELD], more]
+            return [*found, *rest]
+        words = _("%(count)s more like these.") % {"count": f"{len(found) - MAX_AT_FIELD:,}"}
+        return [*found[:MAX_AT_FIELD], Finding("more", found[MAX_AT_FIELD].severity, "", words), *rest]
 
     @property
     def is_refused(self) -> bool:

@@ -8,10 +8,12 @@ from jobs.strategies.base import OFF, Known, Problem, Rule, Severities, Strategy
 from jobs.strategies.registry import RULES, strategy_of
 from jobs.strategies.rule_lists import rules_of_kind
 from jobs.strategies.rules.exclusions import EXCLUSIONS
+from jobs.texts import Text
 from jobs.texts import translatable as _
 
 SEVERITIES: Mapping[str, Severity] = {str(severity): severity for severity in Severity}
 MAX_OF_RULE = 50
+MAX_COUNTED = 10_000
 """Findings of one rule that are listed, so that a job of thousands of mistakes costs no more than one of fifty."""
 PLACES = {code: place for place, code in enumerate(RULES)}
 
@@ -76,11 +78,20 @@ def _found(rules: Sequence[Rule], submission: Submission, severities: Severities
 
 
 def _of_rule(rule: Rule, submission: Submission, severity: Severity | None, resources: Known) -> list[Finding]:
-    """Return the findings of a rule; beyond MAX_OF_RULE there is one more about the rest."""
-    problems = list(islice(rule.find(submission, resources), MAX_OF_RULE + 1))
-    found = [rule.finding(problem, submission, severity) for problem in problems[:MAX_OF_RULE]]
-    if len(problems) > MAX_OF_RULE:
+    """Return the findings of a rule; beyond MAX_OF_RULE there is one more that counts the rest, up to MAX_COUNTED."""
+    problems = iter(rule.find(submission, resources))
+    listed, rest = list(islice(problems, MAX_OF_RULE)), list(islice(problems, MAX_COUNTED + 1))
+    found = [rule.finding(problem, submission, severity) for problem in listed]
+    if rest:
         # What is not listed cannot be confirmed either.
-        worst = Severity.ERROR if any(problem.confirm for problem in problems) else found[-1].severity
-        found.append(Finding(rule.code, worst, "", _("There are more like these, which are not listed.")))
+        worst = Severity.ERROR if any(problem.confirm for problem in (*listed, *rest)) else found[-1].severity
+        words = _("%(count)s more like these, which are not listed.", count=f"{len(rest):,}")
+        if len(rest) > MAX_COUNTED:
+            words = _("More than %(count)s more like these, which are not listed.", count=f"{MAX_COUNTED:,}")
+        found.append(Finding(rule.code, worst, found[-1].field, words))
     return found
+
+
+def counts_rest(finding: Finding) -> bool:
+    """Return whether a finding is the one that counts what is not listed of its rule."""
+    return isinstance(finding.message, Text) and finding.message.msgid.endswith("these, which are not listed.")

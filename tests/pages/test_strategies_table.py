@@ -214,5 +214,7 @@ def test_of_four_thousand_wrong_labels_a_few_are_listed(engineer: Client, exampl
 
     assert "51 errors: the job was not submitted" in text_in(page, "errors")
     assert "Of each kind the first 20 are listed." in text_in(page, "findings")
-    assert "41 more like these." in text_in(page, "id_labels-finds")
+    found = text_in(page, "id_labels-finds")
+    assert "41 more like these. " in found
+    assert "3,950 more like these, which are not listed." in found
     assert page.count('class="find error"') < 100
