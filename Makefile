@@ -60,7 +60,7 @@ simulate-protocol: $(DEV) ## run the submission protocol alone, a hundred times 
 	DATABASE_URL= $(BIN)/python -m tests.simulation --protocol --seeds $(or $(SEEDS),100000)
 
 search: search-properties ## run the property tests with new random examples, and look for inputs that take too long
-	DATABASE_URL= $(BIN)/pytest -q -s -n 0 tests/growth/requests_of_hostile_texts.py
+	DATABASE_URL= $(BIN)/pytest -q -s -n 0 tests/growth/requests_of_hostile_texts.py tests/growth/beside_hostile_texts.py
 	DATABASE_URL= $(BIN)/python -m tests.growth $(if $(ONLY),--only "$(ONLY)")
 
 search-properties: $(DEV) machine ## run the property tests with new random examples; SECONDS= ends it, SEED= repeats a run
