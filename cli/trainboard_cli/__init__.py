@@ -4,3 +4,4 @@ from trainboard_cli.client import Client
 from trainboard_cli.errors import NotReached, Refused, TrainboardError
 
 __all__ = ["Client", "NotReached", "Refused", "TrainboardError"]
+__version__ = "0.1.0"

@@ -8,7 +8,9 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from trainboard_cli import commands, schedule_commands
+import shtab
+
+from trainboard_cli import __version__, commands, schedule_commands
 from trainboard_cli.client import Client
 from trainboard_cli.errors import Refused, TrainboardError
 from trainboard_cli.reading import seconds_of
@@ -49,6 +51,8 @@ def parser() -> argparse.ArgumentParser:
     whole = argparse.ArgumentParser(
         prog="trainboard", description="Request, watch and decide about training jobs of a Trainboard site."
     )
+    whole.add_argument("--version", action="version", version=__version__)
+    shtab.add_argument_to(whole, help="print what completes commands and options in this shell, and exit")
     verbs = whole.add_subparsers(required=True, metavar="COMMAND")
     add = _adder(verbs)
     add("login", commands.login, "sign in to a site and save its address and your token").add_argument(
@@ -101,9 +105,9 @@ def _adder(verbs: Any) -> Callable[..., argparse.ArgumentParser]:
 
 
 def _spec(verb: argparse.ArgumentParser, *, needs_time: bool) -> None:
-    verb.add_argument(
-        "files", nargs="+", metavar="FILE", help="the job, or - for standard input; then the files it refers to"
-    )
+    words = "the job, or - for standard input; then the files it refers to"
+    files = verb.add_argument("files", nargs="+", metavar="FILE", help=words)
+    files.complete = shtab.FILE  # type: ignore[attr-defined]
     verb.add_argument("--team", default="", help="team of the job; optional if you may request jobs in one team only")
     verb.add_argument(
         "--strategy",

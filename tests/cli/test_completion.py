@@ -1,0 +1,51 @@
+"""Tests of the version of the command line, and of its completion in a real shell."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import trainboard_cli
+
+import dashboard
+from tests.support.environments import ROOT
+
+
+def run(*arguments: str) -> str:
+    """Return the output of a command."""
+    command = [sys.executable, "-m", "trainboard_cli", *arguments]
+    told = {**os.environ, "PYTHONPATH": str(ROOT / "cli")}
+    return subprocess.run(command, env=told, capture_output=True, text=True, check=True).stdout
+
+
+def test_the_version_is_the_site_s() -> None:
+    assert run("--version") == f"{trainboard_cli.__version__}\n"
+    assert trainboard_cli.__version__ == dashboard.__version__
+    assert f"\nversion: {dashboard.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        (["sch"], ["schedule"]),
+        (["schedule", "p"], ["pause"]),
+        (["submit", "--exp"], ["--expected"]),
+        (["submit", "peng"], ["penguins.yaml"]),
+    ],
+)
+def test_bash_completes_commands_options_and_files(typed: list[str], offered: list[str], tmp_path: Path) -> None:
+    (tmp_path / "penguins.yaml").touch()
+    (tmp_path / "completion").write_text(run("--print-completion", "bash"))
+    words = " ".join(["trainboard", *typed])
+    script = (
+        f"source completion; COMP_WORDS=({words}); COMP_CWORD={len(typed)}; _shtab_trainboard; echo ${{COMPREPLY[*]}}"
+    )
+
+    done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
+
+    assert done.stdout.split() == offered
+
+
+def test_zsh_gets_a_completion_of_its_own() -> None:
+    assert run("--print-completion", "zsh").startswith("#compdef trainboard\n")
