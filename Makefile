@@ -87,10 +87,10 @@ format: .venv/dev.stamp ## format the code and fix what ruff can fix
 bench: $(DEV) ## run the benchmarks against other tools, both in the same run
 	@for race in bench/[a-z]*.py; do $(BIN)/python "$$race" || missed="$$missed $$race"; done; [ -z "$$missed" ] || { echo "missed a target:$$missed"; exit 1; }
 
-lock: .venv/dev.stamp ## lock requirements/*.in in requirements/*.txt; UPGRADE=--upgrade uses newer versions
-	$(LOCK) $(UPGRADE) --output-file requirements/run.txt requirements/run.in
-	$(LOCK) $(UPGRADE) --output-file requirements/build.txt requirements/build.in
-	$(LOCK) $(UPGRADE) --constraint requirements/run.txt --constraint requirements/build.txt --output-file requirements/dev.txt requirements/dev.in
+lock: .venv/dev.stamp ## lock pyproject.toml and requirements/*.in in requirements/*.txt; UPGRADE=--upgrade uses newer versions
+	$(LOCK) $(UPGRADE) --output-file requirements/run.txt pyproject.toml
+	$(LOCK) $(UPGRADE) --constraint requirements/run.txt --output-file requirements/build.txt requirements/build.in
+	$(LOCK) $(UPGRADE) --constraint requirements/run.txt --constraint requirements/build.txt --output-file requirements/dev.txt requirements/dev.in pyproject.toml
 	$(LOCK) --constraint requirements/dev.txt --output-file requirements/grpc.txt requirements/grpc.in
 	$(LOCK) --constraint requirements/dev.txt --output-file requirements/otel.txt requirements/otel.in
 	$(LOCK) $(UPGRADE) --output-file requirements/audit.txt requirements/audit.in

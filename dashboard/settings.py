@@ -11,7 +11,12 @@ from kombu import Exchange, Queue
 from dashboard import databases, env, logs, mail, private, sign_in_providers
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-STATE_DIR = env.folder("TRAINBOARD_STATE", BASE_DIR / "var")
+# Whether this is the installed package, in which the templates are inside. A checkout has them at the top.
+IS_INSTALLED = (BASE_DIR / "dashboard" / "templates").is_dir()
+TEMPLATES_DIR = BASE_DIR / "dashboard" / "templates" if IS_INSTALLED else BASE_DIR / "templates"
+# The folder in which the processes of the site run.
+WORK_DIR = Path.cwd() if IS_INSTALLED else BASE_DIR
+STATE_DIR = env.folder("TRAINBOARD_STATE", WORK_DIR / "var")
 private.folder(STATE_DIR)
 
 SECRET_KEY = env.secret("TRAINBOARD_SECRET_KEY", kept_in=STATE_DIR / "secret-key")
@@ -102,7 +107,7 @@ FORM_RENDERER = "dashboard.forms.renderer.FormRenderer"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [TEMPLATES_DIR],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [

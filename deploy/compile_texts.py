@@ -4,6 +4,7 @@
 is checked by tests/test_translations.py.
 """
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +18,7 @@ def main(paths: Sequence[str]) -> None:
     for source in map(Path, paths):
         with source.open("rb") as file:
             catalog = read_po(file)
-        unfinished = source.with_suffix(".new")
+        unfinished = source.with_suffix(f".new{os.getpid()}")  # two may compile at once
         with unfinished.open("wb") as file:
             write_mo(file, catalog)
         unfinished.replace(source.with_suffix(".mo"))

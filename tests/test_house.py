@@ -26,6 +26,7 @@ LONG_TEMPLATES: dict[str, str] = {}
 HOMES = {
     "os.environ": {
         "dashboard/env.py",
+        "dashboard/__main__.py",
         "dashboard/celery.py",
         "dashboard/wsgi.py",
         "emulator/replicas/cluster.py",
@@ -39,10 +40,10 @@ HOMES = {
     },
     "the clock": {"emulator/lifecycle/clock.py"},
 }
-"""Where a thing may be done: the environment is read in env.py (celery.py and wsgi.py only name Django's settings, the
-emulator's replicas inherit the search path, the
-command line runs elsewhere), `up` waits for what a run that is ending still holds, as a replica's
-guard does for its processes, and the time is the database's, which jobs/clock.py asks."""
+"""Where a thing may be done: the environment is read in env.py (__main__.py, celery.py and wsgi.py only name Django's
+settings, the emulator's replicas inherit the search path, the command line runs elsewhere), `up` waits for what a run
+that is ending still holds, as a replica's guard does for its processes, and the time is the database's, which
+jobs/clock.py asks."""
 
 
 VERBS = (

@@ -9,6 +9,7 @@ from django.urls import URLPattern, path
 from django.views.decorators.http import require_safe
 from ninja import NinjaAPI
 
+from dashboard import __version__
 from dashboard.api import actions, job_requests, jobs, reference_data, schedules
 from dashboard.api.problems import MEDIA_TYPE, ProblemDetails, handle_problems
 from dashboard.api.tokens import READ
@@ -34,7 +35,7 @@ WITH_BODY = (400, 413)
 
 api = NinjaAPI(
     title="Trainboard",
-    version="1",
+    version=__version__,
     description=DESCRIPTION,
     urls_namespace=NAMESPACE,
     openapi_url=None,

@@ -17,8 +17,15 @@ from django.http import HttpRequest, HttpResponse, HttpResponseForbidden
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    InfoMetricFamily,
+    Metric,
+)
 
+from dashboard import __version__
 from dashboard.access.addresses import client_address
 from dashboard.queries.operations import Operations, get_operations
 from dashboard.queries.readiness import REDIS_PATIENCE_SECONDS
@@ -64,6 +71,7 @@ class _Figures:
     def collect(self) -> Iterator[Metric]:
         """Yield every metric. Labels are known states, "other" and quantiles, never names of people or jobs."""
         figures = get_operations(self.now)
+        yield InfoMetricFamily("trainboard_build", "Version of Trainboard.", value={"version": __version__})
         yield _by_state("trainboard_jobs", "Jobs that have not ended.", figures.active)
         yield _by_state("trainboard_jobs_ended_in_hour", "Jobs that ended in the last hour.", figures.ended)
         for name, text, value in _plain(figures):

@@ -9,6 +9,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.functional import cached_property
 
+from dashboard import __version__
 from dashboard.access import teams_where
 from dashboard.queries.approvals import approvals_for
 from dashboard.queries.messages import MAX_COUNTED
@@ -151,6 +152,7 @@ class Frame:
         self.theme = chosen if chosen in THEMES else ""
         """ "light" or "dark" as chosen in this browser, "" for the system's."""
         self.further = FURTHER_PAGES
+        self.version = __version__
 
     @property
     def providers(self) -> tuple[Provider, ...]:

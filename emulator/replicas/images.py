@@ -18,9 +18,11 @@ from typing import Any, NamedTuple
 
 from emulator.protocol.schema import DATA
 
-CHECKOUT = Path(__file__).resolve().parents[2]
+PACKAGE = Path(__file__).resolve().parents[1]
+HOMES = (PACKAGE, PACKAGE.parent)
+"""Where `examples/` is: in the package if it was installed, else beside it in the checkout."""
 SAMPLES: dict[str, dict[str, Any]] = json.loads((DATA / "images.json").read_text())
-"""Images of this emulator: `{image: {"folder": WORKDIR in the checkout, "command": [ENTRYPOINT ...]}}`."""
+"""Images of this emulator: `{image: {"folder": WORKDIR in one of HOMES, "command": [ENTRYPOINT ...]}}`."""
 REDUCTION_SERVER = re.compile(
     r"(us|europe|asia)-docker\.pkg\.dev/vertex-ai-restricted/training/reductionserver(:[\w.-]+|@sha256:[0-9a-f]{64})?"
 )
@@ -50,7 +52,8 @@ class Images:
             if fnmatch.fnmatchcase(uri, pattern):
                 return Image(command)
         if uri in SAMPLES:
-            return Image(SAMPLES[uri]["command"], CHECKOUT / SAMPLES[uri]["folder"])
+            places = [home / SAMPLES[uri]["folder"] for home in HOMES]
+            return Image(SAMPLES[uri]["command"], next((each for each in places if each.is_dir()), places[-1]))
         return Image(IDLE) if REDUCTION_SERVER.fullmatch(uri) else None
 
 

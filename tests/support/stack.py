@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
@@ -13,6 +14,7 @@ from tests.support import migrated, waiting
 from tests.support.environments import ROOT, environment
 
 START_SECONDS = 60
+MANAGE = (sys.executable, "manage.py")
 MARKS = {
     "redis": "valkey-server",
     "emulator": "-m emulator",
@@ -28,16 +30,19 @@ MARKS = {
 class Stack:
     """One run of the site. Call `start` again after it ended to run it on the same data."""
 
-    def __init__(self, state: Path, port: int, *, with_make: bool = False, **more: str) -> None:
-        """Prepare a run. `more` are environment variables.
+    def __init__(
+        self, state: Path, port: int, *, program: Sequence[str] = MANAGE, folder: Path = ROOT, **more: str
+    ) -> None:
+        """Prepare a run of `program` in `folder`. `more` are environment variables.
 
-        `make up` starts with nothing, `manage.py up` after the migrations.
+        `manage.py up` starts after the migrations, other programs with nothing.
         """
-        if not with_make and "DATABASE_URL" not in more and not (state / migrated.DATABASE).exists():
+        if program is MANAGE and "DATABASE_URL" not in more and not (state / migrated.DATABASE).exists():
             migrated.copy_sqlite(state / migrated.DATABASE)
         self.address = f"http://127.0.0.1:{port}"
         self.environment = environment(state, port, **more)
-        self.command = ["make", "up"] if with_make else [sys.executable, "manage.py", "up"]
+        self.command = [*program, "up"]
+        self.folder = folder
         self.log: list[str] = []
         self.top: subprocess.Popen[str] | None = None
         self.orphans: list[psutil.Process] = []
@@ -47,7 +52,7 @@ class Stack:
         self.log.clear()
         pipe = subprocess.PIPE
         self.top = subprocess.Popen(
-            self.command, cwd=ROOT, env=self.environment, stdout=pipe, stderr=subprocess.STDOUT, text=True
+            self.command, cwd=self.folder, env=self.environment, stdout=pipe, stderr=subprocess.STDOUT, text=True
         )
         self.reader = threading.Thread(target=self._read, args=[self.top], daemon=True)
         self.reader.start()

