@@ -8,24 +8,23 @@ ARG EXTRA=""
 COPY requirements/run.txt requirements/otel.txt requirements/build.txt /build/
 RUN python -m pip --python /opt/venv/bin/python install --no-deps --require-hashes --only-binary :all: \
     --requirement /build/run.txt ${EXTRA:+--requirement "/build/$EXTRA.txt"}
-# Babel compiles the translations. It stays in this stage.
+# The wheel of the site is built with hatchling and Babel, which stay in this stage.
 RUN python -m pip install --no-deps --require-hashes --only-binary :all: --requirement /build/build.txt
-COPY deploy/compile_texts.py /build/
-COPY dashboard/locale /build/locale
-RUN python /build/compile_texts.py /build/locale/*/LC_MESSAGES/django.po
+COPY pyproject.toml README.md LICENSE /source/
+COPY deploy/compile_texts.py deploy/wheel_texts.py /source/deploy/
+COPY dashboard /source/dashboard
+COPY emulator /source/emulator
+COPY examples /source/examples
+COPY jobs /source/jobs
+COPY templates /source/templates
+RUN python -m pip wheel --no-deps --no-build-isolation --wheel-dir /build /source
+# pip compiles the modules. The image is read-only at run time, so each process would compile them again: half a second.
+RUN python -m pip --python /opt/venv/bin/python install --no-deps --no-index --find-links /build trainboard-server
 
 FROM python:3.12.11-slim-bookworm
 RUN python -m pip uninstall --yes pip && mkdir /state && chown 10001:10001 /state
 COPY --from=build /opt/venv /opt/venv
-COPY manage.py /app/manage.py
-COPY jobs /app/jobs
-COPY dashboard /app/dashboard
-COPY --from=build /build/locale /app/dashboard/locale
-COPY emulator /app/emulator
-COPY templates /app/templates
 COPY deploy/start.sh deploy/health.py /app/deploy/
-# Compile the modules here. /app is read-only at run time, so each process would compile them again: half a second.
-RUN python -m compileall -q /app
 ENV PATH=/opt/venv/bin:/usr/local/bin:/usr/bin:/bin \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \

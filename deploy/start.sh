@@ -1,6 +1,6 @@
 #!/bin/sh
 # Starts one process of the site: web, worker, sender, messenger, beat or migrate. Other arguments, such as doctor, are
-# passed to manage.py. If NAME is empty, it is read from the file that NAME_FILE names, such as a mounted secret.
+# passed to `trainboard-server`. If NAME is empty, it is read from the file that NAME_FILE names, such as a mounted secret.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -17,22 +17,16 @@ for name in DATABASE_URL REDIS_URL PGPASSWORD TRAINBOARD_SECRET_KEY TRAINBOARD_M
   fi
 done
 
-# When the processor is busy, the web process gets nine times a worker's share. In compose.yaml it gets eight times.
 work() {
-  exec nice -n 10 python -m celery -A dashboard.celery --quiet --skip-checks worker --queues "$1" --pool threads \
-    --concurrency "${CONCURRENCY:-4}" --without-mingle --without-gossip --hostname "$2@%h" --loglevel WARNING
+  exec python -m dashboard worker --queue "$1" --name "$2" --threads "${CONCURRENCY:-4}"
 }
 
 case "${1:-web}" in
-  web)
-    python manage.py collectstatic --noinput --verbosity 0
-    exec python -m granian --interface wsgi --no-ws --host "${HOST:-0.0.0.0}" --port "${PORT:-8000}" --workers "${WEB_WORKERS:-2}" \
-      --blocking-threads 4 --log-level warning dashboard.wsgi:application
-    ;;
+  web) exec python -m dashboard web --host "${HOST:-0.0.0.0}" --workers "${WEB_WORKERS:-2}" ;;
   worker) work celery worker ;;
   sender) work sending sender ;;
   messenger) work messages messenger ;;
-  beat) exec python -m celery -A dashboard.celery --quiet --skip-checks beat --pidfile= --loglevel WARNING ;;
-  migrate) exec python manage.py migrate --noinput ;;
-  *) exec python manage.py "$@" ;;
+  beat) exec python -m dashboard beat ;;
+  migrate) exec python -m dashboard migrate --noinput ;;
+  *) exec python -m dashboard "$@" ;;
 esac
