@@ -216,7 +216,7 @@ def drawn(
     served = [each for each in patterns() if ACCESS[str(each.name)].get != NO_ONE]
     addresses = [each for each in (address_of(each, keys) for each in served) if not each.endswith(FILES)]
     further = [f"/studies/{study.pk}/", f"/compare/?a={jobs[0].pk}&b={jobs[3].pk}", EXAMPLE]
-    further.append(f"/jobs/new/?job={fallen.pk}")
+    further += [f"/jobs/new/?job={fallen.pk}", f"/jump/?q={fallen.display_name}"]
     further += [f"/history/?of={each}&since=2020-01-01" for each in ("strategy", "accelerator", "region", "owner")]
     further += [f"/jobs/several/?action={each}&job={jobs[0].pk}&job={jobs[3].pk}" for each in ("cancel", "rerun")]
     return [*addresses, *(f"/jobs/{job.pk}/" for job in jobs), *further]
