@@ -23,6 +23,7 @@ def test_the_version_is_the_site_s() -> None:
     assert run("--version") == f"{trainboard_cli.__version__}\n"
     assert trainboard_cli.__version__ == dashboard.__version__
     assert f"\nversion: {dashboard.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f"\n## [{dashboard.__version__}]" in (ROOT / "CHANGELOG.md").read_text()
 
 
 @pytest.mark.parametrize(
