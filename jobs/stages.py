@@ -10,14 +10,16 @@ first sweep of every quarter of an hour each due stage runs, and so does one tha
 
 import logging
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Exists, QuerySet
+from django.db.models import BooleanField, Exists, QuerySet, Value
+from django.db.models.expressions import RawSQL
 
 from jobs import budgets, explain, messages, observation
 from jobs.clock import Clock
@@ -33,6 +35,7 @@ from jobs.upkeep import (
     end_lifetimes,
     ended_lifetimes,
     ending_soon,
+    expired_claims,
     extend_open_approvals,
     open_fallbacks,
     priced_jobs,
@@ -43,6 +46,7 @@ from jobs.upkeep import (
     send_seals,
     uncounted,
     unsent,
+    untended,
     warn_of_ends,
     watch_approvals,
     watch_caps,
@@ -73,12 +77,14 @@ MIN_DOWNTIME = timedelta(minutes=10)
 class Stage:
     """One stage. `name` has at most 26 characters; `every` is the number of sweeps from one run to the next.
 
-    `find_work` returns selections that are all empty if the stage has nothing to do. Without it the stage always runs.
+    `find_work` and `find_always` return selections that are all empty if the stage has nothing to do. Those of
+    `find_always` are the same at any time, so that their SQL is made once. Without either the stage always runs.
     """
 
     name: str
     run: Callable[[Clock], object]
     find_work: Callable[[datetime], Sequence[QuerySet[Any]]] | None = None
+    find_always: Callable[[], Sequence[QuerySet[Any]]] | None = None
     every: int = 1
 
     @property
@@ -108,21 +114,19 @@ def at_now(step: Callable[[datetime], object]) -> Callable[[Clock], object]:
 
 
 STAGES = (
-    Stage("further attempts", watch_fallbacks, find_work=lambda _now: [open_fallbacks()]),
+    Stage("further attempts", watch_fallbacks, find_always=lambda: [open_fallbacks()]),
     Stage("schedules", at_now(watch_schedules), find_work=lambda now: [due_schedules(now)]),
-    Stage("messages", at_now(messages.route_messages), find_work=lambda _now: [messages.unrouted()]),
-    Stage("ended jobs", at_now(count_ended), find_work=lambda _now: uncounted()),
-    Stage("caps", at_now(watch_caps), find_work=lambda _now: [capped_jobs()], every=2),
+    Stage("messages", at_now(messages.route_messages), find_always=lambda: [messages.unrouted()]),
+    Stage("ended jobs", at_now(count_ended), find_always=uncounted),
+    Stage("caps", at_now(watch_caps), find_always=lambda: [capped_jobs()], every=2),
     Stage("spending", at_now(watch_spending), find_work=lambda now: [priced_jobs(now)], every=2),
     Stage("budgets", at_now(budgets.watch_budgets), every=2),
     Stage("approvals", at_now(watch_approvals), find_work=lambda now: [due_approvals(now)], every=2),
-    Stage("repair", at_now(repair), every=6),
+    Stage("repair", at_now(repair), find_work=expired_claims, find_always=untended, every=6),
     Stage("repair of times", at_now(repair_times), every=36),
     Stage("persistent resources", at_now(observation.watch_resources), every=6),
     Stage("lifetimes of resources", at_now(end_lifetimes), find_work=lambda now: [ended_lifetimes(now)], every=12),
-    Stage(
-        "explanations", at_now(explain.explain_ended), find_work=lambda _now: explain.explained_otherwise(), every=24
-    ),
+    Stage("explanations", at_now(explain.explain_ended), find_always=explain.explained_otherwise, every=24),
     Stage("seals of the audit log", at_now(seal_audit_log), every=24),
     Stage("long waits", at_now(messages.watch_waits), every=60),
     Stage("ends of resources", at_now(warn_of_ends), find_work=lambda now: [ending_soon(now)], every=60),
@@ -234,16 +238,16 @@ def _is_due(stage: Stage, row: Upkeep, now: datetime) -> bool:
 
 
 def _finish_idle(due: Iterable[Stage], rows: Mapping[str, Upkeep], now: datetime) -> set[str]:
-    """Record the due stages that have nothing to do as finished, and return their names. Two queries or three.
+    """Record the due stages that have nothing to do as finished, and return their names. Two to four queries.
 
-    The next sweep asks about them again, about a stage that seldom runs the first one after AGAIN. If the question
-    fails, no stage counts as idle: each runs in its own guard.
+    The next sweep asks about them again, about a stage that seldom runs the first one after its interval, or AGAIN. If
+    the question fails, no stage counts as idle: each runs in its own guard.
     """
-    asked = [(stage, stage.find_work) for stage in due if stage.find_work and _may_be_idle(rows[stage.name], now)]
+    asked = [stage for stage in due if _may_be_idle(stage, rows[stage.name], now)]
     if not asked:
         return set()
     try:
-        parts = [(stage, Exists(rows.order_by())) for stage, find_work in asked for rows in find_work(now)]
+        parts = [(stage, has_work) for stage in asked for has_work in questions(stage, now)]
         answers = Upkeep.objects.values_list(*(has_work for _, has_work in parts)).get(pk=rows[WHOLE].pk)
     except Exception as error:
         if is_outage(error):
@@ -251,17 +255,39 @@ def _finish_idle(due: Iterable[Stage], rows: Mapping[str, Upkeep], now: datetime
         logger.exception("the sweep could not ask which stages have nothing to do")
         return set()
     busy = {stage.name for (stage, _), has_work in zip(parts, answers, strict=True) if has_work}
-    idle = [stage for stage, _ in asked if stage.name not in busy]
-    for pause, is_quick in ((settings.SWEEP_INTERVAL / 2, True), (AGAIN, False)):
-        if keys := [rows[stage.name].pk for stage in idle if (stage.every <= QUICK) is is_quick]:
-            Upkeep.objects.filter(pk__in=keys, claim=None).update(due_at=now + pause, answered_at=now)
+    idle = [stage for stage in asked if stage.name not in busy]
+    asked_again = dict[datetime, list[int]]()
+    for stage in idle:
+        pause = settings.SWEEP_INTERVAL / 2 if stage.every <= QUICK else min(AGAIN, _next_due(stage, now) - now)
+        asked_again.setdefault(now + pause, []).append(rows[stage.name].pk)
+    for due_at, keys in asked_again.items():
+        Upkeep.objects.filter(pk__in=keys, claim=None).update(due_at=due_at, answered_at=now)
     return {stage.name for stage in idle}
 
 
-def _may_be_idle(row: Upkeep, now: datetime) -> bool:
-    """Return whether the stage finished in this span without failing, and no other sweep has left its claim there."""
+def questions(stage: Stage, now: datetime) -> Iterator[Exists | RawSQL]:
+    """Yield conditions of which none holds if the stage has nothing to do."""
+    if stage.find_always is not None:
+        yield from _questions_at_any_time(stage.find_always)
+    if stage.find_work is not None:
+        yield from (Exists(rows.order_by()) for rows in stage.find_work(now))
+
+
+@cache
+def _questions_at_any_time(find_always: Callable[[], Sequence[QuerySet[Any]]]) -> list[RawSQL]:
+    """Return the conditions as SQL. It is kept, because idle sweeps would spend most of their time on making it."""
+    made = [rows.order_by().values(one=Value(1))[:1].query.sql_with_params() for rows in find_always()]
+    return [RawSQL(f"EXISTS ({sql})", values, BooleanField()) for sql, values in made]  # noqa: S611 - no input is in it
+
+
+def _may_be_idle(stage: Stage, row: Upkeep, now: datetime) -> bool:
+    """Return whether a stage may have nothing to do.
+
+    It finished in this span without failing, and no other sweep has left its claim there.
+    """
     return (
-        row.answered_at is not None
+        (stage.find_work is not None or stage.find_always is not None)
+        and row.answered_at is not None
         and row.answered_at.timestamp() // IN_ANY_CASE.total_seconds() == now.timestamp() // IN_ANY_CASE.total_seconds()
         and not row.failures
         and row.claim is None

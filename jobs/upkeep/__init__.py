@@ -4,7 +4,7 @@ from jobs.upkeep.approvals import due_approvals, extend_open_approvals, watch_ap
 from jobs.upkeep.caps import capped_jobs, watch_caps
 from jobs.upkeep.fallbacks import open_fallbacks, watch_fallbacks
 from jobs.upkeep.figures import count_all, count_ended, standard_price, uncounted
-from jobs.upkeep.repair import repair, repair_times
+from jobs.upkeep.repair import expired_claims, repair, repair_times, untended
 from jobs.upkeep.resource_lifetimes import end_lifetimes, ended_lifetimes, ending_soon, warn_of_ends
 from jobs.upkeep.schedules import due_schedules, watch_schedules
 from jobs.upkeep.seal_export import send_seals, unsent
@@ -21,6 +21,7 @@ __all__ = [
     "end_lifetimes",
     "ended_lifetimes",
     "ending_soon",
+    "expired_claims",
     "extend_open_approvals",
     "open_fallbacks",
     "priced_jobs",
@@ -32,6 +33,7 @@ __all__ = [
     "standard_price",
     "uncounted",
     "unsent",
+    "untended",
     "warn_of_ends",
     "watch_approvals",
     "watch_caps",

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from functools import cache, partial
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -35,6 +36,7 @@ Google asks for it (`MAX_WAIT`)."""
 SLACK = timedelta(seconds=30)
 AT_ONCE = 500
 """Jobs repaired by one sweep. The next sweep finds the rest."""
+POLLED = (Scope, LogFeed, Discovery)
 Ahead = tuple[type[Model], Q, dict[str, datetime]]
 """A table, which of its rows have a time that lies too far ahead, and the columns that repair it."""
 
@@ -46,6 +48,16 @@ def repair(now: datetime) -> int:
     """
     parts = (_dead_claims, _without_step, _unwatched_scopes, _unread_feeds)
     return take_each(parts, lambda part: part(now), what="repairs")
+
+
+def expired_claims(now: datetime) -> list[QuerySet[Any]]:
+    """Select the rows whose claims have expired, by table."""
+    return [model._default_manager.filter(_is_dead(now)) for model in (Job, *POLLED)]
+
+
+def untended() -> list["QuerySet[Job]"]:
+    """Select the jobs that need a worker, a poll of their scope or of their logs, and have none planned."""
+    return [*_without_due_time(), _unwatched(), _unread()]
 
 
 def repair_times(now: datetime) -> int:
@@ -78,7 +90,7 @@ def repair_times(now: datetime) -> int:
 def _times_ahead(now: datetime, late: Q) -> Iterator[Ahead]:
     """Yield times that lie too far ahead, and the columns that repair them. `late`: of steps that wait."""
     answered = Q(answered_at__gt=now + MAX_PAUSE)
-    for row in (Scope, LogFeed, Discovery):
+    for row in POLLED:
         yield row, answered, {"due_at": now, "answered_at": now}
         yield row, late, {"due_at": now}
     yield ResourceChange, late & Q(ended_at=None), {"due_at": now}
@@ -86,7 +98,7 @@ def _times_ahead(now: datetime, late: Q) -> Iterator[Ahead]:
     # Upkeep tasks have intervals of up to a day: the time of the last run shows that it was written ahead.
     yield Upkeep, answered, {"due_at": now, "answered_at": now}
     leases = {Job: claims.JOB_LEASE, ResourceChange: claims.JOB_LEASE, Upkeep: MAX_PAUSE}
-    for model in (Job, ResourceChange, Upkeep, Scope, LogFeed, Discovery):
+    for model in (Job, ResourceChange, Upkeep, *POLLED):
         lease = leases.get(model, claims.LEASE)
         yield model, Q(claim__isnull=False, claimed_until__gt=now + lease + SLACK), {"claimed_until": now + lease}
 
@@ -99,13 +111,17 @@ def _make_due(pk: UUID, due_at: datetime | None, now: datetime) -> bool:
         return _record(pk, "due_too_late", words, now)
 
 
+def _is_dead(now: datetime) -> Q:
+    return Q(claim__isnull=False, claimed_until__lte=now)
+
+
 def _dead_claims(now: datetime) -> int:
     """Release the claims of workers that died, or were so slow that their claims expired."""
-    dead = Q(claim__isnull=False, claimed_until__lte=now)
+    dead = _is_dead(now)
     held = Job.objects.filter(dead).order_by("claimed_until", "pk").values_list("pk", "claim")[:AT_ONCE]
     words = "A worker claimed the job and did not finish in time. The next one continues from what is recorded."
     repaired = 0
-    for row in (Scope, LogFeed, Discovery):
+    for row in POLLED:
         if count := row.objects.filter(dead).update(claim=None, claimed_until=None):
             logger.warning("released expired claims of workers: %d of %s", count, row.__name__)
             repaired += count
