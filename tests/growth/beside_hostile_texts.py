@@ -32,25 +32,8 @@ from tests.support.api import caller
 from tests.support.clock import Clock
 
 LENGTH, IN_ADDRESS = 100_000, 7_000
-READS = 60
-UNITS = (
-    "x",
-    " ",
-    "a ",
-    "0",
-    "-",
-    ",",
-    "%",
-    "<b>",
-    "\u0301",
-    "\x1b[31m",
-    "http://a@b/",
-    "a@b.c,",
-    "(",
-    "*/1,",
-    "\n",
-    "é🚂",
-)
+READS, MAX_FORMS = 60, 6
+UNITS = ("x", " ", "a ", "0", "%", "<b>", "\u0301", "\x1b[31m", "http://a@b/", "*/1,")
 ADDRESSES = (
     "/", "/history/", "/approvals/", "/jobs/new/", "/jobs/import/", "/jobs/adopt/", "/policy/", "/teams/",
     "/templates/",
@@ -80,10 +63,10 @@ class Forms(HTMLParser):
 
 
 def typed(client: Client, address: str) -> Iterator[tuple[str, Send]]:
-    """Yield what posts each unit again and again to every field of every form of a page."""
+    """Yield what posts each unit again and again to every field of the first forms of a page, which are often alike."""
     reader = Forms()
     reader.feed(client.get(address).content.decode())
-    for number, (action, method, values, names) in enumerate(reader.found):
+    for number, (action, method, values, names) in enumerate(reader.found[:MAX_FORMS]):
         for unit in UNITS if names else ():
             many = unit * ((LENGTH if method == "post" else IN_ADDRESS) // len(unit))
             form, to = values | dict.fromkeys(names, many), urljoin(address, action).partition("?")[0]
@@ -155,6 +138,8 @@ def test_the_board_of_somebody_else_stays_usable(team: Team, owner: User, clock:
                 status = send().status_code
                 sent += 1
                 slow.append((thread_time() - before, name, status))
+                if slow[-1][0] > MAX_SECONDS / 4:
+                    print(f"{slow[-1][0]:6.2f} s  {status}  {name}", flush=True)
         finally:
             connections.close_all()
             is_over.set()
