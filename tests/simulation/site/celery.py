@@ -60,7 +60,7 @@ def work(process: Process, queue: Queue) -> None:
     while True:
         name, kwargs = queue.take(process)
         process.kernel.sleep(0.001)
-        process.task_began_at, process.sent_last = process.kernel.seconds, set()
+        process.task_began_at, process.sent_last = process.kernel.database_now, set()
         process.connection.close_if_stale()
         try:
             TASKS[name](**kwargs)

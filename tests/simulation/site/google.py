@@ -258,7 +258,11 @@ class Google:
     # ------------------------------------------------------------ every call
     @contextmanager
     def _step_of(self, request: Request) -> Iterator[None]:
-        """Note whether two processes create or look up one job at once although the first may still hold its claim."""
+        """Note whether two processes create or look up one job at once although the first may still hold its claim.
+
+        A claim ends by the database's clock. If that steps forward, another process takes the job, and only what both
+        then do is judged.
+        """
         found = re.search(f'labels.{JOB_LABEL}="([^"]+)"', request.query.get("filter", ""))
         key = found[1] if found else str(request.body.get("labels", {}).get(JOB_LABEL, ""))
         process = self.kernel.current
@@ -266,7 +270,7 @@ class Google:
             yield
             return
         for other in self._steps.setdefault(key, []):
-            if self.kernel.seconds < other.task_began_at + JOB_LEASE.total_seconds():
+            if self.kernel.database_now < other.task_began_at + JOB_LEASE:
                 self.overlaps.append(f"{other.name} and {process.name} work on job {key} at once.")
         self._steps[key].append(process)
         try:

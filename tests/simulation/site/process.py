@@ -69,7 +69,7 @@ class Process:
         self.connection = connect(self)
         self.watch, self.lock, self.doubts = installation.Watch(), threading.Lock(), Doubts()
         self.task: greenlet | None = None
-        self.task_began_at = 0.0
+        self.task_began_at = kernel.database_now
         self.sent_last: set[str] = set()
 
     def start(self, work: Callable[[], None], *, at: float | None = None) -> None:
