@@ -1,5 +1,6 @@
 """The database and Vertex AI behind the ports of the steps. A method is one transaction or one API call."""
 
+import logging
 import uuid
 from collections.abc import Mapping
 from datetime import datetime
@@ -20,6 +21,8 @@ from jobs.requests.questions import save_question
 from jobs.storable import update_row
 from jobs.submission.ports import Change, Decide, Event, Written
 from jobs.submission.reassessment import reassess
+
+logger = logging.getLogger(__name__)
 
 
 class DatabaseStore:
@@ -49,7 +52,10 @@ class DatabaseStore:
         """Lock the row, read it and the time again, and write what `decide` returns. See `ports.Store`."""
         with transaction.atomic():
             # Lock only the job's row. If the team's row were locked too, the jobs of a team would wait for each other.
-            fresh = Job.objects.select_for_update(of=("self",)).select_related("team").get(pk=job.pk)
+            fresh = Job.objects.select_for_update(of=("self",)).select_related("team").filter(pk=job.pk).first()
+            if fresh is None:
+                logger.warning("job %s is gone, as after the restore of a backup; its step ends here", job.pk)
+                return None
             # Read before the time, so that a slow query for the time counts as spent; see `submit._create`.
             read_at = self._clock.monotonic()
             now = self._clock.now()

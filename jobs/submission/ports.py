@@ -73,8 +73,9 @@ class Store(Protocol):
     def apply(self, job: Job, decide: Decide, *, needs_claim: bool = True) -> Written | None:
         """Lock the row, read it and the time again, and write what `decide` returns.
 
-        Return None and write nothing if the claim of `job` has expired or another worker has claimed it. Use
-        `needs_claim=False` to record an answer of Vertex AI, which is valid whoever holds the claim.
+        Return None and write nothing if the claim of `job` has expired, another worker has claimed it, or the row is
+        gone because a backup was restored. Use `needs_claim=False` to record an answer of Vertex AI, which is valid
+        whoever holds the claim.
         """
 
     def reassess(self, job: Job) -> Change | None:
