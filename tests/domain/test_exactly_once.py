@@ -3,7 +3,6 @@
 from datetime import timedelta
 from io import StringIO
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import User
@@ -320,29 +319,6 @@ class TestOlderCopies:
         submitted.refresh_from_db()
         assert submitted.remote_name == cloud.jobs()[0]["name"]
         assert len(cloud.jobs()) == 1
-
-    def test_a_row_that_is_gone_after_its_create_ends_the_step(
-        self, request_job: RequestJob, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """A restore while the answer was on its way. The request is repeated with the same id, and finds the job."""
-        job, create, hidden = request_job(), VertexRemote.create, uuid4()
-
-        def meanwhile(self: VertexRemote, row: Job, *, within: float) -> Any:
-            remote = create(self, row, within=within)
-            Job.objects.filter(pk=row.pk).update(id=hidden)
-            return remote
-
-        monkeypatch.setattr(VertexRemote, "create", meanwhile)
-        steps.advance(job.pk, clock=cloud.clock)
-        steps.advance(job.pk, clock=cloud.clock)
-        Job.objects.filter(pk=hidden).update(id=job.pk)
-        self.forget_submission(job)
-        cloud.forward(minutes=5)
-        watch_from(cloud.now)
-        steps.advance(job.pk, clock=cloud.clock)
-
-        job.refresh_from_db()
-        assert [job.remote_name] == [each["name"] for each in cloud.jobs()]
 
     def test_a_worker_that_runs_notices_that_events_are_gone(
         self, submitted: Job, request_job: RequestJob, cloud: Cloud

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import User
@@ -68,6 +69,26 @@ class TestCancellation:
 
 
 class TestTrouble:
+    def test_a_row_that_is_gone_after_its_create_ends_the_step(
+        self, request_job: RequestJob, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A restore while the answer was on its way. A row of the same request then finds the job."""
+        job, create, hidden = request_job(), VertexRemote.create, uuid4()
+
+        def meanwhile(self: VertexRemote, row: Job, *, within: float) -> Any:
+            remote = create(self, row, within=within)
+            Job.objects.filter(pk=row.pk).update(id=hidden)
+            return remote
+
+        monkeypatch.setattr(VertexRemote, "create", meanwhile)
+        steps.advance(job.pk, clock=cloud.clock)
+        Job.objects.filter(pk=hidden).update(id=job.pk)
+        cloud.forward(minutes=5)
+        steps.advance(job.pk, clock=cloud.clock)
+
+        job.refresh_from_db()
+        assert [job.remote_name] == [each["name"] for each in cloud.jobs()]
+
     def test_an_outage_costs_few_look_ups(self, request_job: RequestJob, cloud: Cloud) -> None:
         job = request_job()
         cloud.fail("customJobs.create", "lost")

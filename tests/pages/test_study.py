@@ -187,7 +187,7 @@ class TestTable:
         client = signed_in(owner)
 
         def main_of(address: str) -> str:
-            return client.get(address).content.decode().partition("<main")[2]
+            return client.get(address).text.partition("<main")[2].partition("</main>")[0]
 
         assert "hx-trigger" in main_of(at(make_study(0.5)) + "?sort=-trial")
         assert "hx-trigger" not in main_of(at(make_study(0.5, state="succeeded")))

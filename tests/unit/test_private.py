@@ -42,7 +42,7 @@ def test_those_of_an_earlier_version_are_put_right(tmp_path: Path) -> None:
         path.chmod(0o755 if path.is_dir() else 0o644)
     assert len(loose(state)) == 7
 
-    manage("version", state=state)
+    manage("help", state=state)
 
     assert loose(state) == []
 
@@ -54,8 +54,8 @@ def test_a_database_elsewhere_is_private_and_its_folder_stays(tmp_path: Path) ->
     (shared / "board.sqlite3").touch()
     (shared / "board.sqlite3").chmod(0o644)
 
-    manage("version", state=tmp_path / "state", DATABASE_URL=f"sqlite:///{shared}/board.sqlite3")
-    manage("version", state=tmp_path / "state", DATABASE_URL=f"sqlite:///{shared}/new.sqlite3")
+    manage("help", state=tmp_path / "state", DATABASE_URL=f"sqlite:///{shared}/board.sqlite3")
+    manage("help", state=tmp_path / "state", DATABASE_URL=f"sqlite:///{shared}/new.sqlite3")
 
     assert loose(shared) == ["shared"]
 
