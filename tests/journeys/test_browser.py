@@ -28,6 +28,7 @@ def compose_example(page: Page, **changes: str) -> str:
         page.get_by_label(label, exact=True).fill(value)
     name = page.get_by_label("Display name", exact=True).input_value()
     page.get_by_role("button", name="Submit").click()
+    page.wait_for_url(re.compile(r"/jobs/[-0-9a-f]{36}/"))
     expect(page.get_by_role("heading", level=1)).to_have_text(name)
     return name
 
