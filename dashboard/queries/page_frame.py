@@ -84,9 +84,8 @@ TO_DECIDE = """
             AND earlier.judged_usd = job.judged_usd AND earlier.id < job.id
     )
 """
-for column in ("owner", "author"):
-    is_one = COUNT_AS_ONE % {"expressions": f"%(user)s, job.{column}_id"}
-    TO_DECIDE = TO_DECIDE.replace(f"OF_{column.upper()}", is_one)
+TO_DECIDE = TO_DECIDE.replace("OF_OWNER", COUNT_AS_ONE % {"expressions": "%(user)s, job.owner_id"})
+TO_DECIDE = TO_DECIDE.replace("OF_AUTHOR", COUNT_AS_ONE % {"expressions": "%(user)s, job.author_id"})
 """Approvals that need the person's own vote. The same as `approvals_for` if the person is nobody's deputy and no
 approval has several groups. Of the jobs of a sweep with the same amount, the first represents all."""
 

@@ -13,8 +13,11 @@ from jobs.texts import translatable as _
 
 SEVERITIES: Mapping[str, Severity] = {str(severity): severity for severity in Severity}
 MAX_OF_RULE = 50
+"""Findings of one rule that are listed. Further ones are counted only."""
 MAX_COUNTED = 10_000
-"""Findings of one rule that are listed, so that a job of thousands of mistakes costs no more than one of fifty."""
+"""Further findings that are counted, so that the time a rule takes has a bound."""
+MORE = _("%(count)s more like these, which are not listed.").msgid
+MORE_THAN = _("More than %(count)s more like these, which are not listed.").msgid
 PLACES = {code: place for place, code in enumerate(RULES)}
 
 
@@ -85,13 +88,13 @@ def _of_rule(rule: Rule, submission: Submission, severity: Severity | None, reso
     if rest:
         # What is not listed cannot be confirmed either.
         worst = Severity.ERROR if any(problem.confirm for problem in (*listed, *rest)) else found[-1].severity
-        words = _("%(count)s more like these, which are not listed.", count=f"{len(rest):,}")
+        words = _(MORE, count=f"{len(rest):,}")
         if len(rest) > MAX_COUNTED:
-            words = _("More than %(count)s more like these, which are not listed.", count=f"{MAX_COUNTED:,}")
+            words = _(MORE_THAN, count=f"{MAX_COUNTED:,}")
         found.append(Finding(rule.code, worst, found[-1].field, words))
     return found
 
 
 def counts_rest(finding: Finding) -> bool:
     """Return whether a finding is the one that counts what is not listed of its rule."""
-    return isinstance(finding.message, Text) and finding.message.msgid.endswith("these, which are not listed.")
+    return isinstance(finding.message, Text) and finding.message.msgid in (MORE, MORE_THAN)
