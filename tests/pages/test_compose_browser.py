@@ -49,7 +49,7 @@ def test_errors_are_listed_first_and_every_look_is_accessible(window: OpenWindow
     page.get_by_label("Flex-start").check()
     expect(page.locator("#verdict")).to_contain_text("3 errors")
     found = faults(view, [width])
-    page.wait_for_load_state("networkidle")  # a request that is cut off by Submit is an error in the console
+    view.wait_until_quiet()  # a request that is cut off by Submit is an error in the console
 
     page.get_by_role("button", name="Submit").click()
 
@@ -85,7 +85,8 @@ def test_the_bar_covers_no_control_that_has_the_focus(window: OpenWindow, owner:
 
 
 def test_text_and_form_follow_each_other(window: OpenWindow, owner: User) -> None:
-    page = window().sign_in("owner").page
+    view = window().sign_in("owner")
+    page = view.page
     page.goto("/jobs/new/?example=1")
     text = page.get_by_role("textbox", name="Request")
     text.focus()
@@ -94,8 +95,11 @@ def test_text_and_form_follow_each_other(window: OpenWindow, owner: User) -> Non
     expect(page.get_by_label("Arguments")).to_have_value("--epochs 41 --seconds-per-epoch 1")
     expect(page.get_by_label("Standard")).to_be_checked()
     expect(text).to_be_focused()
-    # An answer that is still under way would put the focus back into the text, which is then left as it is.
-    page.wait_for_load_state("networkidle")
+    # An answer to a check leaves the text alone that somebody is in, and what is known of it too.
+    view.wait_until_quiet()
+    with page.expect_response("**/check/"):
+        page.evaluate("document.getElementById('compose').dispatchEvent(new Event('change'))")
+    view.wait_until_quiet()
     page.get_by_label("Arguments").fill("--epochs 42")
 
     expect(text).to_have_value(re.compile('"42"'))
@@ -267,7 +271,6 @@ def test_a_form_older_than_the_last_sign_in_keeps_what_is_typed(window: OpenWind
     page.context.clear_cookies(name="csrftoken")
 
     page.get_by_label("Display name", exact=True).fill("typed before")
-    page.wait_for_load_state("networkidle")
     page.wait_for_url("**/jobs/new/?form=*")
 
     expect(page.get_by_label("Display name", exact=True)).to_have_value("typed before")
@@ -278,9 +281,9 @@ def test_a_form_that_was_not_sent_is_opened_again_as_it_was(window: OpenWindow, 
     view.expected_statuses = {403}
     page = view.sign_in("owner").page
     page.goto("/jobs/new/?example=1")
-    page.get_by_label("Display name", exact=True).fill("typed before")
+    with page.expect_response("**/jobs/new/check/"):  # what is typed is checked before the cookie goes
+        page.get_by_label("Display name", exact=True).fill("typed before")
     expect(page.locator("#draft")).to_contain_text("Draft saved")
-    page.wait_for_load_state("networkidle")
     page.context.clear_cookies(name="csrftoken")
     checks: list[Route] = []
     submissions: list[Route] = []

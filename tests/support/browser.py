@@ -7,6 +7,8 @@ from typing import Any
 
 from playwright.sync_api import Browser, ConsoleMessage, Page, Response, sync_playwright
 
+from tests.support.waiting import until
+
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = [
     "--headless",
@@ -19,6 +21,8 @@ FLAGS = [
     "--disable-sync",
 ]
 PASSWORD = "trainboard"
+IS_QUIET = """!document.querySelector(".htmx-request") &&
+  performance.now() - Math.max(...performance.getEntries().map((each) => each.responseEnd ?? 0)) > 300"""
 
 
 @contextmanager
@@ -76,6 +80,13 @@ class Window:
     def overflow(self) -> int:
         """Return by how many CSS pixels the content is wider than the window."""
         return int(self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
+
+    def wait_until_quiet(self) -> None:
+        """Wait until no request is under way, and none was just before.
+
+        Playwright's "networkidle" returns at once where the page was idle before, and never on a page that asks again.
+        """
+        until(lambda: self.page.evaluate(IS_QUIET), seconds=30, what="the page asks for nothing")
 
     def close(self) -> None:
         """Close the page and its context."""

@@ -67,6 +67,13 @@ document.addEventListener("htmx:beforeOnLoad", (event) => {
   keep();
   location.assign(location.pathname + location.search);
 });
+// While somebody is in the text, it stays as it is typed. What the site knows of it must stay too: with the digest of
+// another text, the site would take this one for edited, and the form would never be written into it again.
+document.addEventListener("htmx:oobBeforeSwap", ({ detail }) => {
+  if (document.activeElement.id === "request" && ["request", "text-digest"].includes(detail.target.id)) {
+    detail.shouldSwap = false;
+  }
+});
 restore();
 
 // The first field has the focus, unless the page points at another. On a touch screen that would open the keyboard.
