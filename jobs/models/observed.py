@@ -1,8 +1,10 @@
-"""Observations stored next to a job: when it was last seen, its log lines, its metrics, and unmatched jobs."""
+"""What was seen outside: sightings, log lines, metrics and trials of jobs, unmatched jobs, quotas and images."""
 
 from django.db import models
 
 from jobs.models.job import Job
+from jobs.models.team import Team
+from jobs.spec.images import MAX_NAME_LENGTH, ImageStatus
 
 
 class LastSeen(models.Model):
@@ -110,3 +112,97 @@ class UnmatchedJob(models.Model):
 
     def __str__(self) -> str:
         return self.remote_name
+
+
+class Trial(models.Model):
+    """What Vertex AI reports about one trial of a tuning job. The observer writes it together with the job."""
+
+    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="trials")
+    trial_id = models.CharField(max_length=32, help_text="The number that Vertex AI gives it, from 1.")
+    state = models.CharField(max_length=32, help_text="Trial.State as Vertex AI wrote it, such as SUCCEEDED.")
+    parameters = models.JSONField(default=dict, blank=True, help_text="{parameter id: value}")
+    metrics = models.JSONField(default=dict, blank=True, help_text="{metric id: value} of the final measurement.")
+    step_count = models.BigIntegerField(null=True, blank=True, help_text="Of the final measurement.")
+    measurements = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="[[step or null, seconds or null, {metric id: value}], ...]: what it reported on its way, thinned.",
+    )
+    started_at = models.DateTimeField(null=True, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+    infeasible_reason = models.TextField(blank=True)
+    custom_job = models.CharField(max_length=255, blank=True, help_text="Name of the custom job that ran it.")
+    job_states = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="[[JobState, moment], ...]: when its custom job entered each state; empty until it is read.",
+    )
+    job_error = models.TextField(
+        blank=True, db_default="", default="", help_text="The error of its custom job, in Vertex AI's words."
+    )
+    job_asked_at = models.DateTimeField(
+        null=True, blank=True, help_text="When Vertex AI last answered about its custom job."
+    )
+    job_is_settled = models.BooleanField(
+        default=False, db_default=False, help_text="Its custom job has ended or is gone, and is not read any more."
+    )
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["job", "trial_id"], name="one_row_per_trial")]
+
+    def __str__(self) -> str:
+        return f"trial {self.trial_id} of {self.job_id}"
+
+
+class QuotaReading(models.Model):
+    """Limit and use of one metric in one region.
+
+    Without a region, it is the limit of regions that have none of their own.
+    """
+
+    project = models.CharField(max_length=63)
+    region = models.CharField(max_length=40, blank=True)
+    metric = models.CharField(max_length=100, help_text="Without aiplatform.googleapis.com/.")
+    quota_id = models.CharField(max_length=200, blank=True, help_text="The id with which an increase is requested.")
+    limit = models.BigIntegerField(help_text="-1: there is none.")
+    used = models.BigIntegerField(null=True, blank=True, help_text="Empty: unknown.")
+    read_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["project", "region", "metric"], name="one_reading_of_each_quota")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.metric} in {self.project}/{self.region}: {self.used} of {self.limit}"
+
+
+class ImageReading(models.Model):
+    """One image, or output folder, of one team. It waits for an answer while `due_at` is set.
+
+    What an account may see of a registry or a bucket is private. So a reading applies only to the team that requested
+    it, and only while the team acts as the account that got the answer.
+    """
+
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+")
+    name = models.CharField(max_length=MAX_NAME_LENGTH, help_text="As it stands in the job.")
+    acts_as = models.CharField(
+        max_length=254, blank=True, help_text="The account that reads it; empty: Trainboard's own."
+    )
+    asked_at = models.DateTimeField(help_text="When a form last requested it.")
+    due_at = models.DateTimeField(null=True, blank=True)
+    read_at = models.DateTimeField(null=True, blank=True)
+    status = models.CharField(max_length=20, blank=True, choices=[(each.value, each.value) for each in ImageStatus])
+    size_bytes = models.BigIntegerField(null=True, blank=True)
+    last_error = models.CharField(max_length=300, blank=True, help_text="Why it could not be read.")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["team", "name"], name="one_reading_of_each_image")]
+        indexes = [
+            models.Index(fields=["due_at", "id"], condition=models.Q(due_at__isnull=False), name="image_due"),
+            models.Index(fields=["team", "asked_at"], name="image_asked"),
+            models.Index(fields=["asked_at"], name="image_old"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,5 +1,6 @@
-"""Seals of the audit log: a chain of digests for each team, so that a changed or missing entry is noticed."""
+"""The team of each entry of the audit log, and seals of its entries, so that a changed or missing one is noticed."""
 
+from auditlog.models import LogEntry
 from django.db import models
 
 SITE = 0
@@ -43,3 +44,19 @@ class SealedEntry(models.Model):
 
     def __str__(self) -> str:
         return f"entry {self.entry} of {self.seal_id}"
+
+
+class AuditedTeam(models.Model):
+    """The team of one entry. Entries that are not about a team, such as a price, have no row.
+
+    The team is a plain number, so that the log of a team remains when the team is deleted.
+    """
+
+    entry = models.OneToOneField(LogEntry, on_delete=models.CASCADE, primary_key=True, related_name="audited_team")
+    team = models.BigIntegerField()
+
+    class Meta:
+        indexes = [models.Index(fields=["team", "-entry"], name="audited_team_newest")]
+
+    def __str__(self) -> str:
+        return f"entry {self.entry_id} of team {self.team}"
