@@ -88,6 +88,7 @@ def addresses(person: Person) -> Iterator[tuple[str, str]]:
         yield "study", f"/studies/{seen['job-tuning']}/"
     if len(jobs) > 1:
         yield "compare", f"/compare/?a={jobs[0]['id']}&b={jobs[1]['id']}"
+        yield "compare-several", "/compare/?" + "&".join(f"job={job['id']}" for job in jobs[:6])
         yield "schedule-new", f"/schedules/new/?job={jobs[0]['id']}"
         yield "template-save", f"/jobs/{jobs[0]['id']}/template/"
         yield "several", f"/jobs/several/?job={jobs[0]['id']}&job={jobs[1]['id']}&action=cancel"

@@ -1,6 +1,6 @@
 """Sign-in, roles, and loaders that return a row or raise Http404."""
 
-from dashboard.access.loaders import job_for, jobs_of
+from dashboard.access.loaders import job_for, jobs_for, jobs_of
 from dashboard.access.roles import (
     Request,
     can,
@@ -17,6 +17,7 @@ __all__ = [
     "can",
     "in_teams_of",
     "job_for",
+    "jobs_for",
     "jobs_of",
     "role_in",
     "teams_by_own_project",

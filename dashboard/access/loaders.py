@@ -72,15 +72,24 @@ def job_for(request: Request, pk: UUID, verb: str = "see", *, joined: Sequence[s
 
     `joined` are related rows that the same query loads, such as "metrics".
     """
-    jobs = jobs_of(request.user).with_silence().select_related("approval__decided_by", *joined)
-    job = get_object_or_404(jobs, pk=pk)
-    if isinstance(job, ShownJob):
-        job.reveal_to(request.user)
-        if approval := getattr(job, "approval", None):
-            hide_in([approval], ["findings"], job)
+    job = jobs_for(request, [pk], joined=joined)[0]
     if verb != "see" and not can(request.user, verb, job.team):
         raise PermissionDenied(REFUSALS[verb])
     return job
+
+
+def jobs_for(request: Request, pks: Sequence[UUID], *, joined: Sequence[str] = ()) -> list[Job]:
+    """Return the jobs in the order of `pks`. Raise Http404 if the user may not see one. `joined` as for `job_for`."""
+    jobs = jobs_of(request.user).with_silence().select_related("approval__decided_by", *joined)
+    found = {job.pk: job for job in jobs.filter(pk__in=pks)}
+    if not found.keys() >= {*pks}:
+        raise Http404
+    for job in found.values():
+        if isinstance(job, ShownJob):
+            job.reveal_to(request.user)
+            if approval := getattr(job, "approval", None):
+                hide_in([approval], ["findings"], job)
+    return [found[pk] for pk in pks]
 
 
 def templates_of(user: User) -> QuerySet[Template]:

@@ -53,7 +53,7 @@ class FieldRow:
 def render_difference(row: Difference) -> FieldRow:
     """Return a difference as a row of the table."""
     if row.change is not Change.CHANGED:
-        return FieldRow(row.field, row.change, _plain(row.before), _plain(row.after))
+        return FieldRow(row.field, row.change, render_value(row.before), render_value(row.after))
     before, after = format_value(row.before), format_value(row.after)
     return FieldRow(row.field, row.change, *_marked(before, after))
 
@@ -67,7 +67,8 @@ def format_value(value: Any) -> str:
     return dumps(value, ensure_ascii=False)
 
 
-def _plain(value: Any) -> tuple[Piece, ...]:
+def render_value(value: Any) -> tuple[Piece, ...]:
+    """Return a value of JSON as one piece without marks; no piece for None, which is a missing value."""
     return () if value is None else (Piece(_short(format_value(value))),)
 
 

@@ -16,6 +16,7 @@ from dashboard.drawing import (
     figures,
     findings,
     history_charts,
+    job_curves,
     marks,
     parallel_chart,
     replicas,
@@ -87,6 +88,7 @@ register.simple_tag(usage_chart.draw_usage, name="usage_chart")
 register.simple_tag(parallel_chart.draw_parallel, name="parallel_chart")
 register.simple_tag(scatter_chart.draw_scatter, name="scatter_chart")
 register.simple_tag(trial_curves.draw_curves, name="trial_curves")
+register.simple_tag(job_curves.draw_job_curves, name="job_curves")
 register.filter("job_name", usage_chart.name_of)
 register.filter("percentile", wait_percentile)
 register.filter("strategy_label", strategy_label)

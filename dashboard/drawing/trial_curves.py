@@ -86,20 +86,21 @@ def draw_curves(found: TrialCurves | None, metric: Metric | None) -> SafeString:
         label, unit = _("%(metric)s of %(trials)s trials, step %(low)s to %(high)s."), _("step %(number)s")
     else:
         label, unit = _("%(metric)s of %(trials)s trials, second %(low)s to %(high)s."), _("second %(number)s")
-    curves = format_html(
-        '<svg width="100%" height="{0}" viewBox="0 0 1000 {0}" preserveAspectRatio="none">{1}</svg>',
-        HEIGHT,
-        format_html_join("", "{}", ((_path(curve, scale, low, high),) for curve in reversed(found.curves))),
+    curves = format_html_join("", "{}", ((_path(curve, scale, low, high),) for curve in reversed(found.curves)))
+    return plot_across(scale, label % known, curves, [unit % {"number": value_text(at)} for at in (low, high)])
+
+
+def plot_across(scale: Scale, label: str, curves: SafeString, ends: Sequence[str]) -> SafeString:
+    """Return the plot of curves whose horizontal positions are thousandths; `ends` are the words at its two ends."""
+    drawn = format_html(
+        '<svg width="100%" height="{0}" viewBox="0 0 1000 {0}" preserveAspectRatio="none">{1}</svg>', HEIGHT, curves
     )
-    ends = format_html_join(
+    words = format_html_join(
         "",
         '<text class="axis" x="{}%" y="{}" text-anchor="{}">{}</text>',
-        (
-            (x, HEIGHT - 4, anchor, unit % {"number": value_text(at)})
-            for x, anchor, at in ((0, "start", low), (100, "end", high))
-        ),
+        ((x, HEIGHT - 4, anchor, end) for x, anchor, end in zip((0, 100), ("start", "end"), ends, strict=True)),
     )
-    return plot(scale, label % known, curves, ends)
+    return plot(scale, label, drawn, words)
 
 
 def _path(curve: TrialCurve, scale: Scale, low: float, high: float) -> SafeString:

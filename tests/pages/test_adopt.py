@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 
 from jobs import observation
 from jobs.models import Discovery, ExternalJob, Job, JobMetrics, Membership, Team
-from tests.pages.conftest import SignIn, text_of
+from tests.pages.conftest import MakeJob, SignIn, text_of
 from tests.support import samples
 from tests.support.clock import Clock
 from tests.support.person import forms
@@ -156,13 +156,14 @@ class TestAdopting:
 
     @pytest.mark.parametrize("state", ["JOB_STATE_RUNNING", "JOB_STATE_QUEUED"])
     def test_an_external_job_has_no_estimate_but_may_have_a_price(
-        self, found: Found, team: Team, owner: User, stranger: User, signed_in: SignIn, state: str
+        self, found: Found, team: Team, owner: User, stranger: User, signed_in: SignIn, state: str, make_job: MakeJob
     ) -> None:
         client = signed_in(owner)
         client.post("/jobs/adopt/take/", {"job": [found(state=state).pk], "team": team.pk, **PLACE})
         job = Job.objects.get()
         Job.objects.update(hourly_usd=2)
-        addresses = ("/", f"/jobs/several/?action=cancel&job={job.pk}", f"/compare/?a={job.pk}&b={job.pk}")
+        ours = make_job("failed")
+        addresses = ("/", f"/jobs/several/?action=cancel&job={job.pk}", f"/compare/?a={job.pk}&b={ours.pk}")
 
         texts = [text_of(client.get(address)) for address in addresses]
 

@@ -95,6 +95,7 @@ def _job_pages(world: World) -> Iterator[Visit]:
     yield Visit("several", f"/jobs/several/?{both}&action=cancel", ADMIN)
     yield Visit("job running, as a table", f"/jobs/{found['running'].pk}/?as=table", ADMIN)
     yield Visit("compare two", f"/compare/?a={first.pk}&b={second.pk}", ADMIN)
+    yield Visit("compare three", f"/compare/?{both}&job={found['running'].pk}", ADMIN)
     yield Visit("compare one", f"/compare/?a={first.pk}", ADMIN)
     yield Visit("compose a copy", f"/jobs/new/?job={first.pk}", ADMIN)
 

@@ -1,6 +1,6 @@
-"""The outcomes of two jobs side by side: state, cost, wait, run time, restarts and results of trials."""
+"""The outcomes of jobs side by side: state, cost, wait, run time, restarts and results of trials."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,16 +12,15 @@ from jobs.models import Job
 
 
 class Outcome(NamedTuple):
-    """One value of both jobs, as text, with "–" for a job that has none."""
+    """One figure of each job, as text, with "–" for a job that has none."""
 
     name: str
-    first: str
-    second: str
+    values: tuple[str, ...]
 
     @property
     def differs(self) -> bool:
-        """Whether the jobs differ in this value."""
-        return self.first != self.second
+        """Whether the jobs differ in this figure."""
+        return len({*self.values}) > 1
 
 
 if TYPE_CHECKING:
@@ -40,8 +39,8 @@ FIGURES: dict["StrOrPromise", Callable[[Row], str]] = {
 }
 
 
-def outcomes(first: Job, second: Job, *, now: datetime) -> list[Outcome]:
-    """Return the outcomes of two jobs, without values that neither has. A running job has its cost so far."""
-    rows = row_of(first, now), row_of(second, now)
-    found = [Outcome(str(name), *(read(row) for row in rows)) for name, read in FIGURES.items()]
-    return [each for each in found if {each.first, each.second} != {NONE}]
+def outcomes(jobs: Sequence[Job], *, now: datetime) -> list[Outcome]:
+    """Return the outcomes of the jobs, without figures that none has. A running job has its cost so far."""
+    rows = [row_of(job, now) for job in jobs]
+    found = [Outcome(str(name), tuple(read(row) for row in rows)) for name, read in FIGURES.items()]
+    return [each for each in found if {*each.values} != {NONE}]
