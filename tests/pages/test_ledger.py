@@ -124,8 +124,17 @@ def rows(request: Any, team: Team, other: Team, owner: User, lead: User, clock: 
     return made
 
 
-def test_of_random_rows_every_page_shows_a_direct_count(rows: Rows, engineer: Client, owner: User) -> None:
+def test_of_random_rows_every_page_and_answer_shows_a_direct_count(
+    rows: Rows, engineer: Client, owner: User, team: Team, stranger: User, signed_in: SignIn
+) -> None:
     check_ledger(NOW)
+    check_pages(rows, engineer, owner)
+    check_digits(rows, engineer, owner)
+    check_budgets(rows, team, owner)
+    check_nothing_is_seen(rows, signed_in(stranger), stranger)
+
+
+def check_pages(rows: Rows, engineer: Client, owner: User) -> None:
     march, april = rows.sums(rows.jobs)
     view = engineer.get("/spend/?month=2026-04").context["view"]
     assert (view.usd, view.before_usd) == (usd(april[""]), usd(march[""]))
@@ -148,7 +157,8 @@ def test_of_random_rows_every_page_shows_a_direct_count(rows: Rows, engineer: Cl
     assert engineer.get("/history/").context["figures"].total.usd == usd(total)
 
 
-def test_of_random_jobs_each_answer_has_the_same_digits(rows: Rows, engineer: Client, owner: User) -> None:
+def check_digits(rows: Rows, engineer: Client, owner: User) -> None:
+    """Check that page, export and API show the same cost of each job."""
     lines = engineer.get("/history/jobs.json").streaming_content  # type: ignore[attr-defined]
     exported = {row["id"]: row["cost_usd"] for row in json.loads(b"".join(lines))}
     api = caller(owner)
@@ -161,7 +171,7 @@ def test_of_random_jobs_each_answer_has_the_same_digits(rows: Rows, engineer: Cl
             assert to_micros(shown) == rows.micros(job, spans, NOW), job
 
 
-def test_of_random_rows_budgets_hold_a_direct_count(rows: Rows, team: Team, owner: User) -> None:
+def check_budgets(rows: Rows, team: Team, owner: User) -> None:
     allowed = {row.pk: left.left_usd for row, left in list_left(NOW)}  # by the ledger, as the gate reads it
     for row, left in ((line.budget, line.left) for line in list_budgets([team], NOW)):
         assert left.left_usd == allowed.pop(row.pk) or left.spent_usd > 1000
@@ -178,9 +188,7 @@ def test_of_random_rows_budgets_hold_a_direct_count(rows: Rows, team: Team, owne
     assert not allowed
 
 
-def test_of_the_rows_of_others_a_stranger_sees_nothing(rows: Rows, stranger: User, signed_in: SignIn) -> None:
-    outsider = signed_in(stranger)
-
+def check_nothing_is_seen(rows: Rows, outsider: Client, stranger: User) -> None:
     assert outsider.get("/spend/").context["view"].usd == 0
     assert table(outsider, "month=2026-04") == {}
     assert caller(stranger).get(f"/jobs/{rows.jobs[0][0].pk}").status_code == 404
