@@ -117,11 +117,11 @@ def test_sweeps_that_waited_for_a_worker_are_drained_and_one_of_them_sweeps(
     app.tasks[beat["task"]].apply_async(**beat.get("options", {}))
     with Redis.from_url(broker.replace("redis+socket://", "unix://")) as server:
         (sent,) = server.lrange("celery", 0, -1)
-        server.rpush("celery", *[sent] * 9_999)
-    assert tasks._waiting(tasks.sweep) == 10_000
+        server.rpush("celery", *[sent] * 499)
+    assert tasks._waiting(tasks.sweep) == 500
 
     with start_worker(app, pool="solo", perform_ping_check=False, shutdown_timeout=30):
-        waiting.until(lambda: not tasks._waiting(tasks.sweep), seconds=300, what="all sweeps were taken")
+        waiting.until(lambda: not tasks._waiting(tasks.sweep), seconds=60, what="all sweeps were taken")
 
     assert swept == [1]
 
