@@ -79,9 +79,15 @@ def tree(path: str) -> ast.Module:
     return ast.parse((ROOT / path).read_text(), path)
 
 
+@cache
+def nodes(path: str) -> tuple[ast.AST, ...]:
+    """Return every node of a module: walking takes longer than parsing, and most rules walk."""
+    return tuple(ast.walk(tree(path)))
+
+
 def functions(path: str) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     """Yield every function and method of a module."""
-    return (node for node in ast.walk(tree(path)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return (node for node in nodes(path) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
 def dotted(node: ast.AST) -> str:
@@ -98,7 +104,7 @@ def uses(wanted: Callable[[ast.AST], bool], *folders: str) -> set[str]:
     return {
         f"{path}:{node.lineno}"  # type: ignore[attr-defined]
         for path in modules(*folders)
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         if wanted(node)
     }
 
@@ -276,7 +282,7 @@ def test_the_readme_lists_every_environment_variable() -> None:
     read = {
         node.args[0].value
         for path in modules("dashboard")
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         if isinstance(node, ast.Call) and dotted(node) in readers and isinstance(node.args[0], ast.Constant)
     }
     listed = set(re.findall(r"^\| `([A-Z_]+)`", README.read_text(), re.MULTILINE))
