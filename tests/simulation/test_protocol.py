@@ -30,9 +30,14 @@ class OwnClock(Clock):
         return super().now() + timedelta(seconds=self.skew)
 
 
-def first_violation(about: str = "", *, clock: Any = Clock, seeds: int = MAX_SEEDS) -> Violation | None:
-    """Run seeds until one violates something, in words that hold `about`; None when none does."""
-    for seed in range(seeds):
+def first_violation(
+    about: str = "", *, clock: Any = Clock, seeds: int = MAX_SEEDS, likely: int = 0
+) -> Violation | None:
+    """Run seeds until one violates something, in words that hold `about`; None when none does.
+
+    Seeds from `likely` on come first. It showed the fault once, and a change of the simulation may move it.
+    """
+    for seed in (*range(likely, seeds), *range(likely)):
         try:
             Simulation(seed, clock).run()
         except Violation as violation:
@@ -92,7 +97,7 @@ class TestMendsTakenOut:
         monkeypatch.setattr(submit, "begin_create", dated_early)
         monkeypatch.setattr(submit, "_create", sent_whenever)
 
-        assert first_violation("times although nothing came later") is not None
+        assert first_violation("times although nothing came later", likely=4_862) is not None
 
     def test_workers_that_believe_their_own_clocks(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A2: a worker whose clock is ahead takes over a claim that has not expired.
@@ -100,7 +105,7 @@ class TestMendsTakenOut:
         What a process remembers of attempts prevents it too, so both guards are removed.
         """
         monkeypatch.setattr(Doubts, "note", lambda _self, _job, monotonic: monotonic - 3_600)
-        assert first_violation("times although nothing came later", clock=OwnClock) is not None
+        assert first_violation("times although nothing came later", clock=OwnClock, likely=911) is not None
 
     def test_a_second_job_that_cannot_be_cancelled_before_the_first_is_followed(
         self, monkeypatch: pytest.MonkeyPatch
@@ -120,7 +125,7 @@ class TestMendsTakenOut:
 
         monkeypatch.setattr(submit, "follow", cancel_first)
 
-        assert first_violation("is still submitting") is not None
+        assert first_violation("is still submitting", likely=394) is not None
 
     def test_a_refused_cancellation_that_counts_as_sent(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A6: after one response 400, the cancellation was never sent again."""
