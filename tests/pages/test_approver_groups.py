@@ -222,10 +222,10 @@ def test_the_badge_counts_what_the_domain_says(
 def _needs(user: User, clock: Clock) -> set[Any]:
     """Return the jobs that need a person, as the domain decides about each."""
     found = set()
-    jobs = Job.objects.filter(state="awaiting_approval").select_related("team")
-    for job in jobs:
-        question = Approval.objects.get(job=job)
-        decider = Decider.load(user, [job], now=clock.now)
+    questions = list(Approval.objects.filter(job__state="awaiting_approval").select_related("job__team"))
+    decider = Decider.load(user, [question.job for question in questions], now=clock.now)
+    for question in questions:
+        job = question.job
         try:
             decider.voter_for(job, question)
         except NotPermitted:
