@@ -21,6 +21,8 @@ THEMES = ("light", "dark")
 FURTHER_PAGES = frozenset(
     {
         "templates",
+        "guide",
+        "guide-page",
         "schedules",
         "import",
         "adopt",

@@ -119,6 +119,8 @@ def _other_pages(world: World) -> Iterator[Visit]:
         yield Visit("account", "/account/", who)
         yield Visit("API tokens", "/account/tokens/", who)
         yield Visit("prices", "/prices/", who)
+        yield Visit("guide", "/docs/", who)
+        yield Visit("guide, a page", "/docs/strategies/", who)
         yield Visit("jump", "/jump/?q=train+state:failed", who)
     team = world.teams[0].pk
     for name in ("teams", "teams/{}/invitations", "budgets/new", "spend/billing"):
