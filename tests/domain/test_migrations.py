@@ -96,7 +96,6 @@ def waits_after_restarts_are_computed_for_the_jobs_that_exist(request_job: Reque
     waits = own.values_list("pk", "waited_again_seconds", "waiting_again_since")
     derived = set(waits.all())
 
-    yield "0061_search_in_indexes"
     yield "0063_fill_waits_after_restarts"
 
     assert set(waits.all()) == derived
