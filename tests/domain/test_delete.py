@@ -21,7 +21,7 @@ from tests.domain.conftest import Cloud, RequestJob, Submit, look, watch
 @pytest.fixture
 def ended(submit: Submit, cloud: Cloud) -> Job:
     """A job that succeeded, with its log read to the end."""
-    job = submit("happy")
+    job = submit("short")
     watch(cloud, job, minutes=120, every=60)
     for _ in range(5):
         cloud.forward(minutes=1)

@@ -51,7 +51,7 @@ YEARS = timedelta(days=400)
 @pytest.fixture
 def ended(submit: Submit, cloud: Cloud) -> Job:
     """A job that was preempted, had trouble, and succeeded; its log is complete."""
-    job = submit("preempted")
+    job = submit("preempted-once")
     observation.follow_log(job, now=cloud.now)
     watch(cloud, job, minutes=200)
     assert job.state == "succeeded"
