@@ -53,14 +53,21 @@ def decidable_jobs(user: User, today: date) -> frozenset[UUID]:
 
 def _decidable(approvals: QuerySet[Approval], user: User, today: date) -> QuerySet[Approval]:
     may_decide = Q(Exists(_deciders(user, today)))
-    voted = Vote.objects.filter(job=OuterRef("job"), asked_at=OuterRef("asked_at"), voter=user)
+    votes = Vote.objects.filter(job=OuterRef("job"), asked_at=OuterRef("asked_at"))
     requesters = (CountAsOne(user.pk, F("job__owner")), CountAsOne(user.pk, F("job__author")))
-    found = approvals.filter(*(~Q(each) for each in requesters)).exclude(Exists(voted))
+    voted = Exists(votes.filter(voter=user)), Exists(_of_one_person(votes, Value(user.pk)))
+    found = approvals.filter(*(~Q(each) for each in (*requesters, *voted)))
     if user.is_superuser:
         # Site admins have every role, so only a list of names can exclude them.
         named = Q(approver_names="") | Q(approver_names__contains=f",{user.get_username()},")
         return found.filter(_is_asked(named | may_decide))
     return found.filter(in_teams_of(user, "job__team", "decide")).filter(_is_asked(may_decide))
+
+
+def _of_one_person(votes: QuerySet[Vote], person: Any) -> QuerySet[Vote]:
+    """Return the approvals among votes that another account has given, or a deputy for it, and that counts as one."""
+    by, counts_for = (Q(CountAsOne(person, F(each))) & ~Q(**{each: person}) for each in ("voter", "counts_for"))
+    return votes.filter(by | counts_for, decision=Approval.Decision.APPROVED)
 
 
 def _is_asked(condition: Q) -> Q:
@@ -102,14 +109,13 @@ def deputies_of(user: User, today: date) -> QuerySet[Deputy]:
 def _deciders(user: User, today: date) -> QuerySet[Membership]:
     """Return the memberships for which a vote of `user` would count in the approval of the outer query."""
     away = deputies_of(user, today)
-    counted = Vote.objects.filter(
-        job=OuterRef(OuterRef("job")), asked_at=OuterRef(OuterRef("asked_at")), counts_for=OuterRef("user")
-    )
+    votes = Vote.objects.filter(job=OuterRef(OuterRef("job")), asked_at=OuterRef(OuterRef("asked_at")))
     roles = Q(role=Role.LEAD) | (Q(role=Role.APPROVER) & Q(least="approver"))
     return (
         Membership.objects.filter(Q(user=user) | Q(user__in=away.values("person")), team=OuterRef("job__team"))
         .filter(user__is_active=True)
-        .exclude(Exists(counted))
+        .exclude(Exists(votes.filter(counts_for=OuterRef("user"))))
+        .exclude(Exists(_of_one_person(votes, OuterRef("user"))))
         .exclude(CountAsOne(F("user"), OuterRef("job__owner")))
         .exclude(CountAsOne(F("user"), OuterRef("job__author")))
         .annotate(

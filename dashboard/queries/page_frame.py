@@ -77,7 +77,12 @@ TO_DECIDE = """
     AND NOT EXISTS (
         SELECT 1 FROM jobs_vote AS vote
         WHERE vote.job_id = approval.job_id AND vote.asked_at = approval.asked_at
-            AND (vote.voter_id = %(user)s OR vote.counts_for_id = %(user)s AND NOT %(is_superuser)s)
+            AND (
+                vote.voter_id = %(user)s OR vote.counts_for_id = %(user)s AND NOT %(is_superuser)s
+                OR vote.decision = 'approved' AND (
+                    vote.voter_id <> %(user)s AND OF_VOTER OR vote.counts_for_id <> %(user)s AND OF_COUNTED
+                )
+            )
     )
     AND NOT OF_OWNER AND NOT OF_AUTHOR
     AND NOT EXISTS (
@@ -88,6 +93,8 @@ TO_DECIDE = """
 """
 TO_DECIDE = TO_DECIDE.replace("OF_OWNER", COUNT_AS_ONE % {"expressions": "%(user)s, job.owner_id"})
 TO_DECIDE = TO_DECIDE.replace("OF_AUTHOR", COUNT_AS_ONE % {"expressions": "%(user)s, job.author_id"})
+TO_DECIDE = TO_DECIDE.replace("OF_VOTER", COUNT_AS_ONE % {"expressions": "%(user)s, vote.voter_id"})
+TO_DECIDE = TO_DECIDE.replace("OF_COUNTED", COUNT_AS_ONE % {"expressions": "%(user)s, vote.counts_for_id"})
 """Approvals that need the person's own vote. The same as `approvals_for` if the person is nobody's deputy and no
 approval has several groups. Of the jobs of a sweep with the same amount, the first represents all."""
 

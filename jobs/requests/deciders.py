@@ -13,7 +13,7 @@ from jobs.errors import NotPermitted
 from jobs.models import Approval, Deputy, Job, Role, Vote
 from jobs.policy_rules import Approvers
 from jobs.requests.approver_groups import MAY_DECIDE, Roster, groups_of, who_is_in, with_roles
-from jobs.requests.one_person import why_one, with_inviters
+from jobs.requests.one_person import APPROVED, why_one, with_inviters
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,21 +29,21 @@ class Decider:
     roster: Roster
     votes: Sequence[Vote]
     accounts: Mapping[int, User]
-    """The people and the requesters of the jobs, also if deactivated, as `one_person.why_one` compares them."""
+    """The people, the requesters of the jobs and who has voted, also if deactivated, as `why_one` compares them."""
 
     @classmethod
     def load(cls, by: User, jobs: Sequence[Job], *, now: datetime) -> "Decider":
         """Load what is needed to decide about these jobs. Makes two queries for any number of jobs."""
         away = Deputy.objects.on(now.date()).filter(person=OuterRef("pk"), deputy=by)
-        always = {by.pk}.union(*map(requesters, jobs))
+        asked = Vote.objects.filter(job__in=[job.pk for job in jobs]).select_related("voter", "counts_for")
+        votes = list(asked.order_by("pk"))
+        always = {by.pk, *voters(votes)}.union(*map(requesters, jobs))
         rows = with_inviters(with_roles({job.team_id for job in jobs}, always)).annotate(is_away=Exists(away))
         found = list(rows.filter(MAY_DECIDE | Q(is_away=True) | Q(pk__in=always)))
         active = [each for each in found if each.is_active]
         own = {each.pk: each for each in active if each.pk == by.pk or each.is_away}
         people = sorted(own.values(), key=lambda each: (each.pk != by.pk, each.pk))
-        votes = Vote.objects.filter(job__in=[job.pk for job in jobs]).select_related("voter", "counts_for")
-        accounts = {each.pk: each for each in found}
-        return cls(by, people, Roster.of(active), list(votes.order_by("pk")), accounts)
+        return cls(by, people, Roster.of(active), votes, {each.pk: each for each in found})
 
     def votes_for(self, question: Approval) -> list[Vote]:
         """Return the votes for the question that is open now, oldest first."""
@@ -57,13 +57,14 @@ class Decider:
         """Return the person for whom a vote would count.
 
         Raise NotPermitted, with a message for people, if there is none. If there are several, return the first one in a
-        group that has not approved yet. Nobody decides about their own job, neither as a deputy nor through one.
+        group that has not approved yet. Nobody decides about their own job, neither as a deputy nor through one, and
+        of accounts that count as one person only the first approves.
         """
         if job.owner_id == self.by.pk:
             raise NotPermitted(_("You requested this job, so another approver of the team has to decide."))
         if job.author_id == self.by.pk:
             raise NotPermitted(_("You wrote this job for a schedule, so another approver of the team has to decide."))
-        if why := self._why_one(self.by, job):
+        if why := self._why_one(self.by, job, question):
             raise NotPermitted(str(why))
         if free := self._free(job, question):
             missing = self.missing(job, question)
@@ -89,14 +90,18 @@ class Decider:
         if not self.people[0].is_superuser and self.roster.roles.get((self.by.pk, job.team_id)) in (None, Role.VIEWER):
             return []
         taken = {vote.counts_for_id for vote in self.votes_for(question)} - {self.by.pk}
-        taken |= {person.pk for person in self.people if self._why_one(person, job)}
+        taken |= {person.pk for person in self.people if self._why_one(person, job, question)}
         able = [person for person in self.people if person.pk not in taken]
         return [person for person in able if self._is_in_any(groups_of(question), person, job)]
 
-    def _why_one(self, person: User, job: Job) -> str | Promise | None:
-        """Return why a person counts as one with a requester of the job, None if they do not."""
+    def _why_one(self, person: User, job: Job, question: Approval) -> str | Promise | None:
+        """Return why a person counts as one with a requester of the job or with another who has approved, or None."""
         decider, asked = self.accounts[person.pk], (self.accounts[each] for each in requesters(job))
-        return next((why for each in asked if (why := why_one(decider, each))), None)
+        if why := next((why for each in asked if (why := why_one(decider, each))), None):
+            return why
+        votes = [vote for vote in self.votes_for(question) if vote.decision == Approval.Decision.APPROVED]
+        others = voters(votes) - {person.pk}
+        return APPROVED if any(why_one(decider, self.accounts[each]) for each in others) else None
 
     def _is_in_any(self, groups: Iterable[Approvers], person: User, job: Job) -> bool:
         return any(self.roster.is_in(group, person.pk, job.team_id) for group in groups)
@@ -105,6 +110,11 @@ class Decider:
 def requesters(job: Job) -> set[int]:
     """Return the people who decide nothing about a job: its owner, and whoever wrote it for the owner's schedule."""
     return {job.owner_id} if job.author_id is None else {job.owner_id, job.author_id}
+
+
+def voters(votes: Iterable[Vote]) -> set[int]:
+    """Return the people who have voted, and those for whom deputies have."""
+    return {person for vote in votes for person in (vote.voter_id, vote.counts_for_id)}
 
 
 def approved_by(votes: Iterable[Vote]) -> set[int]:

@@ -1,4 +1,4 @@
-"""The rule by which two accounts count as one person, so that neither decides about what the other requests.
+"""The rule by which two accounts count as one person: neither decides about what the other requests or has approved.
 
 Whoever invited an account may be the one who uses it, until a second person has accepted its role or confirmed it.
 `why_one` is the rule in memory, COUNT_AS_ONE the same in SQL.
@@ -21,6 +21,11 @@ INVITED_BOTH = gettext_lazy(
 INVITER = gettext_lazy(
     "You invited the requester's account, and nobody else has confirmed it: another approver has to decide, or a site "
     "admin or another lead has to confirm the account on the page of the team."
+)
+
+APPROVED = gettext_lazy(
+    "Somebody whose account counts as one with yours has approved it: another approver has to decide, or a site admin "
+    "or another lead has to confirm the invited account."
 )
 
 INVITER_OF = """(

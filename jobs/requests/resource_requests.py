@@ -27,7 +27,7 @@ from jobs.requests import resource_figures as figures
 from jobs.requests.allowed_resources import allowed_of
 from jobs.requests.approval_coverage import is_group_covered
 from jobs.requests.approver_groups import Roster
-from jobs.requests.one_person import why_one, with_inviters
+from jobs.requests.one_person import APPROVED, why_one, with_inviters
 from jobs.requests.policy_versions import load_policy, load_recent
 from jobs.spec import Finding, Severity
 from jobs.texts import Text, translatable
@@ -129,7 +129,7 @@ def approve_change(change: ResourceChange, *, by: User, now: datetime) -> bool:
     """Approve a change that waits, and let it be sent once everybody needed has approved.
 
     Return False if it was decided or withdrawn before, or `by` has approved already. Raise NotPermitted for whoever
-    asked for it and for people who may not decide.
+    asked for it, for accounts that count as one with them or with who has approved, and for people who may not decide.
 
     Raise NotAllowed if a ceiling would be exceeded, or if a budget that stops jobs has too little left.
     """
@@ -139,9 +139,11 @@ def approve_change(change: ResourceChange, *, by: User, now: datetime) -> bool:
         if row is None or by.pk in row.approved_by:
             return False
         groups, roster = _groups(row), Roster.load(row.team_id)
-        both = with_inviters(User.objects.all()).in_bulk([by.pk, row.asked_by_id])
-        if why := why_one(both[by.pk], both[row.asked_by_id]):
+        accounts = with_inviters(User.objects.all()).in_bulk([by.pk, row.asked_by_id, *row.approved_by])
+        if why := why_one(accounts[by.pk], accounts[row.asked_by_id]):
             raise NotPermitted(str(why))
+        if any(why_one(accounts[by.pk], accounts[each]) for each in row.approved_by if each in accounts):
+            raise NotPermitted(str(APPROVED))
         if not any(roster.is_in(group, by.pk, row.team_id) for group in groups):
             raise NotPermitted(_("You may not approve this change."))
         row.approved_by = [*row.approved_by, by.pk]

@@ -10,8 +10,10 @@ from jobs import proposals, requests
 from jobs.errors import NotPermitted
 from jobs.models import Job, Membership, Proposal, Role, Team
 from jobs.people import invitations
+from jobs.policy_rules import Rule
 from jobs.requests import resource_requests
 from jobs.requests.deputies import name_deputy
+from jobs.requests.policy_versions import Terms, save_policy
 from tests.conftest import PASSWORD, person
 from tests.domain.conftest import RequestJob
 from tests.domain.test_proposals import accept, invited
@@ -153,3 +155,54 @@ class TestInvitedAccounts:
 
         with pytest.raises(NotPermitted):
             requests.approve(self.asked(request_job, lead), by=new, comment="", now=clock.now)
+
+    def test_are_not_both_of_two_who_have_to_approve(
+        self, team: Team, request_job: RequestJob, lead: User, approver: User, puppet: User, clock: Clock
+    ) -> None:
+        save_policy(team, [Rule(outcome="ask", approvals=2)], Terms(), base=0, by=lead, note="", now=clock.now)
+        for first, second in ((lead, puppet), (puppet, lead)):
+            job = request_job(hours=40)
+            assert requests.approve(job, by=first, comment="", now=clock.now)
+
+            for decide in (requests.approve, requests.reject):
+                with pytest.raises(NotPermitted, match="counts as one with yours has approved it"):
+                    decide(job, by=second, comment="seen", now=clock.now)
+
+            assert Job.objects.get(pk=job.pk).state == "awaiting_approval"
+            assert requests.approve(job, by=approver, comment="", now=clock.now)
+            assert Job.objects.get(pk=job.pk).state == "approved"
+
+    def test_are_not_both_of_two_who_have_to_approve_through_a_deputy(
+        self, team: Team, request_job: RequestJob, lead: User, approver: User, puppet: User, clock: Clock
+    ) -> None:
+        save_policy(team, [Rule(outcome="ask", approvals=2)], Terms(), base=0, by=lead, note="", now=clock.now)
+        day, third = clock.now.date(), person("third", team, Role.APPROVER)
+        name_deputy(approver, puppet.username, first_day=day, last_day=day, now=clock.now)
+        job, other = request_job(hours=40), request_job(hours=40)
+        Membership.objects.filter(user=puppet).update(role=Role.ENGINEER)  # votes for the approver alone
+        assert requests.approve(job, by=puppet, comment="", now=clock.now)
+        assert requests.approve(other, by=lead, comment="", now=clock.now)
+
+        for asked, by in ((job, lead), (other, puppet)):
+            with pytest.raises(NotPermitted):
+                requests.approve(asked, by=by, comment="", now=clock.now)
+            assert requests.approve(asked, by=third, comment="", now=clock.now)
+
+    def test_are_not_both_of_two_who_have_to_approve_machines(
+        self, team: Team, lead: User, other_lead: User, approver: User, puppet: User, clock: Clock
+    ) -> None:
+        save_policy(team, [Rule(outcome="ask", approvals=2)], Terms(), base=0, by=lead, note="", now=clock.now)
+        change = resource_requests.ask_for_change(
+            "create", team=Team.objects.get(), project=team.project, region="us-central1", resource_id="two",
+            by=approver, now=clock.now, lifetime=timedelta(days=1),
+            body={"resourcePools": [{"machineSpec": samples.A100}]},
+        )  # fmt: skip
+        assert change is not None
+        assert resource_requests.approve_change(change, by=puppet, now=clock.now)
+
+        with pytest.raises(NotPermitted, match="counts as one with yours has approved it"):
+            resource_requests.approve_change(change, by=lead, now=clock.now)
+
+        assert resource_requests.approve_change(change, by=other_lead, now=clock.now)
+        change.refresh_from_db()
+        assert change.allowed_at is not None
