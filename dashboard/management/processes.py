@@ -3,8 +3,10 @@
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from django.conf import settings
+from django.core.management.base import CommandError
 
 CELERY = ("-m", "celery", "-A", "dashboard.celery", "--quiet", "--skip-checks")
 AFTER_PAGES = ("nice", "-n", "10")
@@ -41,7 +43,19 @@ def beat() -> tuple[str, ...]:
     return python(*CELERY, "beat", "--pidfile=", "--loglevel", "WARNING")
 
 
+def check_folder(folder: Path) -> None:
+    """Raise CommandError if a file in the folder of the processes has the name of one of Trainboard's packages.
+
+    Granian and Celery import from the folder that they run in first.
+    """
+    names = [name + end for name in ("dashboard", "emulator", "jobs") for end in (".py", "/__init__.py")]
+    found = next((folder / name for name in names if (folder / name).exists()), None)
+    if settings.IS_INSTALLED and found is not None:
+        raise CommandError(f"{found} would be imported instead of Trainboard's own package. Choose another folder.")
+
+
 def become(command: Sequence[str]) -> None:
     """Replace this process with another program, which keeps its id, environment and output."""
+    check_folder(settings.WORK_DIR)
     os.chdir(settings.WORK_DIR)
     os.execvp(command[0], list(command))  # noqa: S606 - the command is one of the above

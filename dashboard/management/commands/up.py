@@ -11,6 +11,7 @@ from django.db import OperationalError, connections
 
 from dashboard import env, private, rehearsal
 from dashboard.access import known_password
+from dashboard.management import processes
 from dashboard.management.demo import people
 from dashboard.management.demo.machines import FirstResource
 from dashboard.management.supervisor import plan, ports, prepare
@@ -80,7 +81,8 @@ class Command(BaseCommand):
 
 
 def _site(host: str, *, wait: float) -> plan.Site:
-    """Choose the port. Raise CommandError if it is taken."""
+    """Choose the port. Raise CommandError if it is taken, or if a file in the folder would be imported."""
+    processes.check_folder(settings.WORK_DIR)
     port = env.whole("PORT", default=8000, least=0, most=65535) or ports.choose(host)
     if not ports.becomes_free(host, port, seconds=wait):
         command = "trainboard-server up" if settings.IS_INSTALLED else "make up"

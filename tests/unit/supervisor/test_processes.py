@@ -1,10 +1,11 @@
 """Tests of the commands `web`, `worker` and `beat`: which program each becomes."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from django.conf import settings
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 
 from dashboard.management import processes
 
@@ -41,3 +42,19 @@ def test_web_listens_on_this_machine_unless_told(became: list[Sequence[str]], mo
     assert became[0][became[0].index("--port") + 1] == "8123"
     assert became[1][became[1].index("--workers") + 1] == "3"
     assert "beat" in became[2]
+
+
+@pytest.mark.parametrize("name", ["jobs.py", "emulator/__init__.py"])
+def test_a_folder_with_a_package_named_as_ours_is_refused(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "jobs").mkdir()  # a folder that is no package hides none
+    monkeypatch.setattr(settings, "IS_INSTALLED", True)
+    processes.check_folder(tmp_path)
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).touch()
+
+    with pytest.raises(CommandError, match="Choose another folder"):
+        processes.check_folder(tmp_path)
+    monkeypatch.setattr(settings, "IS_INSTALLED", False)
+    processes.check_folder(tmp_path)
