@@ -12,7 +12,8 @@ from jobs.requests.policy_versions import Terms
 STRICTNESS = {Passing.WARN: 0, Passing.ASK: 1, Passing.STOP: 2}
 AMOUNTS = ("cost_over", "gpus_over", "hours_over", "person_sum_over", "team_sum_over")
 """Conditions of a rule that match more jobs when they are lower."""
-DECIDING = frozenset({"allow", "ask", "refuse"})
+LIMITING = frozenset({"ask", "refuse"})
+"""Outcomes of rules from which a job is lost if an earlier rule decides about it."""
 TIGHTENING = frozenset({"refuse", "require"})
 """Outcomes of rules that, added anywhere, let no further job pass."""
 
@@ -36,7 +37,7 @@ def is_looser(before: Sequence[Rule], after: Sequence[Rule], old: Terms, new: Te
             left = left[1:]
         elif left and kept and _is_tightened(left[0], kept[0], left[1:]):
             left, kept = left[1:], kept[1:]
-        elif kept and kept[0].outcome == "ask" and all(_is_harmless(rule) for rule in left):
+        elif kept and kept[0].outcome == "ask" and not any(rule.outcome in LIMITING for rule in left):
             kept = kept[1:]
         else:
             return True
@@ -45,17 +46,12 @@ def is_looser(before: Sequence[Rule], after: Sequence[Rule], old: Terms, new: Te
 
 def _is_tightened(old: Rule, new: Rule, following: Sequence[Rule]) -> bool:
     """Return whether two rules that ask or refuse differ only in amounts that are lower, so that more jobs match."""
-    if old.outcome not in ("ask", "refuse") or (old.outcome == "ask" and not all(map(_is_harmless, following))):
+    if old.outcome not in LIMITING or (old.outcome == "ask" and any(rule.outcome in LIMITING for rule in following)):
         return False
     amounts = {name: (getattr(old, name), getattr(new, name)) for name in AMOUNTS}
     if any((before is None) != (after is None) or (before or 0) < (after or 0) for before, after in amounts.values()):
         return False
     return old.model_copy(update={name: after for name, (_, after) in amounts.items()}) == new
-
-
-def _is_harmless(rule: Rule) -> bool:
-    """Return whether a later rule asks nothing, so that a job loses nothing if an earlier rule decides about it."""
-    return rule.outcome == "allow" or rule.outcome not in DECIDING
 
 
 def _without_words(rule: Rule) -> Rule:

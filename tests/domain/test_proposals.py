@@ -151,6 +151,7 @@ LOOSER: list[tuple[str, list[dict[str, Any]]]] = [
     ("a rule that asks, above one that asks others", [{"outcome": "ask", "approvers": ["lead"]}, *BASE]),
     ("another person approves", [BASE[0], BASE[1] | {"approvers": ["lead"]}]),
     ("a value is set", [{"outcome": "set", "set_labels": ["a=b"]}, *BASE]),
+    ("a value is set, below", [*BASE, {"outcome": "set", "set_labels": ["a=b"]}]),
 ]
 STRICTER: list[tuple[str, list[dict[str, Any]]]] = [
     ("the same", BASE),
@@ -171,6 +172,24 @@ class TestLooser:
     @pytest.mark.parametrize(("what", "rules"), STRICTER, ids=[what for what, _ in STRICTER])
     def test_what_certainly_lets_no_more_pass(self, what: str, rules: Any) -> None:
         assert not proposals.is_looser(_rules(BASE), _rules(rules), Terms(), Terms())
+
+    @pytest.mark.parametrize(
+        ("following", "is_looser"),
+        [({"outcome": "refuse", "gpus_over": 8}, True), ({"outcome": "ask", "role": "lead"}, True),
+         ({"outcome": "allow", "gpus_over": 8}, False), ({"outcome": "set", "set_labels": ["a=b"]}, False)],
+    )  # fmt: skip
+    def test_a_rule_that_asks_about_more_may_take_jobs_from_a_later_one(self, following: Any, is_looser: bool) -> None:
+        before, after = (_rules([{"outcome": "ask", "cost_over": usd}, following]) for usd in ("100", "99"))
+
+        assert proposals.is_looser(before, after, Terms(), Terms()) is is_looser
+
+    def test_a_rule_that_sets_a_value_for_more_jobs(self) -> None:
+        before, after = (_rules([{"outcome": "set", "set_labels": ["a=b"], "cost_over": usd}]) for usd in ("100", "99"))
+
+        assert proposals.is_looser(before, after, Terms(), Terms())
+
+    def test_a_job_is_no_longer_cancelled_above_its_approval(self) -> None:
+        assert proposals.is_looser((), (), Terms(cancel_over_approved=True), Terms())
 
     def test_a_rule_that_allows_may_go(self) -> None:
         allow = {"outcome": "allow", "gpus_over": 1}
