@@ -26,6 +26,7 @@ from jobs.clock import Clock
 from jobs.database import short_lock_waits
 from jobs.isolation import describe, is_outage
 from jobs.models import Upkeep
+from jobs.queue.claims import SWEEP
 from jobs.requests import imported_drafts
 from jobs.upkeep import (
     capped_jobs,
@@ -58,8 +59,8 @@ from jobs.upkeep import (
 logger = logging.getLogger(__name__)
 
 PREFIX = "sweep:"
-WHOLE = "sweep"
-"""Name of the row that records completed sweeps: everything was handed out, and every due stage was begun."""
+WHOLE = SWEEP
+"""The row of completed sweeps: everything was handed out, and every due stage was begun."""
 LEASE = timedelta(minutes=1)
 """How long a stage may run before the next sweep runs it too. Every stage may run twice at once."""
 MIN_LATE = timedelta(minutes=1)

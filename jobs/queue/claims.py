@@ -29,6 +29,8 @@ It is longer than a whole call may take, so that a create has ended before anoth
 """
 
 MAX_PAUSE = timedelta(minutes=5)
+SWEEP = "sweep"
+"""Name of the row that records completed sweeps. It is due since sweeps began, or last went on after a pause."""
 
 
 class ClaimLost(Exception):

@@ -15,11 +15,15 @@ from jobs import transitions
 from jobs.cost import format_usd
 from jobs.isolation import take_each
 from jobs.models import Job, JobEvent
+from jobs.queue import claims
 from jobs.upkeep.spending import cost_of, last_known, request_end
 
 NEAR_PERCENT, REACHED_PERCENT = 80, 100
 MAX_UNSEEN = timedelta(minutes=10)
-"""If polls have failed for longer, a job counts as running: a cap must hold while Vertex AI cannot be listed."""
+"""If polls have failed for longer, a job counts as running: a cap must hold while Vertex AI cannot be listed.
+
+A pause of the sweep does not count: after a time without the site, or a step of the clock, polls come first.
+"""
 AT_ONCE = 500
 """Jobs handled by one sweep, those that started first. The rest wait until some of these have ended."""
 
@@ -34,7 +38,10 @@ def watch_caps(now: datetime) -> int:
         return 0
     rows = Job.objects.filter(pk__in=keys).select_related("last_seen").order_by("started_at", "pk")
     jobs = list(rows.defer("spec", "estimate", "error", "log_sources"))
-    return take_each(jobs, lambda job: _watch(job, now), what="jobs with a cap")
+    sweeps = claims.last_run(claims.SWEEP)
+    began = sweeps.due_at if sweeps is not None else None
+    polled_since = began if began is not None and began <= now else None  # one ahead is from before a step of the clock
+    return take_each(jobs, lambda job: _watch(job, now, polled_since), what="jobs with a cap")
 
 
 def capped_jobs() -> QuerySet[Job]:
@@ -44,9 +51,9 @@ def capped_jobs() -> QuerySet[Job]:
     )
 
 
-def _watch(job: Job, now: datetime) -> int:
+def _watch(job: Job, now: datetime, polled_since: datetime | None) -> int:
     known_until = last_known(job, now)
-    is_unseen = now - known_until > max(MAX_UNSEEN, 4 * settings.POLL_INTERVAL)
+    is_unseen = now - max(known_until, polled_since or known_until) > max(MAX_UNSEEN, 4 * settings.POLL_INTERVAL)
     usd = cost_of(job, now if is_unseen else known_until)
     if usd is None or job.cap_usd is None:
         return 0

@@ -46,7 +46,10 @@ def _ended() -> list[UUID]:
 
 
 def _waiting(now: datetime) -> list[UUID]:
-    """Return the open fallbacks whose newest attempt has waited for its first run as long as the plan allows."""
+    """Return the open fallbacks whose newest attempt has waited for its first run as long as the plan allows.
+
+    A job that Vertex AI has counts as waiting until it was last seen: while the site was down it may have begun to run.
+    """
     rows = FallbackAttempt.objects.filter(
         fallback__ended_at=None,
         fallback__wait_hours__isnull=False,
@@ -56,8 +59,12 @@ def _waiting(now: datetime) -> list[UUID]:
         job__approved_at__isnull=False,
         job__state__in=WAITING,
     ).order_by("job__approved_at")
-    found = rows.values_list("fallback", "job__approved_at", "fallback__wait_hours")
-    over = (pk for pk, since, hours in found if since and hours and now - since >= timedelta(hours=hours))
+    found = rows.values_list("fallback", "job__approved_at", "fallback__wait_hours", "job__last_seen__at")
+    over = (
+        pk
+        for pk, since, hours, seen_at in found
+        if since and hours and min(seen_at or now, now) - since >= timedelta(hours=hours)
+    )
     return list(islice(over, AT_ONCE))
 
 

@@ -143,6 +143,19 @@ class TestWaits:
         assert two.job.requested_at >= one.job.ended_at
         assert (two.reason, two.job.state) == ("capacity", "succeeded")
 
+    def test_one_that_began_while_the_site_was_down_is_not_cancelled(self, begin: Begin, cloud: Cloud) -> None:
+        job = begin("happy", Plan((Step("standard"),), wait_hours=1))
+        sweep(cloud)
+        job.refresh_from_db()
+        assert (job.seen_at, job.started_at) == (cloud.now, None)
+
+        cloud.forward(minutes=70)
+        sweep(cloud)
+
+        job.refresh_from_db()
+        assert job.started_at is not None
+        assert job.cancel_requested_at is None
+
     def test_a_job_that_is_refused_for_quota_again_and_again_has_waited(self, begin: Begin, cloud: Cloud) -> None:
         first = begin("quota", Plan((Step("standard"),), wait_hours=1))
         sweep_while(cloud, lambda: not Job.objects.get(pk=first.pk).is_finished)
@@ -188,6 +201,7 @@ class TestEnds:
         job = begin("slow-queue", Plan((Step("standard"),), wait_hours=1))
         sweep(cloud)
         cloud.forward(minutes=70)
+        look(cloud)
         watch_fallbacks(cloud.clock)
         job.refresh_from_db()
         assert job.cancel_requested_at is not None

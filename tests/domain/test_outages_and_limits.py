@@ -151,6 +151,25 @@ class TestCapsWhileListsFail:
         assert "Vertex AI was last observed at 09:00 UTC" in event.message
         assert job.cancel_requested_at == clock.now
 
+    def test_after_a_pause_of_the_whole_site_polls_come_first(
+        self, request_job: RequestJob, team: Team, owner: User, clock: Clock
+    ) -> None:
+        """The site was down, and the job may have ended then; or the database's clock is ahead by days."""
+        job = capped(team, owner, clock, "20")
+        start(job, clock)
+        stages.sweep(clock.clock, {})
+        assert job.hourly_usd
+        clock.forward(hours=30 / float(job.hourly_usd))
+        for _ in range(4):
+            stages.sweep(clock.clock, {})
+            clock.forward(seconds=10)
+        assert not job.events.filter(kind__in=["cap_near", "cap_reached"]).exists()
+
+        for _ in range(4):
+            clock.forward(minutes=5)
+            stages.sweep(clock.clock, {})
+        assert "this assumes that it still runs" in job.events.get(kind="cap_reached").message
+
 
 @pytest.mark.parametrize("error", [IntegrityError("duplicate key"), DataError("out of range")])
 def test_a_schedule_whose_run_cannot_be_written_delays_no_other(
