@@ -13,6 +13,7 @@ from django.db.models import F
 from jobs import prices, stages
 from jobs.clients import billing_client
 from jobs.cost.prices import MAX_PRICE_AGE
+from jobs.database import accepts_writes
 from jobs.doctor.report import Check, Status, failed, passed, warned
 from jobs.models import Heartbeat, QuotaReading, Team
 from jobs.people import openid
@@ -77,6 +78,11 @@ def _postgres() -> Iterator[Check]:
         limits = dict(zip(names, cursor.fetchone(), strict=True))
     status = Status.PASS if number >= MIN_POSTGRES else Status.FAIL
     yield Check(GROUP, _("database"), status, _("PostgreSQL %(version)s; 14 or newer is needed.", version=version))
+    if accepts_writes():
+        yield passed(GROUP, _("database writes"), _("It accepts writes."))
+    else:
+        words = _("It accepts no writes, as a standby does. Let DATABASE_URL name the server that has taken over.")
+        yield failed(GROUP, _("database writes"), words)
     for name, value in limits.items():
         if value == "0":
             yield warned(

@@ -15,6 +15,7 @@ from django.db.models import F
 
 from jobs import bounds, storable, vertex
 from jobs.errors import NotPermitted
+from jobs.isolation import is_outage
 from jobs.models import SetAsideItem
 from jobs.queue.claims import ClaimLost
 
@@ -63,6 +64,8 @@ class SetAside:
         except OF_THE_WHOLE:
             raise
         except Exception as error:
+            if is_outage(error):
+                raise
             if self.put(name, f"{type(error).__name__}: {error}"):
                 logger.exception("set aside %r of %s", name, self._place)
             else:
@@ -83,7 +86,10 @@ class SetAside:
                 write(rows)
         except OF_THE_WHOLE:
             raise
-        except Exception:  # noqa: BLE001 whatever it was, each row is now tried alone, which shows it
+        except Exception as error:
+            if is_outage(error):
+                raise
+            # Whatever it was, each row is now tried alone, which shows it.
             for row in rows:
                 with self.item(name(row)):
                     write([row])
