@@ -122,12 +122,10 @@ def mark_restored(reason: str, *, now: datetime, take_over: bool = False) -> int
     database to this instance. Returns the number of marked requests.
     """
     with transaction.atomic():
-        defaults = {"instance": settings.INSTANCE, "trusted_since": now}
-        row, _ = Installation.objects.select_for_update().get_or_create(pk=1, defaults=defaults)
-        row.trusted_since, row.restored_reason, row.identity = now, reason, _identity()
-        if take_over:
-            row.instance = settings.INSTANCE
-        row.save()
+        load_installation(now)
+        columns = {"trusted_since": now, "restored_reason": reason, "identity": _identity()}
+        columns |= {"instance": settings.INSTANCE} if take_over else {}
+        Installation.objects.filter(pk=1).update(**columns)
         ResourceChange.objects.filter(ended_at=None).update(attempted_at=now)
         return Job.objects.filter(state__in=NOT_SENT).update(attempted_at=now)
 

@@ -1,19 +1,21 @@
 """Tests of the database as queue: due rows are found, even after everything else was lost."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from dashboard.celery import app
 from jobs import steps, tasks
-from jobs.models import Job, Scope
+from jobs.models import Installation, Job, ResourceChange, Scope
+from jobs.queue import installation
 from jobs.queue.claims import JOB_LEASE
 from jobs.submission.adapters import DatabaseStore
 from jobs.upkeep import repair
 from tests.domain.conftest import Cloud, RequestJob
 
 pytestmark = pytest.mark.both_databases
+NOW = datetime(2026, 3, 2, tzinfo=UTC)
 
 
 class TestDue:
@@ -54,6 +56,68 @@ class TestDue:
 
         cloud.forward(seconds=JOB_LEASE.total_seconds())
         assert store.claim(job.pk) is not None
+
+
+class TestSteps:
+    def test_a_job_without_a_step_is_released(self, submitted: Job, cloud: Cloud) -> None:
+        Job.objects.update(due_at=cloud.now)
+        events = submitted.events.count()
+
+        steps.advance(submitted.pk, clock=cloud.clock)
+
+        submitted.refresh_from_db()
+        assert (submitted.due_at, submitted.claim, submitted.failures) == (None, None, 0)
+        assert submitted.events.count() == events
+
+    @pytest.mark.parametrize(
+        ("columns", "step"),
+        [
+            ({"state": "approved", "cancel_requested_at": NOW}, "submit"),
+            ({"state": "submitting"}, "submit"),
+            ({"state": "running", "remote_name": "r", "cancel_requested_at": NOW}, "send_cancel"),
+            ({"state": "running", "remote_name": "r"}, None),
+            ({"state": "awaiting_approval", "cancel_requested_at": NOW}, None),
+            ({"state": "succeeded", "remote_name": "r", "cancel_requested_at": NOW}, None),
+            ({"state": "succeeded", "remote_name": "r", "deletion_requested_at": NOW}, "send_delete"),
+            ({"state": "succeeded", "remote_name": "r", "deletion_requested_at": NOW, "deleted_at": NOW}, None),
+            ({"state": "succeeded", "remote_name": "r", "submit_attempts": 2}, "check"),
+        ],
+    )
+    def test_the_row_decides_the_step(self, columns: dict[str, Any], step: str | None) -> None:
+        found = steps.step_for(Job(**columns))
+
+        assert (found.__name__ if found is not None else None) == step
+
+    def test_a_poll_of_one_scope_is_none_of_another(self, submitted: Job, cloud: Cloud) -> None:
+        common = {"project": submitted.project, "region": submitted.region, "due_at": cloud.forward(minutes=1)}
+        resources = Scope.objects.create(kind="persistent_resource", **common)
+        jobs = Scope.objects.get(kind="custom_job")
+
+        steps.observe(resources.pk, clock=cloud.clock)
+
+        resources.refresh_from_db()
+        assert (resources.answered_at, resources.failures) == (cloud.now, 0)
+        assert Scope.objects.get(pk=jobs.pk).answered_at == jobs.answered_at
+
+    def test_of_two_sweeps_that_read_the_row_at_once_one_counts(
+        self, submitted: Job, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        other = cloud.forward(seconds=10)
+        monkeypatch.setattr(installation, "load_trust", lambda *_: Installation.objects.update(swept_at=other))
+
+        assert not steps.begin_sweep(cloud.now, interval=timedelta(seconds=5))
+
+    def test_an_ended_change_of_a_resource_is_not_due(self, submitted: Job, cloud: Cloud, settings: Any) -> None:
+        common = {
+            "team": submitted.team, "asked_by": submitted.owner, "asked_at": cloud.now, "due_at": cloud.now,
+            "project": "p", "region": "r", "action": "reboot",
+        }  # fmt: skip
+        ResourceChange.objects.create(resource_id="a", ended_at=cloud.now, **common)
+        still_open = ResourceChange.objects.create(resource_id="b", **common)
+
+        assert steps.due_resource_changes(cloud.now) == [still_open.pk]
+        settings.INSTANCE = "staging"
+        assert steps.due_resource_changes(cloud.now) == []
 
 
 class TestRepair:

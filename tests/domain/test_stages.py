@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db import DataError, IntegrityError, OperationalError, connection
+from django.db import DataError, IntegrityError, InternalError, connection
 from django.test import Client
 
 from jobs import messages, stages, steps, tasks
@@ -115,13 +115,32 @@ def test_a_hand_out_that_raises_stops_no_other(
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("where", ["a stage", "a hand-out", "the question for work", "the time without a sweep"])
 def test_an_outage_of_the_database_ends_the_sweep(
-    work: dict[str, Any], sweep: Callable[[], Handed], monkeypatch: pytest.MonkeyPatch
+    where: str, work: dict[str, Any], sweep: Callable[[], Handed], clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken("schedules", OperationalError("server closed the connection"), monkeypatch)
+    """A server that became a standby answers, and refuses every write."""
+    refused = InternalError("cannot execute UPDATE in a read-only transaction")
+    refused.__cause__ = psycopg.errors.ReadOnlySqlTransaction()
 
-    with pytest.raises(OperationalError):
+    def fail(*_: Any) -> Any:
+        raise refused
+
+    for _ in range(2):
         sweep()
+    if where == "a stage":
+        broken("budgets", refused, monkeypatch)
+    elif where == "a hand-out":
+        monkeypatch.setattr(tasks, "HAND_OUTS", tasks.HAND_OUTS | {"due polls": fail})
+    elif where == "the question for work":
+        monkeypatch.setattr(stages, "questions", fail)
+    else:
+        monkeypatch.setattr(stages, "extend_open_approvals", fail)
+        clock.forward(hours=1)
+
+    with pytest.raises(InternalError):
+        sweep()
+    assert not Upkeep.objects.filter(failures__gt=0).exists()
 
 
 @pytest.mark.django_db

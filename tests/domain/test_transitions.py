@@ -39,6 +39,34 @@ def test_what_happened_long_ago_is_learned_now(request_job: RequestJob, clock: C
     assert job.events.order_by("id").last().recorded_at == clock.now
 
 
+def test_events_and_revisions_are_those_of_one_job(request_job: RequestJob, clock: Clock) -> None:
+    jobs = [request_job(), request_job()]
+    revisions = [job.revision for job in jobs]
+
+    for _ in range(2):
+        for job in jobs[1:] * 3 + jobs:
+            transitions.record_event(
+                job, JobEvent.Kind.STEP_FAILED, now=clock.now, message="It was slow.", once_key="a"
+            )
+
+    assert [job.events.filter(once_key="a").count() for job in jobs] == [1, 1]
+    assert [Job.objects.get(pk=job.pk).revision for job in jobs] == [each + 1 for each in revisions]
+
+
+def test_an_ended_row_that_a_request_follows_keeps_its_state(submit: Submit, cloud: Cloud) -> None:
+    by, ended = submit("short"), submit("short")
+    cloud.forward(hours=3)
+    look(cloud)
+    ended.refresh_from_db()
+
+    for _ in range(2):
+        transitions.supersede(ended, by=by, now=cloud.now)
+
+    ended.refresh_from_db()
+    assert (ended.state, ended.remote_name, ended.hourly_usd) == ("succeeded", "", 0)
+    assert ended.events.get(kind="repaired").reason == "superseded"
+
+
 def test_an_answer_that_is_recorded_late_changes_nothing(
     submit: Submit, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -53,7 +53,12 @@ SITE_ON_POSTGRES = Judge(
 SUBMISSION = of_tests(
     "domain/test_submit.py", "domain/test_exactly_once.py", "domain/test_repeated_steps.py", on_postgres=False
 )
-QUEUE = of_tests("domain/test_queue.py", "domain/test_isolation.py", on_postgres=False)
+QUEUE = of_tests(
+    "domain/test_queue.py", "domain/test_claims.py", "domain/test_isolation.py", "domain/test_clock_steps.py",
+    on_postgres=False,
+)  # fmt: skip
+STAGES = of_tests("domain/test_stages.py", "domain/test_idle_stages.py", on_postgres=False)
+STANDBY = of_tests("domain/test_standby.py", "domain/test_claims.py", on_postgres=True)
 RACES = of_tests("domain/test_concurrency.py", on_postgres=True)
 ANSWERS = of_tests(
     "domain/test_recorded_jobs.py", "domain/test_odd_answers.py", "domain/test_observe.py", on_postgres=False
@@ -84,10 +89,10 @@ JUDGES: dict[str, tuple[Judge, ...]] = {
     "jobs/submission/adapters.py": (SUBMISSION, RACES, SITE, SITE_ON_POSTGRES),
     "jobs/submission/unmatched.py": (SUBMISSION, SITE),
     "jobs/submission/*.py": (PROTOCOL, SUBMISSION, SITE),
-    "jobs/queue/*.py": (SUBMISSION, QUEUE, SITE),
+    "jobs/queue/*.py": (QUEUE, SUBMISSION, STANDBY, SITE),
     "jobs/transitions.py": (of_tests("domain/test_transitions.py", on_postgres=False), RACES, SITE, SITE_ON_POSTGRES),
-    "jobs/steps.py": (PROTOCOL, QUEUE, SITE),
-    "jobs/stages.py": (QUEUE, SITE),
+    "jobs/steps.py": (QUEUE, SUBMISSION, PROTOCOL, STANDBY, SITE),
+    "jobs/stages.py": (STAGES, QUEUE, SITE),
     "jobs/models/job.py": (QUEUE, SUBMISSION, SITE),
     "jobs/models/polling.py": (QUEUE, of_tests("domain/test_observe.py", on_postgres=False), SITE),
     "jobs/upkeep/repair.py": (QUEUE, SITE),
@@ -138,6 +143,11 @@ QUICK = {
 LEFT_OUT = {
     "jobs/models/job.py job.with_silence *": "a mark on pages only",
     "jobs/queue/rate_limit.py *": "it keeps calls within Google's quota and decides nothing about a job",
+    "jobs/queue/installation.py * 29f588": "pk=1 in a table of one row",
+    "jobs/queue/installation.py * a2c25b": "pk=1 in a table of one row",
+    "jobs/steps.py steps.begin_sweep 3d40e1": "pk=1 in a table of one row",
+    "jobs/queue/claims.py * 8a3287": "the claim beside it names the row; the key finds it without a scan",
+    "jobs/stages.py stages._run 91bb86": "the claim beside it names the row; the key finds it without a scan",
     "* cancel.taken *": "it chooses only the words of an event",
     "* unique constraint one_policy_version_per_number": "not on the way of a request to Vertex AI",
     "jobs/models/account.py *": "sign-in, not on the way of a request to Vertex AI",
