@@ -9,6 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import URLPattern
 
+from dashboard.guide import guide_pages
 from tests.pages.test_browser import OpenWindow, addresses, chromium, window
 from tests.pages.test_every_address import ACCESS, NO_ONE, address_of, keys, patterns
 from tests.support.accessibility import faults
@@ -49,7 +50,10 @@ def test_every_address_is_accessible_and_fits(
     wrong = {"/accounts/login/": faults_at(view, "/accounts/login/")}
     view.sign_in("admin")
 
-    for address in dict.fromkeys([*addresses, *(address_of(each, keys) for each in patterns() if is_page(each))]):
+    guide = [f"/docs/{page.slug}/" for page in guide_pages()]
+    for address in dict.fromkeys(
+        [*addresses, *guide, *(address_of(each, keys) for each in patterns() if is_page(each))]
+    ):
         wrong[address] = faults_at(view, address)
 
     assert len(wrong) > 50
