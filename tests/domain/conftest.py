@@ -13,8 +13,9 @@ from django.contrib.auth.models import User
 from jobs import observation, requests, stages, steps, tasks
 from jobs.models import Job, Policy, Team
 from jobs.queue import installation
-from tests.conftest import person
+from tests.conftest import PASSWORD, person
 from tests.support import samples
+from tests.support.attacker import LIMIT, World
 from tests.support.clock import Clock, DatabaseTime, watch_from
 from tests.support.replayed import Replayed, replayed
 from tests.support.running_emulator import Running, running
@@ -178,6 +179,14 @@ def cloud(tmp_path: Path, clock: Clock, settings: Any, db: None) -> Iterator[Clo
         cloud = Cloud(emulator, clock)
         cloud.script("happy")
         yield cloud
+
+
+@pytest.fixture
+def world(team: Team, owner: User, approver: User, admin: User, cloud: Cloud, tmp_path: Path) -> World:
+    """A person who wants no approval, in a team that asks above LIMIT on a site with two admins."""
+    Policy.objects.filter(team=team).update(ask_over_usd=LIMIT)
+    User.objects.create_superuser("root", password=PASSWORD)
+    return World(team, cloud, tmp_path, owner, approver)
 
 
 @pytest.fixture

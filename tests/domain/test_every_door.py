@@ -9,7 +9,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,7 +31,7 @@ from jobs.models import (
     Team,
     Template,
 )
-from tests.conftest import PASSWORD, person
+from tests.conftest import person
 from tests.domain.conftest import Cloud
 from tests.pages.conftest import _pages_read_the_tests_clock, fields_of  # noqa: F401 - a fixture
 from tests.support import samples
@@ -48,13 +47,6 @@ DEAR: tuple[dict[str, Any], ...] = (
     samples.body(name="unknown", machine={"machineType": "a9-ultragpu-64g"}, scheduling={"timeout": "60s"}),
     samples.tuning_job(name="trials", trials=400, parallel=400, scheduling={"timeout": "3600s"}),
 )
-
-
-@pytest.fixture
-def world(team: Team, owner: User, approver: User, admin: User, cloud: Cloud, tmp_path: Path) -> World:
-    Policy.objects.filter(team=team).update(ask_over_usd=LIMIT)
-    User.objects.create_superuser("root", password=PASSWORD)
-    return World(team, cloud, tmp_path, owner, approver)
 
 
 @pytest.fixture

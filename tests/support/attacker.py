@@ -1,6 +1,7 @@
 """A person who wants no approval, at every door of the site, and the price of what Google was sent."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
@@ -151,13 +152,18 @@ def cost(document: dict[str, Any]) -> tuple[Decimal, Decimal, int]:
     return price * hours * (7 if strategy == "spot" else 4), price, gpus
 
 
-def judge(world: World, *, machines: int = 0) -> list[dict[str, Any]]:
-    """Compare what Google was sent with what one person may. `machines` is what somebody else has approved."""
+def judge(world: World, *, machines: int = 0, agreed: Mapping[str, Decimal] | None = None) -> list[dict[str, Any]]:
+    """Compare what Google was sent with what one person may.
+
+    `machines` is what somebody else has approved, `agreed` what the one job of each name may cost by an approval.
+    """
     for _ in range(2):
         world.work()
     documents = world.cloud.jobs()
     figures = [cost(document) for document in documents]
-    assert all(usd <= LIMIT for usd, _, _ in figures), [document["displayName"] for document in documents]
+    limits_of = dict(agreed or {})
+    for document, (usd, *_) in zip(documents, figures, strict=True):
+        assert usd <= limits_of.pop(document["displayName"], LIMIT), document["displayName"]
     parent = f"projects/{world.team.project}/locations/us-central1/persistentResources"
     found = world.cloud.call("GET", parent).get("persistentResources", [])
     replicas = sum(int(pool["replicaCount"]) for each in found for pool in each["resourcePools"])
