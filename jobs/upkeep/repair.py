@@ -67,8 +67,11 @@ def repair_times(now: datetime) -> int:
     call that it was taken for.
     """
     limit = max(MAX_PAUSE, 4 * settings.POLL_INTERVAL)
-    late = Q(due_at__gt=now + limit, failures=0, last_error="") | Q(due_at__gt=now + MAX_WAIT + limit)
-    far = [*_times_ahead(now, late), *queue.times_ahead(now)]
+    failed_late = Q(due_at__gt=now + MAX_WAIT + limit)
+    late = Q(due_at__gt=now + limit, failures=0) | failed_late
+    # A poll that was answered may wait as long as Google asks for one of its jobs, which is then in `last_error`.
+    late_poll = Q(due_at__gt=now + limit, failures=0, last_error="") | failed_late
+    far = [*_times_ahead(now, late, late_poll), *queue.times_ahead(now)]
     wrong: dict[type[Model], Q] = {Job: late}
     for model, condition, _ in far:
         wrong[model] = wrong.get(model, Q()) | condition
@@ -87,12 +90,12 @@ def repair_times(now: datetime) -> int:
     return count + take_each(first_jobs, lambda row: _make_due(*row, now), what="due times of jobs")
 
 
-def _times_ahead(now: datetime, late: Q) -> Iterator[Ahead]:
+def _times_ahead(now: datetime, late: Q, late_poll: Q) -> Iterator[Ahead]:
     """Yield times that lie too far ahead, and the columns that repair them. `late`: of steps that wait."""
     answered = Q(answered_at__gt=now + MAX_PAUSE)
     for row in POLLED:
         yield row, answered, {"due_at": now, "answered_at": now}
-        yield row, late, {"due_at": now}
+        yield row, late_poll, {"due_at": now}
     yield ResourceChange, late & Q(ended_at=None), {"due_at": now}
     yield ImageReading, Q(due_at__gt=now + SLACK), {"due_at": now}
     # Upkeep tasks have intervals of up to a day: the time of the last run shows that it was written ahead.

@@ -180,6 +180,28 @@ def test_after_a_day_ahead_polls_and_steps_go_on(request_job: RequestJob, cloud:
 
 
 @pytest.mark.django_db
+def test_after_an_hour_ahead_a_job_in_doubt_is_looked_up(
+    request_job: RequestJob, cloud: Cloud, worker: Worker, clock: Clock
+) -> None:
+    job = request_job()
+    cloud.fail("customJobs.create", "503")
+    steps.advance(job.pk, clock=worker)
+    clock.forward(hours=1)  # the database's clock alone
+    Job.objects.update(due_at=clock.now)
+    steps.advance(job.pk, clock=worker)
+    clock.forward(hours=-1)
+    job.refresh_from_db()
+    assert (job.failures, bool(job.last_error)) == (0, True)
+    assert job.due_at is not None
+    assert job.due_at > clock.now + timedelta(minutes=50)
+
+    assert repair_times(clock.now) == 1
+
+    job.refresh_from_db()
+    assert job.due_at == clock.now
+
+
+@pytest.mark.django_db
 def test_pauses_that_are_planned_are_left_alone(request_job: RequestJob, cloud: Cloud) -> None:
     job = request_job()
     steps.advance(job.pk, clock=cloud.clock)
