@@ -82,33 +82,30 @@ def _is_asked(condition: Q) -> Q:
         job=OuterRef("job"), asked_at=OuterRef("asked_at"), decision=Approval.Decision.APPROVED,
         counts_for__is_active=True,
     )  # fmt: skip
-    place = StrIndex(OuterRef("approver_names"), Concat(Value(","), F("counts_for__username"), Value(",")))
     own = Q(counts_for__memberships__team=F("job__team"))
     roles = own & (
         Q(counts_for__memberships__role=Role.LEAD) | Q(counts_for__memberships__role=Role.APPROVER, least="approver")
     )
-    eligible = given.annotate(**_of_group(), place=place).filter(roles | Q(counts_for__is_superuser=True), _IN_NAMES)
+    eligible = given.annotate(**_of_group("counts_for__username")).filter(
+        roles | Q(counts_for__is_superuser=True), _IN_NAMES
+    )
     counted = eligible.order_by().values("job").annotate(people=Count("counts_for", distinct=True)).values("people")
     open_groups = groups.annotate(given=Coalesce(Subquery(counted), 0)).filter(condition, given__lt=F("votes_needed"))
     return (~Q(Exists(groups)) & condition) | Q(Exists(open_groups))
 
 
-def _of_group() -> dict[str, Any]:
-    """Return the columns of the group in the outer query, for `_IN_NAMES` and the roles."""
+def _of_group(name: str) -> dict[str, Any]:
+    """Return columns of the group in the outer query, for `_IN_NAMES` and the roles; `name` is a column of a person."""
     return {
         "least": ExpressionWrapper(OuterRef("role_needed"), output_field=CharField()),
         "names": ExpressionWrapper(OuterRef("approver_names"), output_field=CharField()),
+        "place": StrIndex(OuterRef("approver_names"), Concat(Value(","), F(name), Value(","))),
     }
-
-
-def deputies_of(user: User, today: date) -> QuerySet[Deputy]:
-    """Return the deputy rows by which `user` decides for others on a day (UTC)."""
-    return Deputy.objects.on(today).filter(deputy=user)
 
 
 def _deciders(user: User, today: date) -> QuerySet[Membership]:
     """Return the memberships for which a vote of `user` would count in the approval of the outer query."""
-    away = deputies_of(user, today)
+    away = Deputy.objects.on(today).filter(deputy=user)
     votes = Vote.objects.filter(job=OuterRef(OuterRef("job")), asked_at=OuterRef(OuterRef("asked_at")))
     roles = Q(role=Role.LEAD) | (Q(role=Role.APPROVER) & Q(least="approver"))
     return (
@@ -118,10 +115,7 @@ def _deciders(user: User, today: date) -> QuerySet[Membership]:
         .exclude(Exists(_of_one_person(votes, OuterRef("user"))))
         .exclude(CountAsOne(F("user"), OuterRef("job__owner")))
         .exclude(CountAsOne(F("user"), OuterRef("job__author")))
-        .annotate(
-            **_of_group(),
-            place=StrIndex(OuterRef("approver_names"), Concat(Value(","), F("user__username"), Value(","))),
-        )
+        .annotate(**_of_group("user__username"))
         .filter(roles, _IN_NAMES)
     )
 

@@ -109,11 +109,7 @@ def _list_runs(keys: Sequence[int], now: datetime) -> Iterator[Work]:
             yield Work(Source.SCHEDULED, moment, price, low, middle, high)
 
 
-def _load_runs(keys: tuple[int, ...], now: datetime) -> list[Work]:
-    return list(_list_runs(keys, now))
-
-
-_runs: Recent[tuple[int, ...], list[Work]] = Recent(_load_runs)
+_runs: Recent[tuple[int, ...], list[Work]] = Recent(lambda keys, now: list(_list_runs(keys, now)))
 _runs.forget_when_saved(Schedule)
 
 

@@ -24,6 +24,8 @@ LEVELS = ("INFO", "WARNING", "ERROR")
 """Severities that a page offers as minimum."""
 TEARING_DOWN = "Tearing down training program."
 """Message of the service after the program of a job exited with code 0 (vertex-facts 10.4)."""
+ATTEMPT_TIMES = {ATTEMPT_BEGINS: "beginnings", ATTEMPT_RUNS: "runs"}
+"""Messages of the service, with the arguments of `timeline.attempts` that their times are."""
 MAX_ENDS = 400
 """Maximum lines that report ends. Eight replicas have fewer in all attempts that Vertex AI makes."""
 MAX_SERVICE_LINES = 1_000
@@ -132,22 +134,17 @@ class ServiceLog:
 
 def get_service_log(job: Job) -> ServiceLog:
     """Return what the service logged about attempts and ends. One query of at most MAX_SERVICE_LINES lines."""
-    names = {ATTEMPT_BEGINS: "beginnings", ATTEMPT_RUNS: "runs"}
     is_error = Q(replica=SERVICE, severity="ERROR")
-    is_needed = is_error | Q(replica=SERVICE, message__in=[TEARING_DOWN, *names])
+    is_needed = is_error | Q(replica=SERVICE, message__in=[TEARING_DOWN, *ATTEMPT_TIMES])
     rows = job.log_lines.filter(replica=OuterRef("replica"), timestamp__gt=OuterRef("timestamp"))
     later = rows.exclude(message__startswith=TAKEN_AWAY).order_by("timestamp").values("timestamp")
     again_at = Case(When(message__startswith=TAKEN_AWAY, then=Subquery(later[:1])))
     lines = job.log_lines.filter(is_needed | Q(message__startswith=TAKEN_AWAY)).order_by("timestamp", "pk")
     needed = list(lines.values_list("replica", "timestamp", "message", again_at, "severity")[:MAX_SERVICE_LINES])
-    times: dict[str, list[datetime]] = {name: [] for name in names.values()}
-    for replica, at, message, *_ in needed:
-        if replica == SERVICE and message in names:
-            times[names[message]].append(at)
-    ends = [line[:4] for line in needed if line[2] not in names][:MAX_ENDS]
+    ends = [line[:4] for line in needed if line[2] not in ATTEMPT_TIMES][:MAX_ENDS]
     errors = [line[2] for line in needed if line[0] == SERVICE and line[4] == "ERROR"][: -MAX_ERRORS - 1 : -1]
     return ServiceLog(
-        times,
+        _attempt_times((message, at) for replica, at, message, *_ in needed if replica == SERVICE),
         tuple(end for line in ends for end in _parse_ends(*line)),
         max((line[1] for line in needed if line[2] == TEARING_DOWN), default=None),
         tuple(_hide_secrets(job, message) for message in errors) if len(needed) < MAX_SERVICE_LINES else None,
@@ -159,11 +156,15 @@ def get_attempt_times(job: Job) -> dict[str, list[datetime]]:
 
     It reads as many lines as the job has attempts.
     """
-    names = {ATTEMPT_BEGINS: "beginnings", ATTEMPT_RUNS: "runs"}
-    times: dict[str, list[datetime]] = {name: [] for name in names.values()}
-    lines = job.log_lines.filter(replica=SERVICE, message__in=names).order_by("timestamp")
-    for message, at in lines.values_list("message", "timestamp"):
-        times[names[message]].append(at)
+    lines = job.log_lines.filter(replica=SERVICE, message__in=ATTEMPT_TIMES).order_by("timestamp")
+    return _attempt_times(lines.values_list("message", "timestamp"))
+
+
+def _attempt_times(lines: Iterable[tuple[str, datetime]]) -> dict[str, list[datetime]]:
+    times: dict[str, list[datetime]] = {name: [] for name in ATTEMPT_TIMES.values()}
+    for message, at in lines:
+        if message in ATTEMPT_TIMES:
+            times[ATTEMPT_TIMES[message]].append(at)
     return times
 
 

@@ -78,7 +78,8 @@ def get_holdings_for(user: User, jobs: Iterable[Job]) -> Holdings:
     scopes = {(job.project, job.region) for job in waiting}
     if not scopes:
         return {}
-    return timeline.holdings(_recent.get(frozenset(scopes), timezone.now()), _list_jobs_on(user, scopes))
+    using = _using(user, scopes).filter(ended_at=None, state__in=HOLDS).only(*COLUMNS).order_by("started_at", "pk")
+    return timeline.holdings(_recent.get(frozenset(scopes), timezone.now()), list(using))
 
 
 def get_holdings(
@@ -161,15 +162,8 @@ def find_change(user: User, pk: int) -> ResourceChange | None:
     return changes.select_related("team", "asked_by").first()
 
 
-def _list_jobs_on(user: User, scopes: set[tuple[str, str]]) -> list[Job]:
-    """Return the jobs that use a persistent resource in these scopes. Annotate whether the person may see each."""
-    if not scopes:
-        return []
-    using = _using(user, scopes).filter(ended_at=None, state__in=HOLDS)
-    return list(using.only(*COLUMNS).order_by("started_at", "pk"))
-
-
 def _using(user: User, scopes: set[tuple[str, str]]) -> QuerySet[Job]:
+    """Select the jobs that use a persistent resource in these scopes. Annotate whether the person may see each."""
     # An admin's condition is empty, of which no expression can be made.
     mine = ExpressionWrapper(in_teams_of(user) or Q(pk__isnull=False), BooleanField())
     return Job.objects.filter(_in_scopes(scopes), strategy=STRATEGY.key).annotate(is_shown=mine)

@@ -126,15 +126,15 @@ def _micros_of(allowed: list[ResourceChange], now: datetime) -> int:
     if not since or (gone_at is not None and gone_at >= since[0].asked_at):
         return 0
     hourly = next((change.usd_per_hour for change in reversed(since) if change.usd_per_hour is not None), None)
-    ends = [_lifetime_end(change) for change in since if change.lifetime_hours is not None]
+    ends = [end for change in since if (end := lifetime_end(change)) is not None]
     if hourly is None or not ends:
         return 0
     left = max(max(ends) + OUTAGE - now, timedelta())
     return to_micros(hourly * Decimal(left // timedelta(seconds=1)) / 3600)
 
 
-def _lifetime_end(change: ResourceChange) -> datetime:
-    if change.deletes_at is not None:
-        return change.deletes_at
-    assert change.allowed_at is not None
-    return change.allowed_at + timedelta(hours=change.lifetime_hours or 0)
+def lifetime_end(change: ResourceChange) -> datetime | None:
+    """Return until when a change lets its resource live, None if it gives no lifetime."""
+    if change.lifetime_hours is None:
+        return None
+    return change.deletes_at or (change.allowed_at or change.asked_at) + timedelta(hours=change.lifetime_hours)

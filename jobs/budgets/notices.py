@@ -49,12 +49,7 @@ def record_notices(now: datetime) -> int:
 @lru_cache(maxsize=1)
 def _open_in(month: date) -> QuerySet[Budget]:
     """Select the open budgets with what was spent in a month. It is built once, because sweeps ask all the time."""
-    return with_spent(open_budgets(), month)
-
-
-def open_budgets() -> QuerySet[Budget]:
-    """Select the budgets of which notices are written."""
-    return Budget.objects.filter(closed_at=None, amount_usd__gt=0)
+    return with_spent(Budget.objects.filter(closed_at=None, amount_usd__gt=0), month)
 
 
 def _notice(row: Budget, left: BudgetLeft, percent: int, now: datetime) -> BudgetNotice:

@@ -16,7 +16,7 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 
 from jobs import assessment, timeline
-from jobs.budgets.committed import OUTAGE, Place
+from jobs.budgets.committed import OUTAGE, Place, lifetime_end
 from jobs.cost import round_up
 from jobs.models import Job, PersistentResource, ResourceChange
 from jobs.states import JobState
@@ -135,13 +135,8 @@ def _of_resources(changes: QuerySet[ResourceChange], apart_from: Place | None, n
     }
     for place, made in by_place.items():
         if made:
-            people = frozenset(change.asked_by_id for change in _adding(made))
+            people = frozenset(each.asked_by_id for each in made if each.needs or each.most_usd is not None)
             yield Use(made[0].team_id, people, _of_resource(made, place in known, known.get(place), now))
-
-
-def _adding(made: Iterable[ResourceChange]) -> Iterator[ResourceChange]:
-    """Yield the changes that added cost."""
-    return (change for change in made if change.needs or change.most_usd is not None)
 
 
 def _of_resource(made: list[ResourceChange], is_known: bool, gone_at: datetime | None, now: datetime) -> Spent:
@@ -150,7 +145,8 @@ def _of_resource(made: list[ResourceChange], is_known: bool, gone_at: datetime |
     hourly, gpus = _size_of(made)
     if gone_at is not None and gone_at >= made[0].asked_at:
         return Spent(_for(hourly, gone_at - since)) if gone_at > since else Spent()
-    ends = max((each for each in map(_end_of, made) if each is not None), default=made[0].allowed_at or now) + OUTAGE
+    given = (end for end in map(lifetime_end, made) if end is not None)
+    ends = max(given, default=made[0].allowed_at or now) + OUTAGE
     if is_known:  # it exists, whatever its lifetime was
         ends = max(ends, now + OUTAGE)
     return Spent(_for(hourly, ends - since), hourly, gpus) if ends > now else Spent()
@@ -172,12 +168,6 @@ def _size_of(made: list[ResourceChange]) -> tuple[Decimal | None, int]:
             hourly = max(hourly, change.usd_per_hour) if known else None  # type: ignore[type-var]
             gpus = max(gpus, change.gpus or 0)
     return hourly, gpus
-
-
-def _end_of(change: ResourceChange) -> datetime | None:
-    if change.lifetime_hours is None:
-        return None
-    return change.deletes_at or (change.allowed_at or change.asked_at) + timedelta(hours=change.lifetime_hours)
 
 
 def _for(hourly: Decimal | None, time: timedelta) -> Decimal | None:
