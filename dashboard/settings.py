@@ -205,7 +205,7 @@ SESSION_COOKIE_AGE = int(
 SESSION_IDLE = timedelta(hours=env.number("TRAINBOARD_SESSION_IDLE_HOURS", default=72, least=0.5))
 # After this time a person confirms with the password what a stolen session must not do (dashboard.access.confirmation).
 CONFIRM_AGE = timedelta(minutes=env.number("TRAINBOARD_CONFIRM_MINUTES", default=720, least=1))
-# The sealed audit log is sent there as well (jobs.upkeep.seal_export).
+# The sealed audit log is sent there as well (jobs.upkeep.seals).
 AUDIT_EXPORT_URL = env.text("TRAINBOARD_AUDIT_URL")
 AUDIT_EXPORT_SECRET = env.text("TRAINBOARD_AUDIT_SECRET")
 if AUDIT_EXPORT_URL and not AUDIT_EXPORT_SECRET.startswith("whsec_"):

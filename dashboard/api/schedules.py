@@ -21,7 +21,7 @@ from dashboard.api.request_bodies import JobRequest
 from dashboard.api.schedule_shapes import RunShape, ScheduleDetail, ScheduleShape, shape_of
 from dashboard.api.shapes import Requested
 from dashboard.api.tokens import READ, SUBMIT
-from dashboard.queries.schedules import list_runs
+from dashboard.queries.jobs import list_runs
 from jobs import requests, spec, tasks
 from jobs.clock import database_now
 from jobs.models import Schedule, ShownJob

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 from dashboard.access import Request, teams_by_own_project, teams_where
 from dashboard.forms.adopt_form import PlaceForm
 from dashboard.pages.parts.fragments import page_or_fragment
-from dashboard.queries.external_jobs import filter_external_jobs, get_discovery, list_external_jobs
+from dashboard.queries.jobs import filter_external_jobs, get_discovery, list_external_jobs
 from jobs import observation, states, strategies, tasks
 from jobs.bounds import parse_digits
 from jobs.clock import database_now

@@ -21,7 +21,7 @@ from dashboard.pages.parts.rows import row_of
 from dashboard.pages.parts.strategy_rows import StrategyRow
 from dashboard.pages.parts.ways import asks_requester, cheaper, expected_usd_of, load_submission, ways_of
 from dashboard.queries.approvals import list_approvals
-from dashboard.queries.requester_record import get_record
+from dashboard.queries.baselines import get_record
 from jobs import budgets
 from jobs.clock import display_now
 from jobs.cost import CENT

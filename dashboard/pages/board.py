@@ -37,12 +37,12 @@ from dashboard.queries.board import (
     jobs_on_board,
     list_board,
     list_board_events,
+    list_saved_views,
     list_silent,
     load_jobs,
 )
 from dashboard.queries.ceilings import recent_ceilings
 from dashboard.queries.persistent_resources import get_holdings_for
-from dashboard.queries.saved_views import list_saved_views
 from dashboard.queries.search import read_search
 from jobs.clock import display_now
 from jobs.models import Dimension, Job, Scope, Team

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from dashboard.access import Request, teams_where
 from dashboard.drawing.figures import dated
 from dashboard.drawing.marks import person_name
-from dashboard.queries.deputies import list_deputies, list_possible
+from dashboard.queries.teams import list_deputies, list_possible
 from jobs.clock import database_now
 from jobs.requests.deputies import WHO_MAY, end_deputy, name_deputy
 

@@ -20,7 +20,7 @@ from dashboard.access.loaders import parse_key
 from dashboard.forms.account_forms import RuleForm
 from dashboard.pages.parts.team_choice import team_choices
 from dashboard.queries.api_tokens import list_all_tokens
-from dashboard.queries.people import find_person, list_people, list_rules
+from dashboard.queries.teams import find_person, list_people, list_rules
 from jobs.clock import database_now
 from jobs.people import accounts
 from jobs.people.members import NotChanged

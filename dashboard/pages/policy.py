@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 
 from dashboard.access import Request, can, teams_of
 from dashboard.forms.policy_form import Rules, TermsForm
-from dashboard.queries.policies import get_version, list_versions, rules_in, sentences
+from dashboard.queries.proposals import get_version, list_versions, rules_in, sentences
 from jobs.bounds import parse_digits
 from jobs.clock import database_now
 from jobs.errors import NotPermitted

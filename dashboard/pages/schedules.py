@@ -20,7 +20,7 @@ from dashboard.access.form_start import Start, start_for
 from dashboard.access.loaders import may_change_schedule, schedule_for, schedules_of
 from dashboard.drawing.figures import dated
 from dashboard.forms.schedule_form import ScheduleForm
-from dashboard.queries.schedules import list_runs
+from dashboard.queries.jobs import list_runs
 from jobs import cron, tasks
 from jobs.bounds import clean
 from jobs.clock import database_now

@@ -23,8 +23,9 @@ from jobs.budgets import month_of, period_of, sum_open, unrecorded_micros
 from jobs.budgets.groups import Group
 from jobs.cache import Recent, Unchanged
 from jobs.cost import from_micros
-from jobs.models import Budget, Job, JobEvent, Scope, SpendSum, Team
+from jobs.models import Budget, Job, JobEvent, SavedView, Scope, SpendSum, Team
 from jobs.models.job import JobQuerySet
+from jobs.requests import MAX_VIEWS
 
 COLUMNS = (
     "state", "hourly_usd", "started_at", "ended_at", "running_seconds", "running_since", "waited_again_seconds",
@@ -204,3 +205,13 @@ def get_month_spent(teams: Sequence[Team], group: Group, jobs: Sequence[Job], no
     found = list(rows.values_list("micros", "limit"))
     usd = from_micros(sum(spent or 0 for spent, _ in found) + unrecorded)
     return MonthSpent(month, usd, limit_usd=found[0][1] if len(found) == 1 else None)
+
+
+def list_saved_views(user: User) -> list[SavedView]:
+    """Return all views of `user`, then at most MAX_VIEWS views that others share with their teams. One query."""
+    teams = [team.pk for team in teams_of(user)]
+    is_others = Case(When(owner=user, then=Value(0)), default=Value(1))
+    views = SavedView.objects.filter(Q(owner=user) | Q(team__in=teams)).select_related("owner")
+    found = list(views.order_by(is_others, "name", "pk")[: 2 * MAX_VIEWS])
+    mine = sum(view.owner_id == user.pk for view in found)
+    return found[: mine + MAX_VIEWS]

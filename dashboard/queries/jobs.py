@@ -1,15 +1,29 @@
-"""Events, attempts and trials of jobs, and scopes for which Vertex AI does not answer."""
+"""Events, attempts, trials and metrics of jobs, runs of schedules, jobs made outside, and scopes without an answer."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 
 from django.contrib.auth.models import User
-from django.db.models import Count, Max, Q, Subquery
+from django.db.models import Count, Max, Q, QuerySet, Subquery
 
 from dashboard.access import jobs_of
 from dashboard.queries.paging import BY_NUMBER, Cursor, parse_cursor
 from jobs import timeline
-from jobs.models import FallbackAttempt, Job, JobEvent, Scope, hide_in
+from jobs.metrics import Record, Series, Totals
+from jobs.models import (
+    Discovery,
+    ExternalJob,
+    FallbackAttempt,
+    Job,
+    JobEvent,
+    JobMetrics,
+    Schedule,
+    ScheduleRun,
+    Scope,
+    ShownJob,
+    hide_in,
+)
 
 MAX_EVENTS = 300
 """Maximum events of a job from which its timeline is drawn, far more than restarts create."""
@@ -159,3 +173,61 @@ def get_study(job: Job) -> timeline.Study | None:
     trials = list(job.trials.all())
     hide_in(trials, ["infeasible_reason", "job_error"], job)
     return timeline.study(job, trials)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Known data about a job's training. Empty if its log was not read or has no metrics."""
+
+    record: Record = field(default_factory=Record)
+    row: JobMetrics | None = None
+    checkpoints: tuple[datetime, ...] = ()
+    usage: Record = field(default_factory=Record)
+
+    @property
+    def series(self) -> list[Series]:
+        """The metrics that have a value, in the order of their first appearance."""
+        return [each for each in self.record.series if each.last is not None]
+
+
+def get_measured(job: Job) -> Measured:
+    """Return the known data about a job's training, with metric names as its viewer may see them.
+
+    One query, none if the job was loaded with its metrics.
+    """
+    row: JobMetrics | None = getattr(job, "metrics", None)
+    if row is None:
+        return Measured()
+    record = Record.load(row.record, Totals())
+    if isinstance(job, ShownJob):
+        for series in record.series:
+            series.name = job.hide(series.name)
+        row.checkpoints_error = job.hide(row.checkpoints_error)
+    return Measured(record, row, tuple(timeline.moments_of(row.checkpoints)), Record.load(row.usage, Totals()))
+
+
+MAX_RUNS = 100
+
+
+def list_runs(row: Schedule) -> list[ScheduleRun]:
+    """Return the latest runs with their jobs. One query."""
+    runs = row.runs.select_related("job").defer("job__spec", "job__estimate", "job__error")
+    return list(runs.order_by("-moment")[:MAX_RUNS])
+
+
+def get_discovery(projects: Collection[str], project: str, region: str) -> Discovery | None:
+    """Return the last discovery in one of these projects and a region, None if there was none. One query."""
+    discoveries = Discovery.objects.filter(project__in=projects, project=project, region=region)
+    return discoveries.select_related("asked_by").first()
+
+
+def filter_external_jobs(discovery: Discovery, name: str) -> QuerySet[ExternalJob]:
+    """Return the jobs of a discovery whose name contains `name`, newest first. The caller limits them."""
+    jobs = ExternalJob.objects.filter(discovery=discovery).select_related("discovery")
+    return (jobs.filter(display_name__icontains=name) if name else jobs).order_by("-created_at", "pk")
+
+
+def list_external_jobs(projects: Collection[str], keys: list[int]) -> list[ExternalJob]:
+    """Return the external jobs with these keys in some projects, oldest first. One query."""
+    jobs = ExternalJob.objects.filter(pk__in=keys, discovery__project__in=projects)
+    return list(jobs.select_related("discovery").order_by("created_at", "pk"))

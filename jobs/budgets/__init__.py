@@ -1,6 +1,6 @@
 """The ledger of costs, budgets and what is left of them, reservations, and changes of budgets."""
 
-from jobs.budgets.ceilings import ceilings_for, check_ceiling, has_ceilings, load_ceilings, set_ceiling
+from jobs.budgets.ceilings import ceilings_for, check_approved, check_ceiling, has_ceilings, load_ceilings, set_ceiling
 from jobs.budgets.committed import (
     OUTAGE,
     Committed,
@@ -13,7 +13,6 @@ from jobs.budgets.committed import (
 from jobs.budgets.groups import groups_of_resource, month_of
 from jobs.budgets.ledger import lock_teams, micros_by_month, period_of, record_costs
 from jobs.budgets.left import left_for, left_for_job, left_for_submission, left_of, load_for, with_spent
-from jobs.budgets.reserve import check_approved
 from jobs.budgets.resource_cost import ResourceCost, cost_of_resource
 from jobs.budgets.settings import BudgetValues, change_budget, check_change, close_budget, create_budget
 from jobs.budgets.spent import Spent, Use, list_uses, spent, sum_uses

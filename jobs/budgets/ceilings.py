@@ -1,10 +1,10 @@
-"""Load the ceilings that apply to a request, with what is used of each, and set them.
+"""Load the ceilings that apply to a request, with what is used of each, set them, and check what was approved.
 
 Whoever allows something holds the lock of the team and, if the site has ceilings, of their rows, from before it reads
 what is used until its own use is written. So two requests at once cannot both pass.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from decimal import Decimal
 from uuid import UUID
@@ -14,13 +14,18 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
+from jobs import gate
 from jobs.bounds import is_storable
 from jobs.budgets.committed import Place
-from jobs.budgets.spent import Spent, spent
+from jobs.budgets.groups import groups_of_job
+from jobs.budgets.left import left_for
+from jobs.budgets.spent import Spent, gpus_of, spent
 from jobs.cache import Recent
-from jobs.gate import CeilingKind, CeilingUse
-from jobs.models import Ceiling, Team
+from jobs.errors import NotAllowed
+from jobs.gate import CeilingKind, CeilingUse, Charge
+from jobs.models import Ceiling, Job, Team
 from jobs.permissions import check_is_admin
+from jobs.spec import Severity
 
 MAX_AMOUNT = Decimal(10) ** 11
 
@@ -123,3 +128,34 @@ def check_ceiling(kind: str, amount: Decimal | None, reason: str) -> None:
         raise ValueError(_("A number of GPUs is a whole number."))
     if not reason.strip() or not is_storable(reason):
         raise ValueError(_("A change of a ceiling needs a reason."))
+
+
+def check_approved(jobs: Sequence[Job], now: datetime) -> None:
+    """Check the highest cost of jobs of one team that were just approved. The caller has locked the team.
+
+    From then on it is committed. Raise NotAllowed if they would exceed a ceiling, or a budget that stops jobs; the
+    caller then rolls back. A budget that asks is covered by the approval.
+    """
+    # There is one job, or all jobs of a sweep, which have the same groups.
+    first, own = jobs[0], [job.pk for job in jobs]
+    ceilings = load_ceilings(first.team, first.owner_id, now, apart_from=own, is_locked=True)
+    left = left_for(first.team_id, groups_of_job(first), now, apart_from=own)
+    passed = gate.check(_charge_of(jobs), left, ceilings)
+    stops = [found for found in passed if found.severity is Severity.ERROR]
+    if stops:
+        raise NotAllowed(stops)
+
+
+def _charge_of(jobs: Sequence[Job]) -> Charge:
+    """Return what these jobs add together, as they were assessed last."""
+    amounts = [job.max_usd for job in jobs if job.max_usd is not None]
+    return Charge(
+        max(amounts) if len(amounts) == len(jobs) else None,
+        _sum([job.hourly_usd for job in jobs]),
+        sum(gpus_of(job) for job in jobs),
+        len(jobs),
+    )
+
+
+def _sum(amounts: Sequence[Decimal | None]) -> Decimal | None:
+    return None if None in amounts else sum((usd for usd in amounts if usd is not None), Decimal(0))

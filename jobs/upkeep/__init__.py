@@ -7,8 +7,7 @@ from jobs.upkeep.figures import count_all, count_ended, standard_price, uncounte
 from jobs.upkeep.repair import expired_claims, repair, repair_times, untended
 from jobs.upkeep.resource_lifetimes import end_lifetimes, ended_lifetimes, ending_soon, warn_of_ends
 from jobs.upkeep.schedules import due_schedules, watch_schedules
-from jobs.upkeep.seal_export import send_seals, unsent
-from jobs.upkeep.seals import seal_audit_log
+from jobs.upkeep.seals import seal_audit_log, send_seals, unsent
 from jobs.upkeep.spending import priced_jobs, watch_spending
 from jobs.upkeep.start_repair import repair_starts
 

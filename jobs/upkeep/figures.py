@@ -5,7 +5,8 @@ A job counts as soon as it has ended, and again when something is learned of it 
 counting a job again adds only the difference, and a step that was cut short or done twice changes nothing.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -20,12 +21,12 @@ from jobs.catalog import count_accelerators
 from jobs.clock import database_now
 from jobs.cost.actual import for_time
 from jobs.isolation import take_each, take_portions
-from jobs.models import Job, JobEvent, JobFigures
-from jobs.models.figures import GROUPED, SUMMED, VERSION
+from jobs.models import Job, JobEvent, JobFigures, MonthFigures
+from jobs.models.figures import GROUPED, IN_COLUMNS, SUMMED, VERSION, WAITS
 from jobs.prices import current_book
 from jobs.strategies import STRATEGIES
 from jobs.timeline.resource_holdings import find_submission
-from jobs.upkeep import learned_figures, month_figures
+from jobs.upkeep import learned_figures
 from jobs.upkeep.restart_losses import NO_LOSS, Lost, restart_losses, trial_losses
 
 PORTION = 200
@@ -37,6 +38,9 @@ PREEMPTED, STANDARD = "preempted", "standard"
 COMPARED = frozenset(key for key, each in STRATEGIES.items() if each.price_key not in (STANDARD, "reservation"))
 """Strategies with prices of their own for each job."""
 CENT_IN_MICROS = 10_000
+NONE = dict.fromkeys((*SUMMED, *WAITS), 0)
+MONTH_COLUMNS = ("month", *(f"{name}_id" if name in ("team", "owner") else name for name in GROUPED))
+"""Columns by which the sums of months are grouped."""
 
 
 def count_ended(now: datetime | None = None) -> int:
@@ -80,10 +84,34 @@ def _count(keys: Sequence[UUID], team: int, now: datetime | None) -> int:
             unique_fields=["job"],
             update_fields=[*GROUPED, "ended_on", "wait_bucket", *SUMMED, "teaches", "version"],
         )
-        month_figures.add(before.values(), after.values())
+        _add_to_months(before.values(), after.values())
         learned_figures.add(before.values(), after.values())
         Job.objects.filter(pk__in=after).update(is_counted=True)
     return len(keys)
+
+
+def _add_to_months(before: Iterable[JobFigures], after: Iterable[JobFigures]) -> None:
+    """Add to the sums of months by how much what these jobs add to them has changed.
+
+    Rows that then hold nothing are deleted. As the team is locked, nobody is about to add to one of them.
+    """
+    changes: dict[tuple[Any, ...], Counter[str]] = {}
+    for sign, rows in ((-1, before), (1, after)):
+        for row in rows:
+            group = (row.ended_on.replace(day=1), *(getattr(row, name) for name in MONTH_COLUMNS[1:]))
+            sums = changes.setdefault(group, Counter())
+            for name in SUMMED:
+                sums[name] += sign * getattr(row, name)
+            if row.wait_bucket != timeline.NEVER_RAN:
+                sums[WAITS[row.wait_bucket]] += sign * row.jobs
+    groups = [
+        ({**dict(zip(MONTH_COLUMNS, group, strict=True)), "wait_bucket": IN_COLUMNS}, sums)
+        for group, sums in sorted(changes.items())
+        if any(sums.values())
+    ]
+    learned_figures.add_to_sums(MonthFigures, NONE, groups)
+    teams, months = ({group[name] for group, _ in groups} for name in ("team_id", "month"))
+    MonthFigures.objects.filter(team__in=teams, month__in=months, **NONE).delete()
 
 
 def count_all() -> Iterator[int]:

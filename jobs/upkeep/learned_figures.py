@@ -1,17 +1,17 @@
 """Figures that estimates learn from ended jobs: what each job adds to the sums of its team (`jobs.cost.learned`)."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import date
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from django.db.models import F
 
 from jobs import spec, timeline
 from jobs.cost.learned import run_log, wait_log
 from jobs.cost.likeness import machine_of, magnitude_of, program_of
-from jobs.models import Job, JobFigures, LearnedFigures
+from jobs.models import Job, JobFigures, LearnedFigures, MonthFigures
 from jobs.models.figures import BY_LIKENESS, LEARNED
 from jobs.states import SUCCESSFUL
 from jobs.strategies import STRATEGIES
@@ -19,6 +19,8 @@ from jobs.upkeep.restart_losses import Lost
 
 PREEMPTIBLE = frozenset(key for key, each in STRATEGIES.items() if each.preemptible)
 NONE = dict.fromkeys(LEARNED, 0)
+Columns = dict[str, Any]
+Row = TypeVar("Row", LearnedFigures, MonthFigures)
 
 
 class Group(NamedTuple):
@@ -106,10 +108,7 @@ MAX_SECONDS = 10**12
 
 
 def add(before: Iterable[JobFigures], after: Iterable[JobFigures]) -> None:
-    """Update the sums by the difference between `before` and `after`.
-
-    Rows are updated in one order to avoid deadlocks.
-    """
+    """Update the sums by the difference between `before` and `after`."""
     changes: dict[Group, Counter[str]] = {}
     for sign, rows in ((-1, before), (1, after)):
         for row in rows:
@@ -117,13 +116,16 @@ def add(before: Iterable[JobFigures], after: Iterable[JobFigures]) -> None:
                 sums = changes.setdefault(group, Counter())
                 for name, value in row.teaches["sums"].items():
                     sums[name] += sign * value
-    ordered = sorted((group, sums) for group, sums in changes.items() if any(sums.values()))
-    LearnedFigures.objects.bulk_create(
-        [LearnedFigures(**group._asdict(), **NONE) for group, _ in ordered], ignore_conflicts=True
-    )
-    for group, sums in ordered:
-        changed = {name: F(name) + value for name, value in sums.items() if value}
-        LearnedFigures.objects.filter(**group._asdict()).update(**changed)
+    groups = [(group._asdict(), sums) for group, sums in sorted(changes.items()) if any(sums.values())]
+    add_to_sums(LearnedFigures, NONE, groups)
+
+
+def add_to_sums(model: type[Row], none: dict[str, int], groups: Sequence[tuple[Columns, Counter[str]]]) -> None:
+    """Add to the sums of some groups; `none` are those of a new row. The caller orders them to avoid deadlocks."""
+    rows = model._default_manager
+    rows.bulk_create([model(**group, **none) for group, _ in groups], ignore_conflicts=True)
+    for group, sums in groups:
+        rows.filter(**group).update(**{name: F(name) + value for name, value in sums.items() if value})
 
 
 def _groups(row: JobFigures) -> list[Group]:

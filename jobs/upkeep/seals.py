@@ -1,8 +1,8 @@
-"""Seal the audit log, verify the seals, and remove whole sealed spans.
+"""Seal the audit log, verify the seals, remove whole sealed spans, and send them to an address outside.
 
 The sweep seals entries that are older than SETTLED, so that no request waits for another one's seal and a transaction
 that commits late is not passed over. Each team has a chain of its own. Whoever can write to the database can also write
-a new chain, so export the log to another machine: `manage.py audit --export-log FILE`, or `jobs.upkeep.seal_export`.
+a new chain, so export the log to another machine: `manage.py audit --export-log FILE`, or `send_seals`.
 """
 
 import json
@@ -18,6 +18,8 @@ from django.db import IntegrityError, transaction
 from django.db.models import Exists, Max, OuterRef, QuerySet
 
 from jobs.bounds import digest_of
+from jobs.messages.post import post
+from jobs.messages.webhook import signed_headers
 from jobs.models import AuditSeal, SealedEntry
 from jobs.models.seal import SITE
 
@@ -159,3 +161,38 @@ def _content(digests: Iterable[str]) -> str:
 
 def _chained(before: str, team: int, number: int, entries: int, content: str) -> str:
     return digest_of(f"{before} {team} {number} {entries} {content}")
+
+
+MAX_SENT = 20
+"""Seals that one run sends.
+
+Each is one POST with its entries, signed like a webhook (`jobs.messages.webhook`) and sent by the same rules
+(`jobs.messages.post`: checked public address, TLS, no redirect). The id of a message names the seal, so a receiver
+recognizes one that it gets twice.
+"""
+
+
+def unsent() -> QuerySet[AuditSeal]:
+    """Select the seals that the configured address does not have yet, none if there is no address."""
+    rows = AuditSeal.objects.filter(exported_at=None, removed_at=None).order_by("pk")
+    return rows if settings.AUDIT_EXPORT_URL else rows.none()
+
+
+def send_seals(now: datetime) -> int:
+    """Send the oldest seals. Return how many. Raise SendFailed for the first that is refused; it is tried again later.
+
+    A seal is marked after the receiver has accepted it, so it may be sent twice and is never left out.
+    """
+    sent = 0
+    for seal in unsent()[:MAX_SENT]:
+        data = {"seal": values_of(seal), "entries": list(entries_of(seal))}
+        body = json.dumps(
+            {"type": "trainboard.audit_seal", "timestamp": seal.sealed_at, "data": data},
+            default=str, ensure_ascii=False, sort_keys=True,
+        ).encode()  # fmt: skip
+        uid = f"audit-{seal.team}-{seal.number}"
+        headers = signed_headers([settings.AUDIT_EXPORT_SECRET], uid=uid, now=now, body=body)
+        post(settings.AUDIT_EXPORT_URL, body, headers)
+        AuditSeal.objects.filter(pk=seal.pk).update(exported_at=now)
+        sent += 1
+    return sent

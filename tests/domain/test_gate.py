@@ -54,7 +54,7 @@ WRITING = {
 COSTLY = {name.rpartition(":")[2] for name, what in WRITING.items() if what == "costs"}
 ASKING = {
     "assessment/assess.py:assess": "a request, a further attempt, and an allowed job before it is sent",
-    "budgets/reserve.py:check_approved": "approvals",
+    "budgets/ceilings.py:check_approved": "approvals",
     "requests/resource_requests.py:_check_gate": "persistent resources",
 }
 """Every caller of `gate.check`."""

@@ -16,8 +16,16 @@ from jobs.messages.post import SendFailed
 from jobs.messages.webhook import new_secret, signature
 from jobs.models import AuditSeal, SealedEntry, Team
 from jobs.people.audit import acting
-from jobs.upkeep.seal_export import send_seals, unsent
-from jobs.upkeep.seals import SETTLED, broken_seals, export_log, removable, remove_spans, seal_audit_log
+from jobs.upkeep.seals import (
+    SETTLED,
+    broken_seals,
+    export_log,
+    removable,
+    remove_spans,
+    seal_audit_log,
+    send_seals,
+    unsent,
+)
 from tests.support.receivers import Receiver, receiver
 
 

@@ -6,9 +6,8 @@ from typing import Any
 
 from jobs.models import JobFigures, MonthFigures
 from jobs.models.figures import SUMMED, WAITS
-from jobs.upkeep import month_figures
+from jobs.upkeep.figures import MONTH_COLUMNS
 
-COLUMNS = month_figures.COLUMNS
 Sums = dict[tuple[Any, ...], Counter[str]]
 """{month and values of GROUPED: sums that are not 0, those of WAITS among them}."""
 
@@ -26,7 +25,7 @@ def sums_of_jobs() -> Sums:
 def _sums(rows: Iterable[tuple[Any, JobFigures | MonthFigures]]) -> Sums:
     found: Sums = {}
     for month, row in rows:
-        sums = found.setdefault((month, *(getattr(row, name) for name in COLUMNS[1:])), Counter())
+        sums = found.setdefault((month, *(getattr(row, name) for name in MONTH_COLUMNS[1:])), Counter())
         for name in (*SUMMED, *WAITS):
             sums[name] += getattr(row, name, 0)
         if row.wait_bucket >= 0:

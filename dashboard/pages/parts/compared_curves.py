@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dashboard.drawing.job_curves import JobCurve, Points
 from dashboard.pages.parts.job_curves import moves
-from dashboard.queries.metrics import get_measured
+from dashboard.queries.jobs import get_measured
 from jobs.metrics import Series, importance
 from jobs.models import Job
 

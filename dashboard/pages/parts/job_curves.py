@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from dashboard.drawing.curves import Curve, Line, clipped
 from dashboard.drawing.figures import duration, money, percent, value_text
 from dashboard.drawing.scale import Scale
-from dashboard.queries.metrics import Measured
+from dashboard.queries.jobs import Measured
 from jobs import timeline
 from jobs.cost.actual import billable, for_time
 from jobs.metrics import Series, importance

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from dashboard.drawing.figures import duration, money, value_text
 from dashboard.pages.parts.job_curves import rank
-from dashboard.queries.metrics import Measured
+from dashboard.queries.jobs import Measured
 from jobs import timeline
 from jobs.cost import from_micros
 from jobs.cost.actual import accrued, for_time

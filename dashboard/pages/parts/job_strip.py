@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from dashboard.drawing.figures import between, duration, estimated, money, percent, time_and_day, value_text, zone
 from dashboard.pages.parts.job_figures import Comparison, Done, MainMetric
 from dashboard.pages.parts.rows import Row
-from dashboard.queries.metrics import Measured
+from dashboard.queries.jobs import Measured
 from dashboard.queries.waits import PastWaits, QueuePlace
 from jobs import timeline
 from jobs.explain import has_unknown_run

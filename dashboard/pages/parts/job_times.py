@@ -11,7 +11,7 @@ from dashboard.drawing.curves import Curve
 from dashboard.drawing.scale import Scale
 from dashboard.drawing.timeline_key import Key, keys_of
 from dashboard.pages.parts.job_curves import cost_curve, metric_curves, metric_ids, trial_curves, usage_curves
-from dashboard.queries.metrics import Measured
+from dashboard.queries.jobs import Measured
 from jobs import timeline
 from jobs.explain import times_out_at
 from jobs.metrics import Run

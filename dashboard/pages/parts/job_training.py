@@ -9,7 +9,7 @@ from dashboard.pages.parts.job_known import known_of
 from dashboard.pages.parts.job_strip import Known, strip_of
 from dashboard.pages.parts.job_times import times_of
 from dashboard.pages.parts.rows import Row
-from dashboard.queries.metrics import Measured, get_measured
+from dashboard.queries.jobs import Measured, get_measured
 from dashboard.queries.waits import get_past_waits, get_queue_place
 from jobs import timeline
 from jobs.explain import times_out_at
