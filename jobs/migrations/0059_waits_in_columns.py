@@ -8,7 +8,7 @@ def altered(name: str, field: models.Field) -> migrations.AlterField:
 class Migration(migrations.Migration):
     """Figures of months have one row for the jobs of every bucket of waits, and may be negative in a single row.
 
-    `jobs.upkeep.month_figures` moves the rows that there are into rows of this kind.
+    `jobs.upkeep.figures` moves the rows that there are into rows of this kind.
     """
 
     dependencies = [("jobs", "0058_cap_reported")]
