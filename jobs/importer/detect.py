@@ -67,6 +67,7 @@ LANGUAGES = tuple(
 )
 """What other languages and tools look like, and what to give instead."""
 MAX_EXPLAINED = 500_000
+SURROGATE = re.compile("[\ud800-\udfff]")
 FIELD = re.compile(
     r"^[ \t]*(?:-[ \t]+)?['\"]?(?:worker_?pool_?specs?|(?:trial_?)?job_?spec|machine_?spec|container_?spec|study_?spec"
     r"|python_?package_?spec|image_?uri)['\"]?[ \t]*:",
@@ -84,7 +85,7 @@ def decode(given: str | bytes, notes: Notes) -> str | None:
     if text is None or "\0" in text:
         notes.error("not_text", None, _("This is binary data, not text."), SUPPORTED)
         return None
-    if any("\ud800" <= sign <= "\udfff" for sign in text):
+    if SURROGATE.search(text):
         notes.error(
             "not_text", None, _("The text contains invalid characters (lone surrogates)."), _("Save it as UTF-8.")
         )

@@ -95,6 +95,9 @@ class Notes:
 
     def given_twice(self, name: str, first: Node, line: int) -> None:
         """Add an error about a name that a mapping has twice; the `first` one is read."""
+        if self.is_full:
+            self.left_out += 1
+            return
         words = {"name": quoted(name), "line": first.line}
         message = _("%(name)s is given twice, first on line %(line)s; the first one is used.", **words)
         self.error("given_twice", line, message, _("Keep one of them."))

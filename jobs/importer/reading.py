@@ -121,7 +121,7 @@ def _extract(source: Source, notes: Notes, files: Files) -> Candidates:
         return own._replace(drafts=drafts)
     is_broken = notes.has("unreadable_json", "unreadable_yaml", "unreadable_python")
     is_broken = is_broken or bool(parts) or format_key in ("gcloud", "curl")
-    is_followed = not notes.has("too_much")
+    is_followed = not (notes.is_full or notes.has("too_much"))
     inner = embedded_parts(format_key, text, source.shell, is_broken=is_broken, is_followed=is_followed)
     candidates = _extract_from_parts(own, chain(parts, inner), notes, started, files)
     if not candidates.drafts and parts and len(notes.findings) == started:

@@ -45,9 +45,9 @@ def embedded_parts(
     """Yield the parts of a text that may contain a job, the likeliest first.
 
     `shell` is the commands of a notebook. `is_broken` means that the text could not be read to its end in its format,
-    so it may have another format. `is_followed` is false for a program that takes too many steps to be followed again.
+    so it may have another format. `is_followed` is false for what takes too many steps to be read again.
     """
-    if is_document(format_key):
+    if is_document(format_key) and is_followed:
         yield from _in_documents(format_key, text)
     if format_key == "python":
         yield from _in_program(text, shell or commands_in(text), is_followed=is_followed)

@@ -13,6 +13,7 @@ import re
 import shlex
 import string
 from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -155,7 +156,8 @@ def percent(left: Node, right: Node, line: int) -> Node:
 
 def joined(mark: Node, parts: list[Node], line: int) -> Node:
     """Return `mark.join(parts)`. Raise NotKnown if a part is no text."""
-    if sum(len(text_of(part) or "") + len(mark.value) for part in parts) > MAX_TEXT:
+    lengths = accumulate(len(text_of(part) or "") + len(mark.value) for part in parts)
+    if any(length > MAX_TEXT for length in lengths):
         raise NotKnown
     return composed(lambda sign, *texts: sign.join(texts), [mark, *parts], line)
 

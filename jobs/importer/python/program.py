@@ -220,6 +220,7 @@ class Program(Functions):
                 is_first = name == "append" and len(given.placed) == 1
                 node = self.made(given.placed, line) if is_first else self.open_at(call)
                 self.set_field(call.func.value, node)
+        self.spend_on(*given.values)  # for the second time, since all that is in them is kept
         inner = [item for node in given.values for item in values.items_of(node)]
         origins = [*given.values, *inner, *([owner] if owner is not None else [])]
         return self.derived(self.source(call), line, origins, is_outside=is_outside)
