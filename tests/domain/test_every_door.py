@@ -31,6 +31,8 @@ from jobs.models import (
     Team,
     Template,
 )
+from jobs.policy_rules import Rule
+from jobs.requests.policy_versions import Terms, save_policy
 from tests.conftest import person
 from tests.domain.conftest import Cloud
 from tests.pages.conftest import _pages_read_the_tests_clock, fields_of  # noqa: F401 - a fixture
@@ -307,6 +309,20 @@ def machines_of_a_friend(world: World) -> None:
         world.decide(by)
 
 
+def two_approvals_of_a_friend(world: World) -> None:
+    """Two have to approve what somebody else requests, or the machines that they ask for."""
+    mate, friend = person("mate", world.team, Role.APPROVER), world.friend()
+    rule = Rule(outcome="ask", cost_over=str(LIMIT), approvals=2)
+    save_policy(world.team, [rule], Terms(), base=0, by=world.me, note="", now=world.cloud.now)
+    world.machines("shared", by=mate)
+    for key, people in enumerate(([world.me, friend], [friend, world.me])):
+        form = {"spec": LONG | {"displayName": f"dear-{key}"}, "expected_seconds": 60}
+        world.api(mate).post("/jobs", form, key=f"dear-{key}")
+        for by in people:
+            world.approve(Job.objects.get(display_name=f"dear-{key}"), by)
+            world.decide(by)
+
+
 def machines_of_two_friends(world: World) -> None:
     friend = world.friend()
     User.objects.filter(pk=friend.pk).update(username="first")
@@ -320,7 +336,7 @@ def machines_of_two_friends(world: World) -> None:
     [
         a_friend_approves, a_friend_requests, a_second_role, a_friend_is_deputy, a_friend_leaves_and_comes_back,
         power_of_a_lead, somebody_elses_schedule, a_stale_decision, another_team, an_account_that_is_not_listed,
-        machines_alone, machines_of_a_friend, machines_of_two_friends,
+        two_approvals_of_a_friend, machines_alone, machines_of_a_friend, machines_of_two_friends,
     ],
     ids=lambda way: way.__name__,
 )  # fmt: skip
