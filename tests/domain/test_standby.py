@@ -1,5 +1,7 @@
 """Tests of a PostgreSQL server that becomes read-only, as after a failover: it is an outage, and it is left."""
 
+from collections.abc import Iterator
+
 import pytest
 from django.db import InternalError, connection
 from django.test import Client
@@ -17,9 +19,11 @@ pytestmark = [pytest.mark.both_databases, pytest.mark.django_db(transaction=True
 
 
 @pytest.fixture(autouse=True)
-def _is_postgresql(db: None) -> None:
+def _is_postgresql(db: None) -> Iterator[None]:
     if connection.vendor != "postgresql":
         pytest.skip("SQLite has no standby")
+    yield
+    connection.close()  # a failed test leaves it read-only
 
 
 def demote() -> None:
