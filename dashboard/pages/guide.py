@@ -24,4 +24,4 @@ def guide_page(request: Request, slug: str) -> HttpResponse:
     page = next((page for page in guide_pages() if page.slug == slug), None)
     if page is None:
         raise Http404("the guide has no such page")
-    return render(request, "guide.html", {"pages": guide_pages(), "page": page})
+    return render(request, "guide.html", {"pages": guide_pages(), "page": page, "title_lang": "en"})

@@ -34,7 +34,10 @@ class Command:
     def start(self, *arguments: str) -> "subprocess.Popen[str]":
         """Start it with these arguments."""
         place = ["--project", "apollo-research", "--bucket", "apollo-data", "--output", str(self.output)]
-        command = [sys.executable, "manage.py", "conformance", *place, *arguments]
+        # A process that is started in the background of a script ignores Ctrl-C, and so would those that it starts.
+        hears = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+        main = "import sys; sys.argv = sys.argv[1:]; import runpy; runpy.run_path('manage.py', run_name='__main__')"
+        command = [sys.executable, "-c", f"{hears}; {main}", "manage.py", "conformance", *place, *arguments]
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         return subprocess.Popen(command, cwd=ROOT, env=self._environment, **streams)  # type: ignore[call-overload, no-any-return]
 

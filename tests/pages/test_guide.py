@@ -34,7 +34,7 @@ def test_a_page_has_its_title_once_and_its_text(reader: Client, page: GuidePage)
     html = reader.get(f"/docs/{page.slug}/").content.decode()
 
     assert html.count("<h1>") == 1
-    assert f"<title>{escape(page.title)} · Trainboard</title>" in html
+    assert f'<title lang="en">{escape(page.title)} · Trainboard</title>' in html
     assert all(f'id="{section.anchor}"' in html for section in page.sections[1:])
 
 

@@ -24,7 +24,20 @@ from dashboard.drawing.figures import dated, day_of
 from dashboard.pages.audit_log import SIGN_INS
 from jobs import explain
 from jobs.messages.route import new_delivery
-from jobs.models import Budget, BudgetChange, BudgetNotice, Ceiling, Job, Message, Schedule, ScheduleRun, Team, Trial
+from jobs.metrics import Record, Series
+from jobs.models import (
+    Budget,
+    BudgetChange,
+    BudgetNotice,
+    Ceiling,
+    Job,
+    JobMetrics,
+    Message,
+    Schedule,
+    ScheduleRun,
+    Team,
+    Trial,
+)
 from jobs.people.audit import record_sign_in_event
 from jobs.upkeep.figures import count_ended
 from tests.pages.conftest import MakeJob, SignIn, fields_of
@@ -216,6 +229,10 @@ def drawn(
     served = [each for each in patterns() if ACCESS[str(each.name)].get != NO_ONE]
     addresses = [each for each in (address_of(each, keys) for each in served) if not each.endswith(FILES)]
     further = [f"/studies/{study.pk}/", f"/compare/?a={jobs[0].pk}&b={jobs[3].pk}", EXAMPLE]
+    points = [(float(step), step, 1 / (1 + step)) for step in range(3)]
+    measured = Record([Series("auroc", "workerpool0-0", points, last=points[-1])]).as_json()
+    JobMetrics.objects.update_or_create(job=jobs[3], defaults={"record": measured})
+    further.append("/compare/?" + "&".join(f"job={jobs[number].pk}" for number in (0, 3, 4)))
     further += [f"/jobs/new/?job={fallen.pk}", f"/jump/?q={fallen.display_name}"]
     further += [f"/history/?of={each}&since=2020-01-01" for each in ("strategy", "accelerator", "region", "owner")]
     further += [f"/jobs/several/?action={each}&job={jobs[0].pk}&job={jobs[3].pk}" for each in ("cancel", "rerun")]
