@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from http import HTTPStatus
 from uuid import UUID
 
@@ -83,8 +84,14 @@ def _decide(request: Request, job_id: UUID, body: Decision, verb: Callable[..., 
     if body.max_usd is not None and _amount(body.max_usd) != asked_usd:
         words = f"The maximum cost is now {asked_usd} USD. Read the job again before you decide."
         raise Problem(HTTPStatus.CONFLICT, words, kind="other-amount")
+    question = getattr(job, "approval", None)
+    if verb is requests.approve and body.max_usd is not None and question is not None:
+        verb = partial(requests.approve, digest=question.digest)  # the amount may change until the row is locked
     try:
         is_done = verb(job, by=request.user, comment=clean(body.comment), now=database_now())
+    except requests.Changed:
+        words = "The maximum cost has just changed. Read the job again before you decide."
+        raise Problem(HTTPStatus.CONFLICT, words, kind="other-amount") from None
     except ValueError as error:
         raise field_error("body", "comment", str(error)) from None
     if not is_done:

@@ -1,5 +1,6 @@
 """Decisions about requests: approve, approve up to a cost, or reject."""
 
+import re
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -24,6 +25,7 @@ from jobs.models import Job
 from jobs.states import JobState
 from jobs.translations import translated
 
+THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+(\.\d*)?")
 MAX_COMMENT_LENGTH = 2_000
 DECISIONS = ("approve", "as", "reject", "accept", "keep")
 """Values of the buttons. "as:spot:12.50" approves under Spot, for which the page showed $12.50."""
@@ -91,7 +93,8 @@ def offers(request: Request, pk: UUID) -> HttpResponse:
 def read_decision(request: Request) -> Decision:
     """Parse the form. Raise ValueError if the cap or the cost under another strategy is not a valid amount."""
     comment = request.POST.get("comment", "").replace("\x00", "")[:MAX_COMMENT_LENGTH]
-    text = request.POST.get("cap", "").strip().removeprefix("$").replace(",", "")
+    text = request.POST.get("cap", "").strip().removeprefix("$")
+    text = text.replace(",", "") if THOUSANDS.fullmatch(text) else text  # "12,50" is no $1,250
     verb, _colon, choice = request.POST["decision"].partition(":")
     strategy, _colon, amount = choice.partition(":")
     try:

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from jobs import budgets
+from dashboard.api import actions
+from jobs import budgets, requests
 from jobs.budget import Passing
 from jobs.budgets import BudgetValues
 from jobs.models import Approval, Budget, ExternalJob, Job, Membership, Policy, Proposal, Role, Team
@@ -250,3 +251,38 @@ def test_no_lead_alone_lifts_a_budget(world: World, admin: User) -> None:
     documents = judge(world)
     assert documents
     assert sum(price(each) for each in documents) <= BUDGET
+
+
+def test_an_approval_by_api_is_of_the_amount_that_it_names(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody else chooses a cheaper strategy after the amount was compared, and before the row is locked."""
+    lead, second = person("chief", world.team, Role.LEAD), person("second", world.team, Role.APPROVER)
+    rule = Rule(outcome="ask", cost_over="1", approvals=2)
+    terms = Terms(approvers_choose_strategy=True)
+    save_policy(world.team, [rule], terms, base=0, by=lead, note="", now=world.cloud.now)
+    job = request(world, samples.body(scheduling={"timeout": "36000s"}, strategy="STANDARD"))
+    shown = job.max_usd
+
+    def clean_meanwhile(text: str) -> str:
+        requests.approve_as(Job.objects.get(pk=job.pk), "spot", by=second, comment="", now=world.cloud.now)
+        return text
+
+    monkeypatch.setattr(actions, "clean", clean_meanwhile)
+    answer = world.api(world.honest).post(f"/jobs/{job.pk}/approve", {"max_usd": str(shown)})
+
+    assert Job.objects.get().max_usd != shown
+    assert (answer.status_code, answer.json()["type"]) == (409, "/api/#problem-other-amount")
+
+
+@pytest.mark.parametrize(
+    ("typed_cap", "cap"),
+    [("12,50", None), ("1,2", None), ("12.50", "12.50"), ("$1,250.50", "1250.50"), ("1,250", "1250")],
+)
+def test_a_cap_is_never_a_hundred_times_what_was_meant(world: World, typed_cap: str, cap: str | None) -> None:
+    job = request(world, MIDDLE)
+    digest = Approval.objects.get(job=job).digest
+    form = {"decision": "approve", "amount": str(job.max_usd), "digest": digest, "cap": typed_cap}
+
+    world.page(world.honest).post(f"/jobs/{job.pk}/decide/", form)
+
+    job.refresh_from_db()
+    assert (job.state, job.cap_usd) == (("approved", Decimal(cap)) if cap else ("awaiting_approval", None))
