@@ -1,20 +1,22 @@
 """Tests of lifetimes: Trainboard deletes a persistent resource at its end, whatever waits then."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 
 from jobs import vertex
-from jobs.models import Message, PersistentResource, Team
+from jobs.models import Message, PersistentResource, ResourceChange, Team
 from jobs.queue import installation
 from jobs.requests.resource_requests import approve_change, ask_for_change
 from jobs.translations import translated
-from jobs.upkeep import end_lifetimes, warn_of_ends
+from jobs.upkeep import end_lifetimes, resource_lifetimes, warn_of_ends
 from jobs.vertex import VertexClient
 from tests.domain.conftest import Cloud
 from tests.domain.test_resource_requests import WEEK, ask, body, made, work
 from tests.support.clock import watch_from
+from tests.support.resources import seen
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
@@ -165,3 +167,28 @@ class TestLifetime:
         cloud.forward(days=2)
 
         assert end_lifetimes(cloud.now) == 0
+
+
+def test_resources_that_were_extended_do_not_keep_another_alive(
+    cloud: Cloud, team: Team, approver: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resource_lifetimes, "AT_ONCE", 2)
+
+    def change(name: str, action: str, *, asked: timedelta, ends: timedelta) -> None:
+        at = cloud.now + asked
+        ResourceChange.objects.create(
+            team=team, project=team.project, region="us-central1", resource_id=name, action=action, body={},
+            asked_by=approver, asked_at=at, allowed_at=at, ended_at=at, outcome="accepted", lifetime_hours=24,
+            deletes_at=cloud.now + ends, usd_per_hour=1, gpus=1,
+        )  # fmt: skip
+
+    for name in ("kept-1", "kept-2", "kept-3", "over"):
+        seen(name, now=cloud.now)
+        change(name, "create", asked=timedelta(days=-9), ends=timedelta(days=-8))
+        if name != "over":
+            change(name, "extend", asked=timedelta(days=-8, hours=-1), ends=timedelta(days=30))
+    ResourceChange.objects.filter(resource_id="over").update(deletes_at=cloud.now - timedelta(hours=1))
+
+    assert end_lifetimes(cloud.now) == 1
+
+    assert [row.resource_id for row in ResourceChange.objects.filter(action="delete")] == ["over"]
