@@ -92,13 +92,17 @@ def ask_for_change(
             elif action == Action.RESIZE:
                 new = figures.hourly_of(wanted, region)
                 # What was seen last may be older than a change that Vertex AI has accepted since.
-                sizes = [figures.hourly_of(each, region) for each in (before or {}, *_last_bodies(place))]
-                waits = new is None or any(old is None or new > old for old in sizes)
+                sizes = [
+                    (figures.hourly_of(each, region), figures.gpus_of(each)[0])
+                    for each in (before or {}, *_last_bodies(place))
+                ]
+                gpus, _types = figures.gpus_of(wanted)
+                waits = new is None or any(usd is None or new > usd or gpus > held for usd, held in sizes)
                 if waits:
                     left = _lifetime_left(project, region, resource_id, now)
                     columns = _assess(wanted, left, place, by, now, adds_lifetime=False)
                 else:  # no additional cost: neither policy, nor a ceiling, nor a spent budget refuses it
-                    columns = {"usd_per_hour": storable_price(new), "gpus": figures.gpus_of(wanted)[0]}
+                    columns = {"usd_per_hour": storable_price(new), "gpus": gpus}
             elif action == Action.REBOOT:
                 hourly, (gpus, _types) = figures.hourly_of(before or {}, region), figures.gpus_of(before or {})
                 _check_gate(place, by.pk, hourly, gpus, now)

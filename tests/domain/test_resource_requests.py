@@ -24,7 +24,7 @@ from tests.domain.conftest import Cloud
 from tests.support import samples
 from tests.support.clock import watch_from
 from tests.support.ledger import committed
-from tests.support.resources import DISK
+from tests.support.resources import DISK, seen
 
 WEEK = timedelta(days=7)
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
@@ -314,3 +314,15 @@ class TestResize:
         assert more.usd_per_hour is not None
         assert more.most_usd is not None
         assert abs(more.most_usd / more.usd_per_hour / 24 - 9) < 1, "two days, and seven without Trainboard"
+
+
+def test_more_gpus_wait_for_an_approval_though_they_cost_less(cloud: Cloud, team: Team, approver: User) -> None:
+    """Eight H100 less pay for a hundred T4 more."""
+    t4 = {"machineType": "n1-standard-4", "acceleratorType": "NVIDIA_TESLA_T4", "acceleratorCount": 1}
+    h100 = {"machineType": "a3-highgpu-8g", "acceleratorType": "NVIDIA_H100_80GB", "acceleratorCount": 8}
+    pools = [{"machineSpec": h100, "replicaCount": "2"}, {"machineSpec": t4, "replicaCount": "1"}]
+    row = seen(now=cloud.now, pools=[pool | {"diskSpec": DISK} for pool in pools])
+
+    larger = ask(cloud, team, approver, "resize", body=resize_body(row, {0: 1, 1: 100}), before=row.body)
+
+    assert (larger.awaits_approval, larger.gpus) == (True, 108)
