@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from dashboard.access import Request, teams_where
+from dashboard.access.confirmation import confirmed
 from dashboard.drawing.figures import dated
 from dashboard.drawing.marks import person_name
 from dashboard.queries.teams import list_deputies, list_possible
@@ -45,6 +46,7 @@ class DeputyForm(forms.Form):
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@confirmed()
 def deputies(request: Request) -> HttpResponse:
     """List the user's deputies and the people whose deputy the user is. On POST, name a deputy."""
     if not request.user.is_superuser and not teams_where(request.user, "see"):

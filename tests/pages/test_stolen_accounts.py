@@ -13,7 +13,7 @@ from django.test import Client
 from django.urls import reverse
 
 from jobs.errors import NotPermitted
-from jobs.models import ApiToken, Identity, Role, Team
+from jobs.models import ApiToken, Deputy, Identity, Membership, Role, Team
 from jobs.people import invitations
 from jobs.people.accounts import change_account
 from jobs.people.identities import Claims
@@ -220,6 +220,21 @@ class TestConfirmation:
 
         assert answer.status_code == 422
         assert not ApiToken.objects.exists()
+
+    def test_a_deputy_and_an_invited_account(self, team: Team, clock: Clock, settings: Any) -> None:
+        chief, friend = person("chief", team, Role.LEAD), person("friend", team, Role.APPROVER)
+        member = Membership.objects.get(user=friend)
+        day = clock.now.date().isoformat()
+        named = {"deputy_name": "friend", "first_day": day, "last_day": day}
+        client = attempt(chief.username)
+        clock.forward(seconds=settings.CONFIRM_AGE.total_seconds() + 1)
+
+        asked = client.post(f"/teams/{team.pk}/members/", {"do": "confirm", "member": member.pk})
+        assert "Confirm that it is you" in text_of(asked)
+        assert "Confirm that it is you" in text_of(client.post("/deputies/", named))
+        assert not Deputy.objects.exists()
+        assert client.post("/deputies/", named | {"confirm_password": PASSWORD}).status_code == 302
+        assert Deputy.objects.get().deputy == friend
 
     @pytest.mark.parametrize("do", ["make_admin", "password", "link", "activate"])
     def test_changes_of_accounts(self, admin: User, owner: User, clock: Clock, settings: Any, do: str) -> None:
