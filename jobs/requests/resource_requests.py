@@ -92,10 +92,8 @@ def ask_for_change(
             elif action == Action.RESIZE:
                 new = figures.hourly_of(wanted, region)
                 # What was seen last may be older than a change that Vertex AI has accepted since.
-                sizes = [
-                    (figures.hourly_of(each, region), figures.gpus_of(each)[0])
-                    for each in (before or {}, *_last_bodies(place))
-                ]
+                bodies = (before or {}, *_last_bodies(place))
+                sizes = [(figures.hourly_of(each, region), figures.gpus_of(each)[0]) for each in bodies]
                 gpus, _types = figures.gpus_of(wanted)
                 waits = new is None or any(usd is None or new > usd or gpus > held for usd, held in sizes)
                 if waits:

@@ -13,7 +13,7 @@ import psutil
 from tests.support import migrated, waiting
 from tests.support.environments import ROOT, environment
 
-START_SECONDS = 60
+START_SECONDS = 180
 MANAGE = (sys.executable, "manage.py")
 MARKS = {
     "redis": "valkey-server",
