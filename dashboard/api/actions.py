@@ -80,11 +80,11 @@ def reject_job(request: Request, job_id: UUID, body: Rejection) -> JobShape:
 
 def _decide(request: Request, job_id: UUID, body: Decision, verb: Callable[..., bool]) -> JobShape:
     job = job_for(request, job_id, "decide")
-    asked_usd = job.approval.asked_usd if hasattr(job, "approval") else job.max_usd
+    question = getattr(job, "approval", None)
+    asked_usd = job.max_usd if question is None else question.asked_usd
     if body.max_usd is not None and _amount(body.max_usd) != asked_usd:
         words = f"The maximum cost is now {asked_usd} USD. Read the job again before you decide."
         raise Problem(HTTPStatus.CONFLICT, words, kind="other-amount")
-    question = getattr(job, "approval", None)
     if verb is requests.approve and body.max_usd is not None and question is not None:
         verb = partial(requests.approve, digest=question.digest)  # the amount may change until the row is locked
     try:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from dashboard.drawing.figures import duration, value_text
 from dashboard.drawing.study_chart import Scale
-from dashboard.drawing.trial_curves import MAX_ACROSS, plot_across
+from dashboard.drawing.trial_curves import MAX_ACROSS, places, plot_across
 
 Points = Sequence[tuple[float, float]]
 """(step or seconds, value), in the order in which they were measured."""
@@ -49,11 +49,10 @@ def draw_job_curves(curves: Sequence[JobCurve], metric: str, by_time: bool) -> S
 
 
 def _path(curve: JobCurve, line: Points, scale: Scale, low: float, high: float) -> SafeString:
-    size = high - low or 1.0
-    places = [(1000 * (min(across, MAX_ACROSS) - low) / size, scale.down(value)) for across, value in line]
+    shown = places(line, scale, low, high)
     return format_html(
         '<path class="job-curve" data-job="{}" vector-effect="non-scaling-stroke" d="M{}"><title>{}</title></path>',
         curve.number,
-        "L".join(f"{x:.1f} {y:.1f}" for x, y in (*places, places[-1])),  # a line to itself makes one point a dot
+        "L".join([*shown, shown[-1]]),  # a line to itself makes one point a dot
         _("%(name)s: at last %(value)s") % {"name": curve.name, "value": value_text(curve.last)},
     )

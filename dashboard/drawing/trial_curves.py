@@ -103,12 +103,16 @@ def plot_across(scale: Scale, label: str, curves: SafeString, ends: Sequence[str
     return plot(scale, label, drawn, words)
 
 
-def _path(curve: TrialCurve, scale: Scale, low: float, high: float) -> SafeString:
+def places(points: Sequence[tuple[float, float]], scale: Scale, low: float, high: float) -> list[str]:
+    """Return the positions of points in the plot as "x y"; `low` and `high` are at its two ends."""
     size = high - low or 1.0
-    points = ((1000 * (min(at, MAX_ACROSS) - low) / size, scale.down(value)) for at, value in curve.points)
+    return [f"{1000 * (min(at, MAX_ACROSS) - low) / size:.1f} {scale.down(value):.1f}" for at, value in points]
+
+
+def _path(curve: TrialCurve, scale: Scale, low: float, high: float) -> SafeString:
     return format_html(
         '<path class="trial-curve{}" vector-effect="non-scaling-stroke" d="M{}"><title>{}</title></path>',
         " best" if curve.is_best else "",
-        "L".join(f"{x:.1f} {y:.1f}" for x, y in points),
+        "L".join(places(curve.points, scale, low, high)),
         _("Trial %(trial)s: at last %(value)s") % {"trial": curve.trial.trial_id, "value": value_text(curve.last)},
     )

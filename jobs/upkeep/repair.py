@@ -91,7 +91,7 @@ def repair_times(now: datetime) -> int:
 
 
 def _times_ahead(now: datetime, late: Q, late_poll: Q) -> Iterator[Ahead]:
-    """Yield times that lie too far ahead, and the columns that repair them. `late`: of steps that wait."""
+    """Yield times that lie too far ahead, and the columns that repair them. `late`: of steps; `late_poll`: of polls."""
     answered = Q(answered_at__gt=now + MAX_PAUSE)
     for row in POLLED:
         yield row, answered, {"due_at": now, "answered_at": now}

@@ -72,9 +72,10 @@ def end_lifetimes(now: datetime) -> int:
 
     Return how many. The deletion needs no approval.
     """
-    place = {name: OuterRef(name) for name in ("project", "region", "resource_id", "asked_at")}
-    place["asked_at__gte"] = place.pop("asked_at")
-    later = ResourceChange.objects.filter(**place, outcome__in=ResourceChange.MADE, deletes_at__gt=now)
+    place = {name: OuterRef(name) for name in ("project", "region", "resource_id")}
+    later = ResourceChange.objects.filter(
+        **place, asked_at__gte=OuterRef("asked_at"), outcome__in=ResourceChange.MADE, deletes_at__gt=now
+    )
     rows = ended_lifetimes(now).exclude(Exists(later))  # those that were extended must not take the places of others
     ended = {(row.project, row.region, row.resource_id): row for row in rows}
     return take_each(list(ended.values())[:AT_ONCE], lambda row: _delete(row, now), what="the end of the lifetime of")
