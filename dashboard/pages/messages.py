@@ -9,23 +9,23 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from dashboard.access import Request, teams_where
 from dashboard.forms.message_forms import PreferenceForm
-from dashboard.pages.parts.message_rows import row_of
+from dashboard.pages.parts.message_rows import grouped, row_of
 from dashboard.queries.messages import get_message, list_inbox
 from dashboard.queries.paging import parse_cursor
 from jobs.clock import database_now, display_now
 from jobs.messages import choices_of, path_of
-from jobs.messages.inbox import mark_read, preference_of, set_preference
+from jobs.messages.inbox import mark_all_read, mark_topic_read, preference_of, set_preference
 
 
 @require_safe
 def messages(request: Request) -> HttpResponse:
-    """List the user's messages, newest first."""
+    """List the user's messages, newest first, those with the same topic on a page as one."""
     unread_only = request.GET.get("show") == "unread"
     after = parse_cursor(request.GET.get("after", ""), int)
     page = list_inbox(request.user, after, unread_only=unread_only)
     context = {
         "page": page,
-        "rows": [row_of(each) for each in page.rows],
+        "groups": grouped([row_of(each) for each in page.rows]),
         "unread_only": unread_only,
         "leads": bool(teams_where(request.user, "set_policy")),
         "now": display_now(),
@@ -41,19 +41,19 @@ def count(request: Request) -> HttpResponse:
 
 @require_safe
 def open_message(request: Request, pk: int) -> HttpResponse:
-    """Mark a message as read and redirect to its subject."""
+    """Mark a message and the earlier ones with its topic as read, and redirect to its subject."""
     found = get_message(request.user, pk)
     if found is None:
         raise Http404("no such message")
     if request.method == "GET":
-        mark_read(request.user, database_now(), pk)
+        mark_topic_read(request.user, found.message, database_now())
     return HttpResponseRedirect(path_of(found.message))
 
 
 @require_POST
 def read_all(request: Request) -> HttpResponse:
     """Mark all messages of the user as read."""
-    mark_read(request.user, database_now())
+    mark_all_read(request.user, database_now())
     return redirect("messages")
 
 

@@ -4,19 +4,47 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 
 from django.contrib.auth.models import User
+from django.db.models import Q
 
 from jobs.messages import kinds
-from jobs.models import Delivery, Digest, MessagePreference, Via
+from jobs.models import Delivery, Digest, Message, MessagePreference, Via
 
 MAX_MARKED = 5_000
 """Messages marked as read at once."""
+ROUTINE = (Message.Kind.APPROVED, Message.Kind.STARTED, Message.Kind.DONE)
+"""Kinds that need no action. Those of all jobs of a sweep belong together."""
 
 
-def mark_read(user: User, now: datetime, pk: int | None = None) -> int:
-    """Mark one message of a person in the browser as read, or all of them; return how many were unread."""
+def topic_of(message: Message) -> str:
+    """Return what a message is about; messages with the same topic are listed as one. Its job is loaded.
+
+    A topic is a job, or the routine messages of a sweep, so that a failure in a sweep stays on its own line. A message
+    that is about no job is a topic by itself.
+    """
+    if message.job is None:
+        return f"message {message.pk}"
+    if message.job.sweep is not None and message.kind in ROUTINE:
+        return f"sweep {message.job.sweep}"
+    return f"job {message.job_id}"
+
+
+def mark_topic_read(user: User, message: Message, now: datetime) -> int:
+    """Mark a message of a person in the browser, and earlier ones with its topic, as read; return how many were not."""
+    if message.job is None:
+        same = Q(message=message.pk)
+    elif message.job.sweep is None:
+        same = Q(job=message.job_id)
+    elif message.kind in ROUTINE:
+        same = Q(job__sweep=message.job.sweep, message__kind__in=ROUTINE)
+    else:
+        same = Q(job=message.job_id) & ~Q(message__kind__in=ROUTINE)
     unread = Delivery.objects.filter(person=user, via=Via.BROWSER, read_at=None)
-    if pk is not None:
-        return unread.filter(pk=pk).update(read_at=now)
+    return unread.filter(same, message__lte=message.pk).update(read_at=now)
+
+
+def mark_all_read(user: User, now: datetime) -> int:
+    """Mark all messages of a person in the browser as read, up to MAX_MARKED; return how many were unread."""
+    unread = Delivery.objects.filter(person=user, via=Via.BROWSER, read_at=None)
     pks = list(unread.values_list("pk", flat=True)[:MAX_MARKED])
     return Delivery.objects.filter(pk__in=pks, read_at=None).update(read_at=now)
 

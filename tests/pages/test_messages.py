@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import User
@@ -13,7 +14,7 @@ from jobs import messages, outbox, tasks
 from jobs.messages import webhook
 from jobs.messages.channels import MAX_CHANNELS
 from jobs.messages.route import new_delivery, route
-from jobs.models import Channel, Delivery, Membership, Message, MessagePreference, Team
+from jobs.models import Channel, Delivery, Job, Membership, Message, MessagePreference, Team
 from tests.conftest import person
 from tests.pages.conftest import MakeJob, SignIn, text_of
 from tests.support.clock import Clock
@@ -68,7 +69,7 @@ class TestInbox:
         page = engineer.get("/messages/")
 
         assert "Failed: resnet" in text_of(page)
-        assert page.content.decode().count('class="unread"') == 2
+        assert page.content.decode().count('class="is-new"') == 2
         assert "2 unread" in text_of(engineer.get("/messages/count/"))
         assert "2 unread" in text_of(engineer.get("/history/"))
 
@@ -76,8 +77,36 @@ class TestInbox:
         answer = engineer.get(f"/messages/{delivery.pk}/")
 
         assert answer.headers["Location"] == f"/jobs/{delivery.job_id}/"
-        assert "1 unread" in text_of(engineer.get("/messages/count/"))
+        assert "unread" not in text_of(engineer.get("/messages/count/"))
         assert "Failed" not in text_of(engineer.get("/messages/?show=unread"))
+
+    def test_a_job_is_one_entry(self, engineer: Client, make_job: MakeJob, clock: Clock) -> None:
+        make_job("failed", name="resnet")
+        make_job("succeeded", name="bert")
+        route(clock.now)
+
+        groups = engineer.get("/messages/").context["groups"]
+        assert [group.newest.headline.split(" –")[0] for group in groups] == ["Succeeded: bert", "Failed: resnet"]
+        assert [group.kinds for group in groups] == [[("Started", 1)], [("Started", 1)]]
+
+        engineer.get(f"/messages/{groups[0].earlier[0].delivery.pk}/")
+        engineer.get(f"/messages/{groups[1].newest.delivery.pk}/")
+        assert [group.unread for group in engineer.get("/messages/").context["groups"]] == [True, False]
+        assert "1 unread" in text_of(engineer.get("/messages/count/"))
+
+    def test_a_sweep_is_one_entry_but_for_failures(self, engineer: Client, make_job: MakeJob, clock: Clock) -> None:
+        sweep = uuid4()
+        for number, end in enumerate(["succeeded", "failed", "succeeded"]):
+            job = make_job(end, name=f"lr-{number}")
+            Job.objects.filter(pk=job.pk).update(sweep=sweep)
+        route(clock.now)
+
+        groups = engineer.get("/messages/").context["groups"]
+        assert [group.newest.headline.split(" –")[0] for group in groups] == ["Succeeded: lr-2", "Failed: lr-1"]
+        assert dict(groups[0].kinds) == {"Started": 3, "Succeeded": 1}
+
+        engineer.get(f"/messages/{groups[0].newest.delivery.pk}/")
+        assert [group.unread for group in engineer.get("/messages/").context["groups"]] == [False, True]
 
     def test_looking_ahead_marks_nothing(self, engineer: Client, delivery: Delivery) -> None:
         engineer.head(f"/messages/{delivery.pk}/")
@@ -133,7 +162,7 @@ class TestInbox:
         assert "99+" in text_of(first)
         second = engineer.get(f"/messages/?after={first.context['page'].older}")
         third = engineer.get("/messages/", {"after": second.context["page"].older})
-        assert [len(each.context["rows"]) for each in (first, second, third)] == [50, 50, 20]
+        assert [len(each.context["groups"]) for each in (first, second, third)] == [50, 50, 20]
 
     @pytest.mark.parametrize(
         "after", ["x", "2026~1", "2026-03-02T09:00:00+00:00~x", f"2026-03-02T09:00:00+00:00~{'9' * 5_000}", "~", "%00"]
