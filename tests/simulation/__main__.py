@@ -7,6 +7,7 @@ import os
 import resource
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing import get_context
@@ -55,6 +56,8 @@ def violations(portion: Portion) -> list[str]:
             make(seed).run()
         except Violation as violation:
             return [str(violation)]
+        except Exception as error:  # noqa: BLE001 - a fault of the simulation; the other seeds are of use
+            return [f"Seed {seed} raised {error!r}\n{traceback.format_exc()}"]
         if seed % 25 == 0:
             gc.collect()
     return []

@@ -70,7 +70,10 @@ def overlooked_work() -> str:
         asked = [*stages.questions(stage, clock.now())]
         if not asked:
             continue
-        has_work = any(Upkeep.objects.values_list(*asked)[0])
+        answers = Upkeep.objects.values_list(*asked).first()
+        if answers is None:  # the first sweep makes the rows; until then each stage is due
+            return ""
+        has_work = any(answers)
         with transaction.atomic():
             done = stage.run(clock)
             transaction.set_rollback(True)
