@@ -75,6 +75,7 @@ urlpatterns = [
     path("history/jobs.csv", history.history_csv, name="history-csv"),
     path("history/jobs.json", history.history_json, name="history-json"),
     path("jump/", jump.jump, name="jump"),
+    path("jump/words/", jump.complete, name="complete"),
     path("docs/", guide.guide, name="guide"),
     path("docs/<slug:slug>/", guide.guide_page, name="guide-page"),
     path("spend/", spend.spend, name="spend"),

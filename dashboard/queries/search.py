@@ -6,17 +6,19 @@ must match, and quotes keep spaces.
 
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from django.db.models import Q, Value
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from django.db.models.lookups import Exact, IsNull
 
-from jobs.catalog import MACHINES
+from jobs.catalog import ACCELERATORS, MACHINES, REGIONS
 from jobs.states import FAILURES, FINISHED, RUNNING, SUCCESSFUL, WAITING, JobState
+from jobs.strategies import STRATEGIES
 
 MAX_LENGTH = 200
+MAX_COMPLETIONS = 12
 STATE_WORDS: dict[str, frozenset[str]] = {
     "to-approve": frozenset({JobState.AWAITING_APPROVAL}),
     "waiting": WAITING,
@@ -89,6 +91,14 @@ FIGURES: dict[str, Callable[[float], tuple[str, float]]] = {
 }
 COMPARISON = re.compile(r"(\w{1,10})(>=|<=|>|<)\$?(\d{1,9}(?:\.\d{1,6})?)?", re.ASCII)
 LOOKUPS = {">": "gt", ">=": "gte", "<": "lt", "<=": "lte"}
+KNOWN: dict[str, Callable[[], list[str]]] = {
+    "state": lambda: [*STATE_WORDS, *(state.replace("_", "-") for state in JobState if state not in STATE_WORDS)],
+    "strategy": lambda: [strategy.replace("_", "-") for strategy in STRATEGIES],
+    "region": lambda: [*REGIONS],
+    "machine": lambda: [*MACHINES],
+    "gpu": lambda: [re.sub("^NVIDIA_(TESLA_)?", "", name).replace("_", "-").lower() for name in ACCELERATORS],
+}
+"""Columns whose values are the same for everybody. Those of `owner`, `team` and `project` depend on the person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,3 +152,23 @@ def _words(text: str) -> list[str]:
         return shlex.split(text.replace("\x00", ""))
     except ValueError:  # a quote that is not closed yet
         return text.replace("\x00", "").split()
+
+
+def complete_search(text: str, values: Callable[[str], Iterable[str]]) -> list[str]:
+    """Return at most MAX_COMPLETIONS texts that complete the last word of a search; none within quotes.
+
+    `values(column)` gives the values of a column that is not in KNOWN.
+    """
+    head, space, word = text[:MAX_LENGTH].rpartition(" ")
+    column, colon, typed = word.lower().partition(":")
+    if '"' in text or "'" in text or (colon and column not in COLUMNS):
+        return []
+    if colon:
+        possible = KNOWN[column]() if column in KNOWN else values(column)
+        words = [(value.lower(), f"{column}:{shlex.quote(value)}") for value in possible]
+    else:
+        typed = column
+        words = [(name, name) for name in (*(f"{each}:" for each in COLUMNS), *(f"{each}>" for each in FIGURES))]
+    fitting = [(value, whole) for value, whole in words if typed in value]
+    fitting.sort(key=lambda each: not each[0].startswith(typed))
+    return [f"{head}{space}{whole}" for _value, whole in fitting[:MAX_COMPLETIONS]]

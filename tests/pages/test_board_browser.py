@@ -154,6 +154,20 @@ def test_ctrl_k_jumps_to_a_page_or_a_job(window: OpenWindow, make_job: MakeJob, 
     expect(dialog).to_be_hidden()
 
 
+def test_a_search_offers_the_words_that_complete_it(window: OpenWindow, make_job: MakeJob, owner: User) -> None:
+    make_job("failed", name="resnet-deep")
+    view = window().sign_in(owner.username)
+    page, offered = view.page, view.page.locator("#search-words option")
+
+    for path, box in (("/", "#search"), ("/history/", "#id_q"), ("/spend/", "#search")):
+        page.goto(path)
+        page.locator(box).focus()
+        page.keyboard.type("resnet state:fai")
+        expect(offered).to_have_count(2)
+        expect(offered.first).to_have_attribute("value", "resnet state:failed")
+    assert not faults(view)
+
+
 def test_a_lost_connection_is_said_and_recovers(
     window: OpenWindow,
     make_job: MakeJob,

@@ -129,6 +129,7 @@ ACCESS = {
     "policy": Access(SIGNED_IN, LEAD),
     "deputies": Access(SIGNED_IN, SIGNED_IN),
     "jump": Access(),
+    "complete": Access(),
     "guide": Access(),
     "guide-page": Access(),
     "deputy-end": Access(NO_ONE, SIGNED_IN, may_miss=True),

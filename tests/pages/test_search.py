@@ -5,8 +5,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from dashboard.queries.search import read_search, states_for
-from jobs.models import Job
+from dashboard.queries.search import KNOWN, read_search, states_for
+from jobs.models import Job, Team
+from jobs.states import JobState
 from tests.pages.conftest import MakeJob, SignIn
 from tests.support import samples
 
@@ -97,3 +98,48 @@ def test_a_jump_finds_the_newest_jobs_of_the_person_s_teams(
     assert str(names["beta"].pk) not in page
     assert "<a" not in engineer.get(reverse("jump")).text, "nothing was typed"
     assert "<a" not in signed_in(stranger).get(reverse("jump"), {"q": "alpha"}).text
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("sta", ["state:"]),
+        ("COS", ["cost>"]),
+        ("state:su", ["state:succeeded", "state:submitting", "state:submit-failed", "state:partially-succeeded"]),
+        ("bert strategy:fl", ["bert strategy:flex-start"]),
+        ("gpu:h1", ["gpu:h100-80gb", "gpu:h100-mega-80gb"]),
+        ("machine:a2-ultra", [f"machine:a2-ultragpu-{count}g" for count in (1, 2, 4, 8)]),
+        ("owner:app", ["owner:approver"]),
+        ("owner:outsid", []),
+        ("name:x", []),
+        ("cost>1", []),
+        ("colour:", []),
+        ('name:"alpha ', []),
+        ("\x00", []),
+        ("s" * 10_000, []),
+    ],
+)
+def test_the_last_word_is_completed(
+    engineer: Client, approver: User, stranger: User, text: str, found: list[str]
+) -> None:
+    page = engineer.get(reverse("complete"), {"q": text})
+
+    assert page.context["completions"] == found
+    for each in found:
+        assert not read_search(each).unfinished or each.endswith((":", ">"))
+
+
+def test_completed_values_are_those_that_the_person_sees(
+    engineer: Client, signed_in: SignIn, stranger: User, team: Team
+) -> None:
+    for column, value in (("team", team.name), ("project", team.project), ("owner", "owner")):
+        assert engineer.get(reverse("complete"), {"q": f"{column}:"}).context["completions"]
+        seen = signed_in(stranger).get(reverse("complete"), {"q": f"{column}:{value}"})
+        assert value not in str(seen.context["completions"])
+
+
+def test_everything_that_is_completed_finds_something_to_search_for() -> None:
+    for column, values in KNOWN.items():
+        for value in values():
+            assert read_search(f"{column}:{value}").condition
+            assert column != "state" or states_for(value) <= set(JobState), value

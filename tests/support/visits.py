@@ -122,6 +122,7 @@ def _other_pages(world: World) -> Iterator[Visit]:
         yield Visit("guide", "/docs/", who)
         yield Visit("guide, a page", "/docs/strategies/", who)
         yield Visit("jump", "/jump/?q=train+state:failed", who)
+        yield Visit("completion", "/jump/words/?q=train+owner:", who)
     team = world.teams[0].pk
     for name in ("teams", "teams/{}/invitations", "budgets/new", "spend/billing"):
         path = name.format(team) if "{}" in name else f"{name}/{team}"
