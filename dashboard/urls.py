@@ -123,6 +123,7 @@ urlpatterns = [
     path("deputies/", deputies.deputies, name="deputies"),
     path("deputies/<int:pk>/end/", deputies.end, name="deputy-end"),
     path("policy/", policy.policy, name="policy"),
+    path("policy/effects/", policy.effects, name="policy-effects"),
     path("proposals/", proposals.proposals, name="proposals"),
     path("proposals/<int:pk>/", proposals.proposal, name="proposal"),
     path("ceilings/", ceilings.ceilings, name="ceilings"),

@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import ValidationError
 
 from dashboard.forms.approvers_form import ApproversForm, FurtherApprovers, NumberedRows, WordsField
+from jobs.bounds import parse_digits
 from jobs.catalog import ACCELERATORS, REGIONS
 from jobs.policy_rules import MAX_RULES, Rule
 from jobs.policy_words import describe
@@ -185,17 +186,24 @@ class BaseRules(NumberedRows):
         form.fields["ORDER"].label = _("Position")
         form.fields["DELETE"].label = _("Remove this rule")
 
-    def rules(self) -> tuple[Rule, ...]:
-        """Return the rules in their order. Call it only on a valid formset.
+    @property
+    def in_order(self) -> list[Any]:
+        """The rows in the order of their positions. A row that was moved takes the place of the one that was there.
 
-        A rule moved to the position of another takes its place: if it was moved up, it comes before the other one.
+        If it was moved up, it comes before the other one.
         """
-        places = []
-        for at, form in enumerate(self.forms):
-            if form.rule is not None and form not in self.deleted_forms:
-                position = form.cleaned_data.get("ORDER") or 1_000
-                places.append(((position, position - at, at), form.rule))
-        return tuple(rule for _, rule in sorted(places, key=lambda pair: pair[0]))
+
+        def place(row: tuple[int, Any]) -> tuple[int, int, int]:
+            at, form = row
+            position = parse_digits(str(form["ORDER"].value() or ""), 4) or 1_000
+            return position, position - at, at
+
+        return [form for _at, form in sorted(enumerate(self.forms), key=place)]
+
+    def rules(self) -> tuple[Rule, ...]:
+        """Return the rules in their order. Call it only on a valid formset."""
+        left = (form for form in self.in_order if form not in self.deleted_forms)
+        return tuple(form.rule for form in left if form.rule is not None)
 
 
 Rules = forms.formset_factory(

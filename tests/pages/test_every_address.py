@@ -127,6 +127,7 @@ ACCESS = {
     "budget": of_team(VIEWER, LEAD),
     "budget-close": of_team(NO_ONE, LEAD),
     "policy": Access(SIGNED_IN, LEAD),
+    "policy-effects": Access(SIGNED_IN),
     "deputies": Access(SIGNED_IN, SIGNED_IN),
     "jump": Access(),
     "complete": Access(),

@@ -109,6 +109,8 @@ def test_no_selection_of_the_policy_is_cut(window: OpenWindow, lead: User) -> No
     for width in (1440, 1280, 1024, 800, 390):
         view.page.set_viewport_size({"width": width, "height": 800})
         view.page.goto("/policy/")
+        view.page.locator(".rule > details > summary").first.click()
+        assert view.page.locator(".conditions select:visible").count()
         assert view.page.locator(".conditions select:visible").evaluate_all(cut) == []
 
 

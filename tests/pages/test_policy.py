@@ -194,3 +194,26 @@ class TestVersion:
         assert signed_in(stranger).get(address).status_code == 404
         for number in ("0", "9", "x", "", "1e3"):
             assert engineer.get(f"/policy/?team={team.pk}&version={number}").status_code == 404
+
+
+class TestEffects:
+    def test_counts_what_each_rule_does_with_past_jobs(
+        self, lead: Client, engineer: Client, stranger: User, team: Team, make_job: MakeJob, signed_in: SignIn
+    ) -> None:
+        for name in ("a", "b"):
+            make_job("running", name=name)
+        allow, late = {"outcome": "allow", "strategies": ["spot"]}, {"outcome": "refuse", "regions": "us-central1"}
+        sets = {"outcome": "set", "set_timeout_hours": "9"}
+        lead.post("/policy/", draft(allow, late, sets, action="save", team=str(team.pk)))
+
+        for reader in (lead, engineer):
+            text = text_of(reader.get(f"/policy/effects/?team={team.pk}"))
+            assert "2 allowed never decides: rule 1 comes first for the 2 jobs that it fits 2 jobs" in text
+            assert "of the last 2 jobs" in text
+        assert "/policy/effects/" in engineer.get("/policy/").text
+        assert signed_in(stranger).get(f"/policy/effects/?team={team.pk}").status_code == 404
+
+    def test_of_a_rule_that_fits_nothing_are_none(self, lead: Client) -> None:
+        lead.post("/policy/", draft(ASK, action="save"))
+
+        assert "0 asked of the last 0 jobs" in text_of(lead.get("/policy/effects/"))

@@ -114,6 +114,7 @@ def _other_pages(world: World) -> Iterator[Visit]:
         yield Visit("persistent resources", "/persistent-resources/", who)
         yield Visit("budgets", "/budgets/", who)
         yield Visit("policy", "/policy/", who)
+        yield Visit("effects of a policy", "/policy/effects/", who)
         yield Visit("deputies", "/deputies/", who)
         yield Visit("teams", "/teams/", who)
         yield Visit("account", "/account/", who)
