@@ -97,7 +97,11 @@ def _now(scale: Scale) -> SafeString:
 
 def _hides(share: float, scale: Scale, near_now: float) -> bool:
     """Return whether an hour would overlap the word "now"."""
-    return scale.now < scale.end and abs(share - scale.at(scale.now)) < near_now
+
+    def middle(share: float) -> float:  # of a text, which at an edge begins or ends at its place
+        return share + {"start": near_now / 2, "end": -near_now / 2}.get(anchor(share), 0)
+
+    return scale.now < scale.end and abs(middle(share) - middle(scale.at(scale.now))) < near_now
 
 
 def anchor(share: float, margin: float = 4) -> str:

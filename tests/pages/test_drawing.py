@@ -34,6 +34,13 @@ class TestAxis:
         assert texts[:2] == ["12:00:00", "12:00:10"]
         assert len(set(texts)) == len(texts)
 
+    def test_an_hour_at_the_edge_keeps_away_from_now(self) -> None:
+        scale = Scale(NOON + minutes(0.3), NOON + minutes(15.3), now=NOON + minutes(11.6))
+
+        texts = re.findall(r">([^<]+)</text>", axis(scale, 16))
+
+        assert texts == ["12:05", "now"]  # 12:10 is too close as well; 12:15 ends where it stands
+
 
 class TestFigures:
     @pytest.mark.parametrize(
