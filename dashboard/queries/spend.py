@@ -3,7 +3,7 @@
 Months and days are UTC, money is US dollars without tax.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -39,20 +39,20 @@ MAX_BURNING = 2_000
 """Running jobs that are added up; of more, those that run longest."""
 DAY = timedelta(days=1)
 GROUP, FIGURES = "group", "figures"
-"""Where a row of `_load_sums` comes from, beside the dimensions."""
+"""Where a row of `_add_sums` comes from, beside the dimensions."""
 Rows = Any
 """A query set of rows (period, dimension, value, name, micro-dollars, jobs)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class GroupSpend:
     """What one group cost in the month, in how many jobs, and in the month before."""
 
     value: str
     name: str
-    usd: Decimal
-    jobs: int
-    before_usd: Decimal
+    usd: Decimal = from_micros(0)
+    jobs: int = 0
+    before_usd: Decimal = from_micros(0)
 
 
 @dataclass(slots=True)
@@ -91,26 +91,26 @@ class BudgetLine:
         return int(self.left.committed_usd * 100 / self.left.limit_usd) if self.left.limit_usd else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class MonthView:
     """One month of some teams. `days` has every day of it that has begun, `before` every day of the month before."""
 
     month: date
     is_current: bool
-    usd: Decimal
-    jobs: int
-    before_usd: Decimal
-    committed_usd: Decimal
-    days: dict[date, dict[str, Decimal]]
-    before: dict[date, Decimal]
-    groups: Sequence[GroupSpend]
-    budgets: Sequence[BudgetLine]
-    idle: Mapping[str, Decimal]
+    usd: Decimal = Decimal(0)
+    jobs: int = 0
+    before_usd: Decimal = Decimal(0)
+    committed_usd: Decimal = Decimal(0)
+    days: dict[date, dict[str, Decimal]] = field(default_factory=dict)
+    before: dict[date, Decimal] = field(default_factory=dict)
+    groups: Sequence[GroupSpend] = ()
+    budgets: Sequence[BudgetLine] = ()
+    idle: dict[str, Decimal] = field(default_factory=dict)
     """What stood idle of persistent resources, by the name of the team that pays for it."""
-    burn: Burn
-    saved_usd: Decimal
-    preemptions: int
-    forecast: Forecast | None
+    burn: Burn = field(default_factory=Burn)
+    saved_usd: Decimal = Decimal(0)
+    preemptions: int = 0
+    forecast: Forecast | None = None
 
 
 def last_day(month: date) -> date:
@@ -123,31 +123,23 @@ def get_month(teams: Sequence[Team], month: date, of: str, now: datetime) -> Mon
 
     Makes six queries at most, one of them every ten seconds. What runs is counted until now.
     """
-    keys, is_current = [team.pk for team in teams], month == month_of(now)
-    begun = [month + DAY * at for at in range((min(last_day(month), now.date()) - month).days + 1)]
-    unfinished, up = (list_unfinished(keys), _list_up(keys)) if is_current else ([], [])
-    open_costs = _sum_open(keys, unfinished, now) if is_current else OpenCosts()
-    sums = _load_sums(keys, month, _select_groups(keys, month, of, open_costs))
-    if is_current:
-        sums.add(open_costs, now)
-    costs = {day: sum(each.values(), Decimal(0)) for day, each in sums.days.items()}
-    return MonthView(
-        month=month,
-        is_current=is_current,
-        usd=sums.usd,
-        jobs=sums.jobs,
-        before_usd=sums.before_usd,
-        committed_usd=from_micros(sum(open_costs.committed[key, ALL] for key in keys)),
-        days={day: sums.days.get(day, {}) for day in begun},
-        before={day: usd for day, usd in sorted(costs.items()) if day < month},
-        groups=_rank(sums.groups, teams, of, open_costs),
-        budgets=list_budgets(teams, now, open_costs) if is_current else (),
-        idle=dict(sorted(sums.idle.items())),
-        burn=_get_burn(unfinished, up),
-        saved_usd=sums.saved_usd,
-        preemptions=sums.preemptions,
-        forecast=forecast_month(costs, list_work(keys, unfinished, up, now), now) if is_current else None,
-    )
+    keys, view = [team.pk for team in teams], MonthView(month, month == month_of(now))
+    open_costs, jobs, up = OpenCosts(), list[Job](), list[ResourceSize]()
+    if view.is_current:
+        jobs, up = list_unfinished(keys), _list_up(keys)
+        open_costs = _sum_open(keys, jobs, now)
+    groups = _add_sums(view, keys, _select_groups(keys, month, of, open_costs))
+    _add_open(view, open_costs, now)
+    view.groups = _rank(groups, teams, of, open_costs)
+    view.burn = _get_burn(jobs, up)
+    costs = {day: sum(each.values(), Decimal(0)) for day, each in view.days.items()}
+    if view.is_current:
+        view.budgets = list_budgets(teams, now, open_costs)
+        view.forecast = forecast_month(costs, list_work(keys, jobs, up, now), now)
+    begun = (month + DAY * at for at in range((min(last_day(month), now.date()) - month).days + 1))
+    view.days = {day: view.days.get(day, {}) for day in begun}
+    view.before = {day: usd for day, usd in sorted(costs.items()) if day < month}
+    return view
 
 
 def _sum_open(keys: Sequence[int], unfinished: Sequence[Job], now: datetime) -> OpenCosts:
@@ -179,48 +171,27 @@ def list_budgets(teams: Sequence[Team], now: datetime, open_costs: OpenCosts | N
     return [BudgetLine(row, left_of(row, open_costs.committed, now, unrecorded=open_costs.spent)) for row in found]
 
 
-Groups = dict[str, list[Any]]
-"""{value: [name, micro-dollars and jobs of the month, micro-dollars of the month before]}."""
-
-
-@dataclass(slots=True)
-class _Sums:
-    """Sums of some teams: of a month and the one before, of days by strategy, and of idle resources by payer; USD."""
-
-    usd: Decimal = Decimal(0)
-    jobs: int = 0
-    before_usd: Decimal = Decimal(0)
-    days: dict[date, dict[str, Decimal]] = field(default_factory=dict)
-    idle: dict[str, Decimal] = field(default_factory=dict)
-    groups: Groups = field(default_factory=dict)
-    saved_usd: Decimal = Decimal(0)
-    preemptions: int = 0
-
-    def add(self, open_costs: OpenCosts, now: datetime) -> None:
-        """Add what jobs that run cost until now to the month and its last day."""
-        today = self.days.setdefault(now.astimezone(UTC).date(), {})
-        for (team, (dimension, value)), micros in open_costs.spent.items():
-            if dimension == Dimension.ALL:
-                self.usd += from_micros(micros)
-                self.jobs += open_costs.new_jobs[team, ALL]
-            elif dimension == Dimension.STRATEGY and micros:
-                today[value] = today.get(value, Decimal(0)) + from_micros(micros)
+Groups = dict[str, GroupSpend]
+"""Groups by their value."""
 
 
 def _text(words: str) -> Value:
     return Value(words, output_field=CharField())
 
 
-def _load_sums(keys: Sequence[int], month: date, groups: Rows) -> _Sums:
-    """Return the sums of these teams, with those of `groups`. One query."""
-    found, this, before = _Sums(), period_of(month), period_of(month - DAY)
+def _add_sums(view: MonthView, keys: Sequence[int], groups: Rows) -> Groups:
+    """Add the kept sums of these teams to a month; `days` gets those of the month before too. Return `groups`.
+
+    One query.
+    """
+    found, this, before = Groups(), period_of(view.month), period_of(view.month - DAY)
     payer = Case(When(dimension=Dimension.RESOURCE, then=F("team__name")), default=Value(""))
     rows = SpendSum.objects.filter(
         team__in=keys, dimension__in=(Dimension.ALL, Dimension.STRATEGY, Dimension.RESOURCE),
-        period__range=(before, period_of(last_day(month), is_month=False)),
+        period__range=(before, period_of(last_day(view.month), is_month=False)),
     )  # fmt: skip
     summed = rows.annotate(name=payer).values_list("period", "dimension", "value", "name")
-    figures = MonthFigures.objects.filter(team__in=keys, month=month).annotate(
+    figures = MonthFigures.objects.filter(team__in=keys, month=view.month).annotate(
         period=Cast("month", CharField()), kind=_text(FIGURES), key=_text(""), name=_text("")
     )
     ended = figures.values_list("period", "kind", "key", "name").annotate(
@@ -230,18 +201,32 @@ def _load_sums(keys: Sequence[int], month: date, groups: Rows) -> _Sums:
     for period, dimension, value, name, micros, jobs in parts:
         usd, is_month = from_micros(micros), len(period) == len(this)
         if dimension == GROUP:
-            _add_group(found.groups, value, name, micros, jobs, is_before=period != this)
+            _add_group(found, value, name, usd, jobs, is_before=period != this)
         elif dimension == FIGURES:
-            found.saved_usd, found.preemptions = usd, jobs
+            view.saved_usd, view.preemptions = usd, jobs
         elif dimension == Dimension.STRATEGY and not is_month and micros:
-            found.days.setdefault(date.fromisoformat(period), {})[value] = usd
+            view.days.setdefault(date.fromisoformat(period), {})[value] = usd
         elif dimension == Dimension.RESOURCE and period == this and micros:
-            found.idle[name] = found.idle.get(name, Decimal(0)) + usd
+            view.idle[name] = view.idle.get(name, Decimal(0)) + usd
         elif dimension == Dimension.ALL and period == this:
-            found.usd, found.jobs = found.usd + usd, found.jobs + jobs
+            view.usd, view.jobs = view.usd + usd, view.jobs + jobs
         elif dimension == Dimension.ALL:
-            found.before_usd += usd
+            view.before_usd += usd
+    view.idle = dict(sorted(view.idle.items()))
     return found
+
+
+def _add_open(view: MonthView, open_costs: OpenCosts, now: datetime) -> None:
+    """Add what jobs that run cost until now to the present month and its last day."""
+    today = now.astimezone(UTC).date()
+    for (team, (dimension, value)), micros in open_costs.spent.items():
+        if dimension == Dimension.ALL:
+            view.usd += from_micros(micros)
+            view.jobs += open_costs.new_jobs[team, ALL]
+        elif dimension == Dimension.STRATEGY and micros:
+            of_day = view.days.setdefault(today, {})
+            of_day[value] = of_day.get(value, Decimal(0)) + from_micros(micros)
+    view.committed_usd = from_micros(sum(sum_ for (_, group), sum_ in open_costs.committed.items() if group == ALL))
 
 
 def _select_groups(keys: Sequence[int], month: date, of: str, open_costs: OpenCosts) -> Rows:
@@ -266,10 +251,12 @@ def _key(team: int, group: Group, of: str) -> str | None:
     return group[1] if group[0] == of else None
 
 
-def _add_group(groups: Groups, value: str, name: str, micros: int, jobs: int, *, is_before: bool = False) -> None:
-    kept = groups.setdefault(value, [name, 0, 0, 0])
-    kept[3 if is_before else 1] += micros
-    kept[2] += 0 if is_before else jobs
+def _add_group(groups: Groups, value: str, name: str, usd: Decimal, jobs: int, *, is_before: bool = False) -> None:
+    group = groups.setdefault(value, GroupSpend(value, name))
+    if is_before:
+        group.before_usd += usd
+    else:
+        group.usd, group.jobs = group.usd + usd, group.jobs + jobs
 
 
 def list_groups(teams: Sequence[Team], month: date, of: str, open_costs: OpenCosts) -> list[GroupSpend]:
@@ -279,7 +266,7 @@ def list_groups(teams: Sequence[Team], month: date, of: str, open_costs: OpenCos
     """
     groups = Groups()
     for period, _, value, name, micros, jobs in _select_groups([team.pk for team in teams], month, of, open_costs):
-        _add_group(groups, value, name, micros, jobs, is_before=period != period_of(month))
+        _add_group(groups, value, name, from_micros(micros), jobs, is_before=period != period_of(month))
     return _rank(groups, teams, of, open_costs)
 
 
@@ -290,14 +277,10 @@ def _rank(groups: Groups, teams: Sequence[Team], of: str, open_costs: OpenCosts)
     for (team, group), micros in open_costs.spent.items():
         value = _key(team, group, of)
         if value is not None and micros:
-            _add_group(groups, value, "", micros, open_costs.new_jobs[team, group])
-    rows = [
-        GroupSpend(
-            value, name or names.get(value) or value or gettext("none"), from_micros(micros), jobs, from_micros(before)
-        )
-        for value, (name, micros, jobs, before) in groups.items()
-        if micros > 0
-    ]
+            _add_group(groups, value, "", from_micros(micros), open_costs.new_jobs[team, group])
+    for row in groups.values():
+        row.name = row.name or names.get(row.value) or row.value or gettext("none")
+    rows = (row for row in groups.values() if row.usd > 0)
     return sorted(rows, key=lambda row: (-row.usd, row.value))[:MAX_GROUPS]
 
 
