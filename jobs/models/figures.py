@@ -95,24 +95,6 @@ class MonthFigures(Figures):
     inside = models.IntegerField(default=0, db_default=0, help_text="Those of them whose cost was in that range.")
     preemptions = models.IntegerField(default=0)
 
-    waited_0 = models.IntegerField(default=0, db_default=0)
-    waited_1 = models.IntegerField(default=0, db_default=0)
-    waited_2 = models.IntegerField(default=0, db_default=0)
-    waited_3 = models.IntegerField(default=0, db_default=0)
-    waited_4 = models.IntegerField(default=0, db_default=0)
-    waited_5 = models.IntegerField(default=0, db_default=0)
-    waited_6 = models.IntegerField(default=0, db_default=0)
-    waited_7 = models.IntegerField(default=0, db_default=0)
-    waited_8 = models.IntegerField(default=0, db_default=0)
-    waited_9 = models.IntegerField(default=0, db_default=0)
-    waited_10 = models.IntegerField(default=0, db_default=0)
-    waited_11 = models.IntegerField(default=0, db_default=0)
-    waited_12 = models.IntegerField(default=0, db_default=0)
-    waited_13 = models.IntegerField(default=0, db_default=0)
-    waited_14 = models.IntegerField(default=0, db_default=0)
-    waited_15 = models.IntegerField(default=0, db_default=0)
-    waited_16 = models.IntegerField(default=0, db_default=0)
-
     class Meta:
         verbose_name_plural = "figures of months"
         constraints = [
@@ -121,6 +103,10 @@ class MonthFigures(Figures):
 
     def __str__(self) -> str:
         return f"figures of {self.team}, {self.month:%Y-%m}"
+
+
+for _name in WAITS:
+    MonthFigures.add_to_class(_name, models.IntegerField(default=0, db_default=0))
 
 
 class LearnedFigures(models.Model):
@@ -158,19 +144,9 @@ class LearnedFigures(models.Model):
         verbose_name_plural = "learned figures"
         constraints = [
             models.UniqueConstraint(
-                fields=[
-                    "team",
-                    "program",
-                    "region",
-                    "machine",
-                    "magnitude",
-                    "month",
-                    "strategy",
-                    "tunes",
-                    "hour",
-                ],
+                fields=["team", "program", "region", "machine", "magnitude", "month", "strategy", "tunes", "hour"],
                 name="one_sum_by_likeness",
-            ),
+            )
         ]
 
     def __str__(self) -> str:

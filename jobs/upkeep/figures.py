@@ -5,7 +5,6 @@ A job counts as soon as it has ended, and again when something is learned of it 
 counting a job again adds only the difference, and a step that was cut short or done twice changes nothing.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -21,12 +20,13 @@ from jobs.catalog import count_accelerators
 from jobs.clock import database_now
 from jobs.cost.actual import for_time
 from jobs.isolation import take_each, take_portions
-from jobs.models import Job, JobEvent, JobFigures, MonthFigures
+from jobs.models import Job, JobEvent, JobFigures, LearnedFigures, MonthFigures
 from jobs.models.figures import GROUPED, IN_COLUMNS, SUMMED, VERSION, WAITS
 from jobs.prices import current_book
 from jobs.strategies import STRATEGIES
 from jobs.timeline.resource_holdings import find_submission
 from jobs.upkeep import learned_figures
+from jobs.upkeep.learned_figures import Columns, add_to_sums
 from jobs.upkeep.restart_losses import NO_LOSS, Lost, restart_losses, trial_losses
 
 PORTION = 200
@@ -85,7 +85,7 @@ def _count(keys: Sequence[UUID], team: int, now: datetime | None) -> int:
             update_fields=[*GROUPED, "ended_on", "wait_bucket", *SUMMED, "teaches", "version"],
         )
         _add_to_months(before.values(), after.values())
-        learned_figures.add(before.values(), after.values())
+        add_to_sums(LearnedFigures, before.values(), after.values(), learned_figures.parts_of)
         Job.objects.filter(pk__in=after).update(is_counted=True)
     return len(keys)
 
@@ -95,23 +95,17 @@ def _add_to_months(before: Iterable[JobFigures], after: Iterable[JobFigures]) ->
 
     Rows that then hold nothing are deleted. As the team is locked, nobody is about to add to one of them.
     """
-    changes: dict[tuple[Any, ...], Counter[str]] = {}
-    for sign, rows in ((-1, before), (1, after)):
-        for row in rows:
-            group = (row.ended_on.replace(day=1), *(getattr(row, name) for name in MONTH_COLUMNS[1:]))
-            sums = changes.setdefault(group, Counter())
-            for name in SUMMED:
-                sums[name] += sign * getattr(row, name)
-            if row.wait_bucket != timeline.NEVER_RAN:
-                sums[WAITS[row.wait_bucket]] += sign * row.jobs
-    groups = [
-        ({**dict(zip(MONTH_COLUMNS, group, strict=True)), "wait_bucket": IN_COLUMNS}, sums)
-        for group, sums in sorted(changes.items())
-        if any(sums.values())
-    ]
-    learned_figures.add_to_sums(MonthFigures, NONE, groups)
-    teams, months = ({group[name] for group, _ in groups} for name in ("team_id", "month"))
+    groups = add_to_sums(MonthFigures, before, after, lambda row: [_part_of_month(row)])
+    teams, months = ({group[name] for group in groups} for name in ("team_id", "month"))
     MonthFigures.objects.filter(team__in=teams, month__in=months, **NONE).delete()
+
+
+def _part_of_month(row: JobFigures) -> tuple[Columns, dict[str, int]]:
+    group = {"month": row.ended_on.replace(day=1), **{name: getattr(row, name) for name in MONTH_COLUMNS[1:]}}
+    sums = {name: getattr(row, name) for name in SUMMED}
+    if row.wait_bucket != timeline.NEVER_RAN:
+        sums[WAITS[row.wait_bucket]] = row.jobs
+    return group | {"wait_bucket": IN_COLUMNS}, sums
 
 
 def count_all() -> Iterator[int]:

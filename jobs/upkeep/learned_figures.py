@@ -1,10 +1,9 @@
 """Figures that estimates learn from ended jobs: what each job adds to the sums of its team (`jobs.cost.learned`)."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from datetime import date
+from collections.abc import Callable, Iterable
 from decimal import Decimal
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from django.db.models import F
 
@@ -12,29 +11,17 @@ from jobs import spec, timeline
 from jobs.cost.learned import run_log, wait_log
 from jobs.cost.likeness import machine_of, magnitude_of, program_of
 from jobs.models import Job, JobFigures, LearnedFigures, MonthFigures
-from jobs.models.figures import BY_LIKENESS, LEARNED
+from jobs.models.figures import BY_LIKENESS
 from jobs.states import SUCCESSFUL
 from jobs.strategies import STRATEGIES
 from jobs.upkeep.restart_losses import Lost
 
 PREEMPTIBLE = frozenset(key for key, each in STRATEGIES.items() if each.preemptible)
-NONE = dict.fromkeys(LEARNED, 0)
+Kept = TypeVar("Kept", LearnedFigures, MonthFigures)
 Columns = dict[str, Any]
-Row = TypeVar("Row", LearnedFigures, MonthFigures)
-
-
-class Group(NamedTuple):
-    """The columns of LearnedFigures that are not summed."""
-
-    team_id: int
-    program: str
-    region: str
-    machine: str
-    magnitude: int
-    month: date
-    strategy: str
-    tunes: bool
-    hour: int = BY_LIKENESS
+"""The columns of a kept sum that are not summed, with their values."""
+EVERY = {"program": "", "region": "", "machine": "", "magnitude": 0, "strategy": "", "hour": BY_LIKENESS}
+"""The group of all jobs."""
 
 
 def is_inside(job: Job, usd: Decimal | None) -> bool | None:
@@ -107,34 +94,38 @@ MAX_SECONDS = 10**12
 """Limit of what one job adds, so that sums fit their columns whatever was requested."""
 
 
-def add(before: Iterable[JobFigures], after: Iterable[JobFigures]) -> None:
-    """Update the sums by the difference between `before` and `after`."""
-    changes: dict[Group, Counter[str]] = {}
+def add_to_sums(
+    model: type[Kept],
+    before: Iterable[JobFigures],
+    after: Iterable[JobFigures],
+    parts_of: Callable[[JobFigures], Iterable[tuple[Columns, dict[str, int]]]],
+) -> list[Columns]:
+    """Add to the kept sums of a model by how much what jobs add to them has changed; return the groups of which it has.
+
+    `parts_of` returns the groups that the figures of a job add to, each with the sums. Rows are written in one order to
+    avoid deadlocks.
+    """
+    changes: dict[tuple[tuple[str, Any], ...], Counter[str]] = {}
     for sign, rows in ((-1, before), (1, after)):
         for row in rows:
-            for group in _groups(row):
-                sums = changes.setdefault(group, Counter())
-                for name, value in row.teaches["sums"].items():
-                    sums[name] += sign * value
-    groups = [(group._asdict(), sums) for group, sums in sorted(changes.items()) if any(sums.values())]
-    add_to_sums(LearnedFigures, NONE, groups)
+            for group, sums in parts_of(row):
+                changed = changes.setdefault(tuple(group.items()), Counter())
+                for name, value in sums.items():
+                    changed[name] += sign * value
+    groups = [(dict(group), changed) for group, changed in sorted(changes.items()) if any(changed.values())]
+    kept = model._default_manager
+    kept.bulk_create([model(**group) for group, _ in groups], ignore_conflicts=True)
+    for group, changed in groups:
+        kept.filter(**group).update(**{name: F(name) + value for name, value in changed.items() if value})
+    return [group for group, _ in groups]
 
 
-def add_to_sums(model: type[Row], none: dict[str, int], groups: Sequence[tuple[Columns, Counter[str]]]) -> None:
-    """Add to the sums of some groups; `none` are those of a new row. The caller orders them to avoid deadlocks."""
-    rows = model._default_manager
-    rows.bulk_create([model(**group, **none) for group, _ in groups], ignore_conflicts=True)
-    for group, sums in groups:
-        rows.filter(**group).update(**{name: F(name) + value for name, value in sums.items() if value})
-
-
-def _groups(row: JobFigures) -> list[Group]:
-    """Return the groups that a job adds to: that of its program, that of its machine, and that of its strategy."""
+def parts_of(row: JobFigures) -> list[tuple[Columns, dict[str, int]]]:
+    """Return the sums that a job adds to: those of its program, of its machine, and of its strategy."""
     if not row.teaches:
         return []
-    month, machine, tunes = row.ended_on.replace(day=1), row.teaches["machine"], row.teaches["tunes"]
-    return [
-        Group(row.team_id, row.teaches["program"], "", machine, row.teaches["magnitude"], month, "", tunes),
-        Group(row.team_id, "", row.region, machine, 0, month, row.strategy, tunes),
-        Group(row.team_id, "", "", "", 0, month, row.strategy, tunes),
-    ]
+    every = {"team_id": row.team_id, "month": row.ended_on.replace(day=1), "tunes": row.teaches["tunes"]} | EVERY
+    alike = {name: row.teaches[name] for name in ("program", "machine", "magnitude")}
+    of_strategy = {"strategy": row.strategy}
+    of_machine = of_strategy | {"machine": row.teaches["machine"], "region": row.region}
+    return [(every | group, row.teaches["sums"]) for group in (alike, of_machine, of_strategy)]
