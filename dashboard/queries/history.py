@@ -16,7 +16,7 @@ from django.db.models.functions import Lower, StrIndex, Upper
 from django.db.models.lookups import GreaterThan
 
 from dashboard.access import jobs_of, teams_of
-from dashboard.queries.paging import Cursor, Page, cursor_at, parse_cursor
+from dashboard.queries.paging import Cursor, cursor_at, parse_cursor
 from jobs.models import Job, Team
 
 MAX_SEARCHED = 5_000
@@ -27,10 +27,16 @@ LAST = UUID(int=2**128 - 1)
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryPage(Page):
-    """One page. Jobs before `searched_to` were not searched yet; it is None if all were."""
+class HistoryPage:
+    """One page. `older` is the cursor of the next one, "" on the last page.
 
-    searched_to: datetime | None = None
+    Jobs before `searched_to` were not searched yet; it is None if all were.
+    """
+
+    jobs: list[Job]
+    older: str
+    is_first: bool
+    searched_to: datetime | None
 
 
 def get_owners(names: Collection[str]) -> dict[int, str]:

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.db.models import Count, Max, Q, QuerySet, Subquery
 
 from dashboard.access import jobs_of
-from dashboard.queries.paging import BY_NUMBER, Cursor, parse_cursor
+from dashboard.queries.paging import BY_NUMBER, cursor_at, parse_cursor
 from jobs import timeline
 from jobs.metrics import Record, Series, Totals
 from jobs.models import (
@@ -88,7 +88,7 @@ def list_newest_events(job: Job, before: str = "") -> EventPage:
         earlier = Q(occurred_at__lt=cursor.at) | Q(occurred_at=cursor.at, pk__lt=cursor.pk)
         rows = rows.filter(earlier, occurred_at__lte=cursor.at)
     events = list(rows.order_by("-occurred_at", "-pk")[: MAX_READ + 1])[::-1]
-    older = _cursor_at(events[1]) if len(events) > MAX_READ else ""
+    older = str(cursor_at(events[1], "occurred_at")) if len(events) > MAX_READ else ""
     events = events[-MAX_READ:]
     hide_in(events, ["message", "detail"], job)
     return EventPage(events, older, getattr(events[-1], "last", None) if events else None)
@@ -108,13 +108,8 @@ def entries_of(page: EventPage) -> EntryPage:
     """Return the latest MAX_ENTRIES rows of a table of events."""
     entries = timeline.entries(page.events)
     shown = entries[-MAX_ENTRIES:]
-    if len(shown) == len(entries):
-        return EntryPage(shown, page.older)
-    return EntryPage(shown, _cursor_at(shown[0].first))
-
-
-def _cursor_at(event: JobEvent) -> str:
-    return str(Cursor(event.occurred_at, event.pk))
+    is_whole = len(shown) == len(entries)
+    return EntryPage(shown, page.older if is_whole else str(cursor_at(shown[0].first, "occurred_at")))
 
 
 def get_last_team(user: User) -> int | None:

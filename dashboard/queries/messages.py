@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.db.models import Count, Prefetch, QuerySet
 
 from dashboard.access import in_teams_of, teams_where
-from dashboard.queries.paging import Cursor
+from dashboard.queries.paging import Cursor, cursor_at
 from jobs.models import Channel, Delivery, Job, JobEvent, Message, Team, Via
 
 PAGE_SIZE = 50
@@ -87,6 +87,5 @@ def _page(rows: QuerySet[Delivery], column: str, after: Cursor | None) -> Messag
     if after is not None:
         rows = rows.filter(after.after(column))
     found = list(rows.order_by(f"-{column}", "pk")[: PAGE_SIZE + 1])
-    last = found[PAGE_SIZE - 1] if len(found) > PAGE_SIZE else None
-    older = str(Cursor(getattr(last, column), last.pk)) if last is not None else ""
+    older = str(cursor_at(found[PAGE_SIZE - 1], column)) if len(found) > PAGE_SIZE else ""
     return MessagePage(found[:PAGE_SIZE], older, after is None)

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import F, Q
+from django.db.models import F, Model, Q
 
 from jobs.bounds import parse_digits, utc_moment
-from jobs.models import Job
 
 BY_NUMBER = (F("pk") + 0).asc()
 """The order of primary keys, for some rows of one job. An expression makes PostgreSQL sort the job's rows. For the
@@ -36,18 +35,9 @@ class Cursor:
         return Q(**{f"{column}__lte": self.at}) & later
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """One page of jobs. `older` is the cursor of the next one, "" on the last page."""
-
-    jobs: list[Job]
-    older: str
-    is_first: bool
-
-
-def cursor_at(job: Job, column: str) -> Cursor:
+def cursor_at(row: Model, column: str) -> Cursor:
     """Return the cursor of a row in a list ordered by `-column, pk`."""
-    return Cursor(getattr(job, column), job.pk)
+    return Cursor(getattr(row, column), row.pk)
 
 
 def parse_cursor(text: str, key: type[UUID] | type[int] = UUID) -> Cursor | None:

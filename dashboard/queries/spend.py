@@ -38,6 +38,7 @@ MAX_GROUPS = 40
 MAX_BURNING = 2_000
 """Running jobs that are added up; of more, those that run longest."""
 DAY = timedelta(days=1)
+NO_USD = from_micros(0)
 GROUP, FIGURES = "group", "figures"
 """Where a row of `_add_sums` comes from, beside the dimensions."""
 Rows = Any
@@ -50,9 +51,9 @@ class GroupSpend:
 
     value: str
     name: str
-    usd: Decimal = from_micros(0)
+    usd: Decimal = NO_USD
     jobs: int = 0
-    before_usd: Decimal = from_micros(0)
+    before_usd: Decimal = NO_USD
 
 
 @dataclass(slots=True)

@@ -3,11 +3,11 @@
 A step that was interrupted or repeated adds nothing, and what is learned late adds the difference.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from uuid import UUID
 
 from django.db.models import QuerySet, Sum
@@ -18,6 +18,7 @@ from jobs.models import CostEntry, Dimension, Job, JobEvent, SpendSum, Team, Tri
 
 RUN = CostEntry.Kind.RUN.value
 PORTION = 500
+Row = TypeVar("Row", JobEvent, Trial)
 
 
 class Line(NamedTuple):
@@ -47,10 +48,13 @@ def period_of(day: date, *, is_month: bool = True) -> str:
 
 def record_costs(jobs: Sequence[Job], now: datetime) -> None:
     """Bring the entries of jobs up to `now`, or to their end. The caller has locked their teams, then their rows."""
-    changes, trials = _list_changes(jobs, now), _list_trials(jobs, now)
+    long = [job for job in jobs if len(timeline.days_of(job, now)) > 1]
+    states = JobEvent.objects.filter(kind__in=timeline.SPAN_KINDS).defer("message").order_by("job", "id")
+    changes = _by_job(states, [job.pk for job in long if job.trial_seconds is None])
+    trials = _by_job(Trial.objects.all(), [job.pk for job in long if job.trial_seconds is not None])
     wanted: dict[Line, int] = {}
     for job in jobs:
-        days = timeline.micros_by_day(job, changes.get(job.pk, ()), trials.get(job.pk, ()), now)
+        days = timeline.micros_by_day(job, changes[job.pk], trials[job.pk], now)
         groups, price = tuple(groups_of_job(job)), str((job.price_snapshot or {}).get("at") or "")[:40]
         for day, micros in (days or {}).items():
             wanted[Line(job.team_id, job.project, job.pk, "", RUN, day, groups, job.hourly_usd, price)] = micros
@@ -129,21 +133,11 @@ def micros_by_month(jobs: Iterable[UUID], team_id: int) -> dict[UUID, Counter[da
     return found
 
 
-def _list_changes(jobs: Sequence[Job], now: datetime) -> dict[UUID, list[JobEvent]]:
-    """Return the state events of the jobs that ran on more than one day."""
-    long = [job.pk for job in jobs if job.trial_seconds is None and len(timeline.days_of(job, now)) > 1]
-    found: dict[UUID, list[JobEvent]] = {pk: [] for pk in long}
-    events = JobEvent.objects.filter(job__in=long, kind__in=timeline.SPAN_KINDS).defer("message")
-    for event in events.order_by("job", "id") if long else ():
-        found[event.job_id].append(event)
-    return found
-
-
-def _list_trials(jobs: Sequence[Job], now: datetime) -> dict[UUID, list[Trial]]:
-    long = [job.pk for job in jobs if job.trial_seconds is not None and len(timeline.days_of(job, now)) > 1]
-    found: dict[UUID, list[Trial]] = {pk: [] for pk in long}
-    for trial in Trial.objects.filter(job__in=long) if long else ():
-        found[trial.job_id].append(trial)
+def _by_job(rows: QuerySet[Row], keys: Collection[UUID]) -> defaultdict[UUID, list[Row]]:
+    """Return the rows of these jobs, by job. One query, none without jobs."""
+    found: defaultdict[UUID, list[Row]] = defaultdict(list)
+    for row in rows.filter(job__in=keys) if keys else ():
+        found[row.job_id].append(row)
     return found
 
 

@@ -35,10 +35,11 @@ def watch_spending(now: datetime) -> int:
 
     def step(job: Job) -> bool:
         nonlocal left
-        if not left or not _is_over(job, now):
+        usd = cost_of(job, last_known(job, now))
+        if not left or usd is None or job.approved_usd is None or usd <= job.approved_usd:
             return False
         left -= 1
-        return _record_overrun(job, now)
+        return _record_overrun(job, usd, job.approved_usd, now)
 
     return take_each(rows.iterator(), step, what="jobs with an approved cost")
 
@@ -71,11 +72,6 @@ def cost_of(job: Job, now: datetime) -> Decimal | None:
     return None if usd is None else usd.quantize(CENT)
 
 
-def _is_over(job: Job, now: datetime) -> bool:
-    cost = cost_of(job, last_known(job, now))
-    return cost is not None and job.approved_usd is not None and cost > job.approved_usd
-
-
 def last_known(job: Job, now: datetime) -> datetime:
     """Return until when the job is known to have run.
 
@@ -84,11 +80,8 @@ def last_known(job: Job, now: datetime) -> datetime:
     return now if job.state in FINISHED or job.seen_at is None else min(now, job.seen_at)
 
 
-def _record_overrun(job: Job, now: datetime) -> bool:
-    cost = cost_of(job, last_known(job, now))
-    assert cost is not None
-    assert job.approved_usd is not None
-    message = f"The job has cost {format_usd(cost)}, more than the approved {format_usd(job.approved_usd)}."
+def _record_overrun(job: Job, usd: Decimal, approved_usd: Decimal, now: datetime) -> bool:
+    message = f"The job has cost {format_usd(usd)}, more than the approved {format_usd(approved_usd)}."
     with transaction.atomic():
         is_new = transitions.record_event(
             job,
@@ -96,7 +89,7 @@ def _record_overrun(job: Job, now: datetime) -> bool:
             now=now,
             message=message,
             once_key="over_approved",
-            detail={"cost_usd": str(cost), "approved_usd": str(job.approved_usd)},
+            detail={"cost_usd": str(usd), "approved_usd": str(approved_usd)},
             over_approved_at=now,
         )
         if is_new and _is_cancelled(job):
