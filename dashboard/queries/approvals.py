@@ -5,18 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db.models import (
-    CharField,
-    Count,
-    Exists,
-    ExpressionWrapper,
-    F,
-    OuterRef,
-    Q,
-    QuerySet,
-    Subquery,
-    Value,
-)
+from django.db.models import CharField, Count, Exists, ExpressionWrapper, F, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce, Concat, StrIndex
 
 from dashboard.access import in_teams_of

@@ -19,24 +19,10 @@ from jobs.requests.one_person import COUNT_AS_ONE
 THEME_COOKIE = "theme"
 THEMES = ("light", "dark")
 FURTHER_PAGES = frozenset(
-    {
-        "templates",
-        "guide",
-        "guide-page",
-        "schedules",
-        "import",
-        "adopt",
-        "compare",
-        "catalogue",
-        "rules",
-        "policy",
-        "doctor",
-        "teams",
-        "team",
-        "team-invitations",
-        "people",
-        "audit",
-    }
+    (
+        "templates guide guide-page schedules import adopt compare catalogue rules policy doctor"
+        " teams team team-invitations people audit"
+    ).split()
 )
 """Pages in the menu "More", by URL name."""
 

@@ -101,9 +101,7 @@ class AskedGroup(AppendOnly):
     objects = AppendOnlyQuerySet.as_manager()
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["job", "asked_at", "position"], name="one_row_per_asked_group"),
-        ]
+        constraints = [models.UniqueConstraint(fields=["job", "asked_at", "position"], name="one_row_per_asked_group")]
 
     def __str__(self) -> str:
         return f"group {self.position} asked about {self.job}"

@@ -71,11 +71,7 @@ class JobEvent(AppendOnly):
     from_state = models.CharField(max_length=64, blank=True)
     to_state = models.CharField(max_length=64, blank=True)
     actor = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        on_delete=models.PROTECT,
-        null=True,
-        blank=True,
-        help_text="Empty: the system.",
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, help_text="Empty: the system."
     )
     occurred_at = models.DateTimeField(help_text="When it occurred, by the clock of the system where it occurred.")
     recorded_at = models.DateTimeField(help_text="When Trainboard recorded it.")

@@ -98,7 +98,7 @@ class MonthFigures(Figures):
     class Meta:
         verbose_name_plural = "figures of months"
         constraints = [
-            models.UniqueConstraint(fields=["team", "month", *GROUPED[1:], "wait_bucket"], name="one_sum_per_group"),
+            models.UniqueConstraint(fields=["team", "month", *GROUPED[1:], "wait_bucket"], name="one_sum_per_group")
         ]
 
     def __str__(self) -> str:

@@ -14,16 +14,7 @@ from django.db.models import Exists, Model, OuterRef, Q, QuerySet, Value
 from jobs import transitions
 from jobs.isolation import take_each
 from jobs.messages import queue
-from jobs.models import (
-    Discovery,
-    ImageReading,
-    Job,
-    JobEvent,
-    LogFeed,
-    ResourceChange,
-    Scope,
-    Upkeep,
-)
+from jobs.models import Discovery, ImageReading, Job, JobEvent, LogFeed, ResourceChange, Scope, Upkeep
 from jobs.queue import claims
 from jobs.states import LOCAL, JobState
 from jobs.vertex.answers import MAX_WAIT
