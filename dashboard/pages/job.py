@@ -25,7 +25,8 @@ from dashboard.pages.parts.job_training import loss_if_cancelled, training_part
 from dashboard.pages.parts.log_page import log_context
 from dashboard.pages.parts.rows import row_of
 from dashboard.pages.parts.study_summary import study_part
-from dashboard.queries.jobs import entries_of, get_last_event, list_failing_scopes, list_newest_events
+from dashboard.queries.board import list_silent
+from dashboard.queries.jobs import entries_of, get_last_event, list_newest_events
 from dashboard.queries.persistent_resources import get_holdings_for
 from jobs import requests, steps, tasks, timeline
 from jobs.clock import DatabaseClock, database_now, display_now
@@ -84,7 +85,7 @@ def version_of_page(request: Request, job: Job, now: datetime, last_event: int |
 def job_context(request: Request, known: Known, now: datetime) -> dict[str, Any]:
     """Return the context of the page except the log."""
     job, story, study = known.job, known.story, known.study
-    silent = list_failing_scopes([job])
+    silent = list_silent([job], now)
     budgets = timeline.retry_budget(job, story.events) if job.remote_name else ()
     row = row_of(job, now, silent, get_holdings_for(request.user, [job]))
     return (

@@ -55,7 +55,7 @@ MAX_EVENTS = 4_000
 """Maximum events of all rows of a page: fifty rows with eighty changes each in the hours that are drawn."""
 
 
-MAX_SCOPES = 200
+MAX_SCOPES = 1_000
 """Maximum scopes that are shown as failing. Of more, those that have failed for longest."""
 
 
@@ -152,7 +152,8 @@ def load_jobs(jobs: JobQuerySet, keys: Sequence[UUID]) -> list[Job]:
 def list_silent(jobs: Iterable[Job], now: datetime) -> list[Scope]:
     """Return the scopes of these jobs for which Vertex AI did not answer, as known at most ten seconds before `now`."""
     scopes = {(job.project, job.region, job.kind) for job in jobs if not job.is_finished and job.is_remote}
-    return [each for each in _silent.get(None, now) if (each.project, each.region, each.kind) in scopes]
+    failing = _silent.get(None, now) if scopes else ()
+    return [each for each in failing if (each.project, each.region, each.kind) in scopes]
 
 
 def _load_silent(_: None, __: datetime) -> list[Scope]:

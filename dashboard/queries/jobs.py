@@ -1,6 +1,6 @@
-"""Events, attempts, trials and metrics of jobs, runs of schedules, jobs made outside, and scopes without an answer."""
+"""Events, attempts, trials and metrics of jobs, runs of schedules, and jobs made outside."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -20,7 +20,6 @@ from jobs.models import (
     JobMetrics,
     Schedule,
     ScheduleRun,
-    Scope,
     ShownJob,
     hide_in,
 )
@@ -126,24 +125,6 @@ def get_last_event(job: Job) -> int | None:
     """
     last: int | None = job.events.aggregate(last=Max("pk"), number=Count("pk"))["last"]
     return last
-
-
-def list_failing_scopes(jobs: Iterable[Job]) -> list[Scope]:
-    """Return the scopes of these jobs for which Vertex AI does not answer now.
-
-    One query, none if the jobs were loaded `with_silence` and Vertex AI answers for all of them.
-    """
-    scopes = {
-        (job.project, job.region, job.kind)
-        for job in jobs
-        if job.is_remote and not job.is_finished and getattr(job, "is_scope_silent", True)
-    }
-    if not scopes:
-        return []
-    wanted = Q()
-    for project, region, kind in sorted(scopes):
-        wanted |= Q(project=project, region=region, kind=kind)
-    return list(Scope.objects.filter(wanted, failing_since__isnull=False).order_by("failing_since", "pk"))
 
 
 def list_attempts(job: Job) -> list[FallbackAttempt]:

@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import Exists, Index, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 
-from jobs.models.polling import LogFeed, Scope
+from jobs.models.polling import LogFeed
 from jobs.models.team import Team
 from jobs.states import FINISHED, LOCAL, JobState
 
@@ -71,12 +71,9 @@ class JobQuerySet(models.QuerySet["Job"]):
         return self.unfinished().exclude(state__in=LOCAL)
 
     def with_silence(self) -> Self:
-        """Annotate `is_scope_silent` and `is_feed_silent`: whether polls of Vertex AI or Cloud Logging are failing."""
+        """Annotate `is_feed_silent`: whether reads of Cloud Logging are failing."""
         feed = LogFeed.objects.filter(project=OuterRef("project"), failing_since__isnull=False)
-        scope = Scope.objects.filter(
-            project=OuterRef("project"), region=OuterRef("region"), kind=OuterRef("kind"), failing_since__isnull=False
-        )
-        return self.annotate(is_scope_silent=Exists(scope), is_feed_silent=Exists(feed))
+        return self.annotate(is_feed_silent=Exists(feed))
 
     def due(self, now: datetime) -> Self:
         """Select the jobs whose next step is due and that no worker has claimed, oldest first."""
