@@ -17,7 +17,7 @@ from django.db.models import Min, OuterRef, Subquery
 
 from dashboard.access import teams_of
 from dashboard.queries.history_filters import FACETS, NO_ACCELERATOR, HistoryFilters
-from dashboard.queries.history_sums import GROUPS, PERIODS, Days, Parts, Sums, list_sums
+from dashboard.queries.history_sums import PERIODS, Days, Parts, Sums, count_facets, list_sums
 from dashboard.queries.search import Search
 from jobs.cache import Recent
 from jobs.models import JobFigures, Team
@@ -74,7 +74,7 @@ Asked = tuple[tuple[int, ...], HistoryFilters, str, date]
 
 
 def get_history_figures(user: User, filters: HistoryFilters, of: str, now: datetime) -> HistoryFigures:
-    """Return the figures of ended jobs that the filters leave, of the days up to `now`; four queries at most.
+    """Return the figures of ended jobs that the filters leave, of the days up to `now`; five queries at most.
 
     The days of the filters are taken as those of the end; a search and a project narrow no figures. What was asked for
     is kept for some seconds: people of a team look at the same, and each letter of a name asks again.
@@ -90,7 +90,6 @@ def _load(asked: Asked, _now: datetime) -> HistoryFigures:
     since = max(filters.since, first) if filters.since and first else first
     if since is None or since > until:
         return HistoryFigures(Sums(), {facet: {} for facet in FACETS}, {}, {}, (), "day", None, until)
-    facets: dict[str, dict[str, int]] = {facet: {} for facet in FACETS}
     groups: dict[str, Sums] = {}
     step = _step(teams, since, until)
     periods = [Period(start, end, Sums(), {}) for start, end in _stretches(since, until, step)]
@@ -99,20 +98,21 @@ def _load(asked: Asked, _now: datetime) -> HistoryFigures:
     if step == "month":
         parts = _parts(since, until, is_first=since == first, is_last=until == today)
     for row in list_sums(teams, filters, of, parts):
-        if row["facet"] == PERIODS:
+        if row["kind"] == PERIODS:
             period = periods[max(bisect_right(starts, row["at"]) - 1, 0)]
             period.sums.add(row)
             period.by_strategy.setdefault(row["value"], Sums()).add(row)
-        elif row["facet"] == GROUPS:
-            groups.setdefault(_value(of, row["value"]), Sums()).add(row)
         else:
-            facets[row["facet"]][_value(row["facet"], row["value"])] = row["jobs"]
+            groups.setdefault(_value(of, row["value"]), Sums()).add(row)
     total, strategies = Sums(), dict[str, Sums]()
     for period in periods:
         total.merge(period.sums)
         for strategy, sums in period.by_strategy.items():
             strategies.setdefault(strategy, Sums()).merge(sums)
-    facets = {facet: _most(values) for facet, values in facets.items()}
+    facets = {
+        facet: _most({_value(facet, value): jobs for value, jobs in values.items()})
+        for facet, values in count_facets(teams, filters, parts).items()
+    }
     return HistoryFigures(total, facets, _with_most(groups), _with_most(strategies), periods, step, since, until)
 
 

@@ -1,4 +1,4 @@
-"""Sums over jobs that have ended: of each value of a facet, and of each strategy over time. One query.
+"""Sums over jobs that have ended: of each value of a facet, and of each strategy over time. One query each.
 
 It is SQL, because Django took a third of the page to write the same query from fourteen querysets.
 """
@@ -22,7 +22,7 @@ from jobs.timeline import NEVER_RAN
 HELD = sorted(key for key, strategy in STRATEGIES.items() if strategy.is_held)
 PREEMPTIBLE = sorted(key for key, strategy in STRATEGIES.items() if strategy.preemptible)
 GROUPS, PERIODS = "group", "period"
-"""In the place of a facet: rows of a value of the chosen facet, and of one strategy and one day or month."""
+"""Kinds of rows: of a value of the chosen facet, and of one strategy and one day or month."""
 
 
 def _texts(values: Sequence[str]) -> str:
@@ -47,7 +47,6 @@ SUMS |= dict.fromkeys(WAITS, "0")
 AGAIN = ", ".join(f"CAST(SUM({CONDITIONAL.get(name, name)}) AS bigint)" for name in COLUMNS)
 AGAIN_WAITS = ", ".join(f"CAST(SUM({name}) AS bigint)" for name in WAITS)
 NO_WAITS = ", ".join("0" for _ in WAITS)
-COUNTS = "CAST(SUM(jobs) AS bigint)" + ", 0" * (len(COLUMNS) - 1)
 KEYS = ", ".join(column_of(facet) for facet in FACETS)
 NAMES = {
     "owner": "(SELECT username FROM auth_user WHERE auth_user.id = {id})",
@@ -55,23 +54,19 @@ NAMES = {
 }
 MONTHS = "jobs_monthfigures WHERE month >= %s AND month <= %s AND team_id IN ({teams})"
 DAYS = "jobs_jobfigures WHERE ({ranges}) AND team_id IN ({teams})"
-# All facets are counted from one reading of the figures, and all else is summed from a second one: each row would
-# otherwise be read eight times. How long jobs waited is the bucket of a row, except in months, whose rows have a column
-# for each bucket: summing all of these would take longer for single jobs than all else.
+COUNTED = "SELECT {keys}, {sign}SUM(jobs) AS jobs FROM {rows} GROUP BY {keys}"
+FACET = "SELECT '{facet}', {name}, CAST(SUM(jobs) AS bigint) FROM counted WHERE {condition} GROUP BY {column}"
+# How long jobs waited is the bucket of a row, except in months, whose rows have a column for each bucket: summing all
+# of these would take longer for single jobs than all else.
 QUERY = """
-    WITH counted AS ({counted}), summed AS ({summed})
-    {facets}
-    UNION ALL SELECT 'group', {value}, NULL, wait_bucket, {again}, {waits} FROM summed GROUP BY value, wait_bucket
+    WITH summed AS ({summed})
+    SELECT 'group', {value}, NULL, wait_bucket, {again}, {waits} FROM summed GROUP BY value, wait_bucket
     UNION ALL SELECT 'period', strategy, CAST(at AS text), {never_ran}, {again}, {no_waits}
     FROM summed GROUP BY strategy, at
 """
-COUNTED = "SELECT {keys}, {sign}SUM(jobs) AS jobs FROM {rows} GROUP BY {keys}"
 SUMMED = """
     SELECT {column} AS value, strategy, outcome, {at} AS at, wait_bucket, {sums} FROM {rows} AND {condition}
     GROUP BY {column}, strategy, outcome, {at}, wait_bucket
-"""
-FACET = """
-    SELECT '{facet}', {name}, NULL, {never_ran}, {counts}, {no_waits} FROM counted WHERE {condition} GROUP BY {column}
 """
 
 
@@ -158,37 +153,51 @@ class Parts:
     removed: Sequence[Days]
 
 
-def list_sums(teams: Sequence[int], filters: HistoryFilters, of: str, parts: Parts) -> Iterator[dict[str, Any]]:
-    """Yield rows with COLUMNS, `waits`, `facet`, `value` and `at`, each a part of the sums of a value; one query.
+def count_facets(teams: Sequence[int], filters: HistoryFilters, parts: Parts) -> dict[str, dict[str, int]]:
+    """Return {facet: {value: jobs}}, each counted without the filter of its own facet; one query.
 
-    Rows of a facet have only `jobs`, and are summed without the filter of their facet; those of GROUPS have all and are
-    of the facet `of`. `at` is None where `facet` is not PERIODS: the day or first day of the month, which may lie
-    outside the range. `waits`, {bucket: jobs}, is empty where it is not GROUPS.
+    All are counted from one reading of the figures, because each row would otherwise be read six times.
+    """
+    sources = list(_sources(teams, parts))
+    counted = " UNION ALL ".join(COUNTED.format(keys=KEYS, sign=sign, rows=rows) for _, sign, rows, _ in sources)
+    selects, values = list[str](), [value for *_, own in sources for value in own]
+    for facet in FACETS:
+        condition, own = filters.without(facet).of_figures
+        column = column_of(facet)
+        selects.append(FACET.format(facet=facet, name=_name(facet, column), condition=condition, column=column))
+        values += own
+    found: dict[str, dict[str, int]] = {facet: {} for facet in FACETS}
+    with connection.cursor() as cursor:
+        cursor.execute(f"WITH counted AS ({counted}) {' UNION ALL '.join(selects)}", values)
+        for facet, value, jobs in cursor.fetchall():
+            found[facet][value] = jobs
+    return found
+
+
+def list_sums(teams: Sequence[int], filters: HistoryFilters, of: str, parts: Parts) -> Iterator[dict[str, Any]]:
+    """Yield rows with COLUMNS, `waits`, `kind`, `value` and `at`, each a part of the sums of a value; one query.
+
+    Rows of GROUPS are of the facet `of`. `at` is None where `kind` is not PERIODS: the day or first day of the month,
+    which may lie outside the range. `waits`, {bucket: jobs}, is empty where it is not GROUPS.
     """
     condition, parameters = filters.of_figures
-    facets = [_facet(facet, filters.without(facet)) for facet in FACETS]
-    counted, summed, counted_values, summed_values = list[str](), list[str](), list[Any](), list[Any]()
-    for at, sign, rows, values in _sources(teams, parts):
+    summed, values = list[str](), list[Any]()
+    for at, sign, rows, own in _sources(teams, parts):
         sums = SUMS_OF_MONTHS if at == "month" else SUMS
         expressions = ", ".join(f"{sign}({expression}) AS {name}" for name, expression in sums.items())
-        counted.append(COUNTED.format(keys=KEYS, sign=sign, rows=rows))
         summed.append(SUMMED.format(column=column_of(of), at=at, sums=expressions, rows=rows, condition=condition))
-        counted_values += values
-        summed_values += [*values, *parameters]
+        values += [*own, *parameters]
     query = QUERY.format(
-        counted=" UNION ALL ".join(counted),
         summed=" UNION ALL ".join(summed),
-        facets=" UNION ALL ".join(part for part, _ in facets),
         value=_name(of, "value"),
         again=AGAIN,
         waits=AGAIN_WAITS,
         no_waits=NO_WAITS,
         never_ran=NEVER_RAN,
     )
-    of_facets = [value for _, values in facets for value in values]
     with connection.cursor() as cursor:
-        cursor.execute(query, [*counted_values, *summed_values, *of_facets])
-        names = ("facet", "value", "at", "bucket", *COLUMNS, *WAITS)
+        cursor.execute(query, values)
+        names = ("kind", "value", "at", "bucket", *COLUMNS, *WAITS)
         found = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
     for row in found:
         yield row | {"at": date.fromisoformat(row["at"]) if row["at"] else None, "waits": _waits(row)}
@@ -211,22 +220,6 @@ def _waits(row: dict[str, Any]) -> dict[int, int]:
     if row["bucket"] >= 0:
         return {row["bucket"]: row["jobs"]}
     return {bucket: row[name] for bucket, name in enumerate(WAITS) if row[name]}
-
-
-def _facet(facet: str, filters: HistoryFilters) -> tuple[str, list[str]]:
-    """Return the counts of the values of a facet as SQL and its parameters."""
-    condition, values = filters.of_figures
-    column = column_of(facet)
-    found = FACET.format(
-        facet=facet,
-        name=_name(facet, column),
-        never_ran=NEVER_RAN,
-        counts=COUNTS,
-        no_waits=NO_WAITS,
-        condition=condition,
-        column=column,
-    )
-    return found, values
 
 
 def _name(facet: str, column: str) -> str:
