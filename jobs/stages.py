@@ -26,7 +26,7 @@ from jobs.clock import Clock
 from jobs.database import short_lock_waits
 from jobs.isolation import describe, is_outage
 from jobs.models import Upkeep
-from jobs.queue.claims import SWEEP
+from jobs.queue.claims import SWEEP, swept_since
 from jobs.requests import imported_drafts
 from jobs.upkeep import (
     capped_jobs,
@@ -72,6 +72,8 @@ IN_ANY_CASE = timedelta(minutes=15)
 """The first sweep of each of these spans runs every due stage, whatever the answer about its work."""
 MIN_DOWNTIME = timedelta(minutes=10)
 """Without a sweep for so long, the site counts as having been down."""
+SETTLED = timedelta(minutes=2)
+"""After a pause, nothing is begun or deleted for so long only because its time has come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +116,25 @@ def at_now(step: Callable[[datetime], object]) -> Callable[[Clock], object]:
     return lambda clock: step(clock.now())
 
 
+def settled(step: Callable[[datetime], object]) -> Callable[[Clock], object]:
+    """Return a stage's function for a step that nobody can take back, and that only the time causes.
+
+    The step waits until sweeps have run without a pause for SETTLED: after a pause, the database's clock may have
+    stepped forward and may soon be set right.
+    """
+
+    def run(clock: Clock) -> None:
+        now = clock.now()
+        since = swept_since(now)
+        if since is None or now - since >= SETTLED:
+            step(now)
+
+    return run
+
+
 STAGES = (
     Stage("further attempts", watch_fallbacks, find_always=lambda: [open_fallbacks()]),
-    Stage("schedules", at_now(watch_schedules), find_work=lambda now: [due_schedules(now)]),
+    Stage("schedules", settled(watch_schedules), find_work=lambda now: [due_schedules(now)]),
     Stage("messages", at_now(messages.route_messages), find_always=lambda: [messages.unrouted()]),
     Stage("ended jobs", at_now(count_ended), find_always=uncounted),
     Stage("caps", at_now(watch_caps), find_always=lambda: [capped_jobs()], every=2),
@@ -126,7 +144,7 @@ STAGES = (
     Stage("repair", at_now(repair), find_work=expired_claims, find_always=untended, every=6),
     Stage("repair of times", at_now(repair_times), every=36),
     Stage("persistent resources", at_now(observation.watch_resources), every=6),
-    Stage("lifetimes of resources", at_now(end_lifetimes), find_work=lambda now: [ended_lifetimes(now)], every=12),
+    Stage("lifetimes of resources", settled(end_lifetimes), find_work=lambda now: [ended_lifetimes(now)], every=12),
     Stage("explanations", at_now(explain.explain_ended), find_always=explain.explained_otherwise, every=24),
     Stage("seals of the audit log", at_now(seal_audit_log), every=24),
     Stage("long waits", at_now(messages.watch_waits), every=60),
@@ -189,7 +207,7 @@ def _load_rows(now: datetime) -> dict[str, Upkeep]:
     rows = {row.name.removeprefix(PREFIX): row for row in _rows()}
     missing = [name for name in (WHOLE, *(stage.name for stage in STAGES)) if name not in rows]
     if missing:
-        new = [Upkeep(name=name if name == WHOLE else PREFIX + name, due_at=now) for name in missing]
+        new = [Upkeep(name=WHOLE) if name == WHOLE else Upkeep(name=PREFIX + name, due_at=now) for name in missing]
         Upkeep.objects.bulk_create(new, ignore_conflicts=True)
         rows = {row.name.removeprefix(PREFIX): row for row in _rows()}
     return rows

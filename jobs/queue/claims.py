@@ -103,6 +103,15 @@ def last_run(name: str) -> Upkeep | None:
     return Upkeep.objects.filter(name=name).first()
 
 
+def swept_since(now: datetime) -> datetime | None:
+    """Return since when sweeps have run without a pause. A step of the database's clock counts as one.
+
+    None before the first sweep, and if that time lies ahead: then the clock was set back.
+    """
+    row = last_run(SWEEP)
+    return row.due_at if row is not None and row.due_at is not None and row.due_at <= now else None
+
+
 def wake_feed(project: str, *, due_at: datetime) -> None:
     """Make sure that the project's logs are read by `due_at` at the latest."""
     feed, _ = LogFeed.objects.get_or_create(project=project, defaults={"due_at": due_at})

@@ -34,13 +34,9 @@ def watch_caps(now: datetime) -> int:
     Ended jobs are left out, because their cap does not matter any more.
     """
     keys = list(capped_jobs().order_by("started_at", "pk").values_list("pk", flat=True)[:AT_ONCE])
-    if not keys:
-        return 0
     rows = Job.objects.filter(pk__in=keys).select_related("last_seen").order_by("started_at", "pk")
     jobs = list(rows.defer("spec", "estimate", "error", "log_sources"))
-    sweeps = claims.last_run(claims.SWEEP)
-    began = sweeps.due_at if sweeps is not None else None
-    polled_since = began if began is not None and began <= now else None  # one ahead is from before a step of the clock
+    polled_since = claims.swept_since(now)
     return take_each(jobs, lambda job: _watch(job, now, polled_since), what="jobs with a cap")
 
 
@@ -55,7 +51,8 @@ def _watch(job: Job, now: datetime, polled_since: datetime | None) -> int:
     known_until = last_known(job, now)
     is_unseen = now - max(known_until, polled_since or known_until) > max(MAX_UNSEEN, 4 * settings.POLL_INTERVAL)
     usd = cost_of(job, now if is_unseen else known_until)
-    if usd is None or job.cap_usd is None:
+    assert job.cap_usd is not None
+    if usd is None:
         return 0
     doubt = f" Vertex AI was last observed at {known_until:%H:%M} UTC; this assumes that it still runs." * is_unseen
     if usd >= job.cap_usd:
@@ -82,6 +79,6 @@ def _record(job: Job, kind: JobEvent.Kind, usd: Decimal, percent: int, now: date
             detail={"cost_usd": str(usd), "cap_usd": str(job.cap_usd)},
             cap_reported=percent,
         )
-        if is_new and percent == REACHED_PERCENT and job.cap_cancels:
+        if percent == REACHED_PERCENT and job.cap_cancels:
             request_end(job, now=now, message=f"The job has reached its cap of {cap}, so Trainboard cancels it.")
     return is_new

@@ -17,6 +17,7 @@ from jobs.messages import queue
 from jobs.models import Discovery, ImageReading, Job, JobEvent, LogFeed, ResourceChange, Scope, Upkeep
 from jobs.queue import claims
 from jobs.states import LOCAL, JobState
+from jobs.upkeep.schedules import repair_next_times
 from jobs.vertex.answers import MAX_WAIT
 
 logger = logging.getLogger(__name__)
@@ -52,6 +53,11 @@ def untended() -> list["QuerySet[Job]"]:
 
 
 def repair_times(now: datetime) -> int:
+    """Repair what was planned while the database's clock was ahead, and return how many rows."""
+    return take_each((_times_too_late, repair_next_times), lambda part: part(now), what="times")
+
+
+def _times_too_late(now: datetime) -> int:
     """Make rows due now whose due time or claim lies further ahead than any that is written. Return how many.
 
     They were written while the database's clock was ahead. A claim is only shortened: its worker may still be in the
@@ -70,14 +76,13 @@ def repair_times(now: datetime) -> int:
     tables = [model._default_manager.filter(condition).order_by() for model, condition in wrong.items()]
     first, *others = (rows.values_list(Value(number)) for number, rows in enumerate(tables))
     found = {tables[number].model for (number,) in first.union(*others)}
-    if not found:
-        return 0
     count: int = sum(
         model._default_manager.filter(condition).update(**values) for model, condition, values in far if model in found
     )
     if count:
         logger.error("%d due times or claims lay too far ahead; was the database's clock set back?", count)
-    first_jobs = list(Job.objects.filter(late).order_by("due_at", "pk").values_list("pk", "due_at")[:AT_ONCE])
+    late_jobs = Job.objects.filter(late).order_by("due_at", "pk").values_list("pk", "due_at")
+    first_jobs = list(late_jobs[:AT_ONCE]) if Job in found else []
     return count + take_each(first_jobs, lambda row: _make_due(*row, now), what="due times of jobs")
 
 

@@ -1,12 +1,13 @@
-"""Run the schedules that are due."""
+"""Run the schedules that are due, and repair their times after the database's clock was ahead."""
 
 from datetime import datetime
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from jobs.isolation import take_each
-from jobs.models import Schedule
+from jobs.models import Schedule, ScheduleRun
 from jobs.requests.schedule_runs import run_due
+from jobs.requests.schedules import next_of
 
 AT_ONCE = 100
 """Schedules run by one sweep, those due first. The next one finds the rest."""
@@ -24,3 +25,17 @@ def watch_schedules(now: datetime) -> int:
 def due_schedules(now: datetime) -> QuerySet[Schedule]:
     """Select the schedules that are due."""
     return Schedule.objects.filter(is_enabled=True, next_at__lte=now)
+
+
+def repair_next_times(now: datetime) -> int:
+    """Plan the next run again of the schedules that have a run later than now. Return how many had another time.
+
+    The database's clock was ahead then. No time is run twice.
+    """
+    later = ScheduleRun.objects.filter(schedule=OuterRef("pk"), moment__gt=now)
+    rows = Schedule.objects.filter(Exists(later), is_enabled=True)
+
+    def step(row: Schedule) -> int:
+        return Schedule.objects.filter(pk=row.pk, next_at=row.next_at).update(next_at=next_of(row, now))
+
+    return take_each([row for row in rows if row.next_at != next_of(row, now)], step, what="times of schedules")

@@ -9,8 +9,9 @@ import pytest
 
 from jobs.models import Job, LogFeed, Scope
 from jobs.queue import claims
-from jobs.upkeep import expired_claims, repair, untended
+from jobs.upkeep import expired_claims, repair, repair_times, untended
 from tests.domain.conftest import Cloud, RequestJob
+from tests.support.clock import Clock
 
 pytestmark = pytest.mark.both_databases
 
@@ -79,6 +80,19 @@ def test_only_an_expired_claim_is_released(job: Job, request_job: RequestJob, cl
     assert Scope.objects.get().claim == (None if is_dead else TOKEN)
     assert job.events.filter(reason="dead_claim").count() == is_dead
     assert Job.objects.filter(pk=other.pk, **later).exists()
+
+
+def test_each_of_several_rows_is_repaired_and_recorded(request_job: RequestJob, clock: Clock) -> None:
+    jobs = [request_job(), request_job()]
+
+    for due_at, step, reason in (
+        (None, repair, "no_next_step"),
+        (NOW + timedelta(days=1), repair_times, "due_too_late"),
+    ):
+        Job.objects.update(due_at=due_at)
+        step(clock.now)
+        assert [job.events.filter(reason=reason).count() for job in jobs] == [1, 1]
+        assert set(Job.objects.values_list("due_at", flat=True)) == {clock.now}
 
 
 def test_a_row_that_was_written_since_it_was_found_is_left_alone(job: Job, cloud: Cloud) -> None:
