@@ -37,7 +37,7 @@ def run_due(pk: UUID, *, now: datetime) -> bool:
     """Request the job of a schedule that is due, or record why not. Return False if it is not due any more."""
     with transaction.atomic():
         row = Schedule.objects.select_for_update(of=("self",)).select_related("team", "owner").filter(pk=pk).first()
-        if row is None or not row.is_enabled or row.next_at is None or row.next_at > now:
+        if row is None or row.next_at is None or row.next_at > now:  # a paused one has no next time
             return False
         due = _due_moments(row, row.next_at, now)
         Schedule.objects.filter(pk=pk).update(next_at=next_of(row, now))
@@ -136,7 +136,7 @@ def _withdraw_unapproved(run: ScheduleRun, now: datetime) -> bool:
     """
     assert run.job is not None
     lock_teams([run.job.team_id])  # before the job, as everywhere
-    job = Job.objects.select_for_update(of=("self",)).select_related("team").get(pk=run.job.pk)
+    job = Job.objects.select_related("team").get(pk=run.job.pk)
     if job.state != JobState.AWAITING_APPROVAL or job.submit_attempts or job.attempted_at is not None:
         return False
     Approval.objects.filter(job=job, decision="").update(expires_at=None, remind_at=None)
@@ -173,6 +173,6 @@ def _write(
     With `is_announced` the owner gets a message, or the leads of the team if the owner has left.
     """
     kept = {"made_at": now, "outcome": outcome, "job": job, **message_columns(words)}
-    _row, is_new = ScheduleRun.objects.get_or_create(schedule=row, moment=moment, defaults=kept)
-    if is_announced and is_new:
+    ScheduleRun.objects.get_or_create(schedule=row, moment=moment, defaults=kept)
+    if is_announced:
         tell_owner(row, joined(f"{row.name}:", words), key=moment.isoformat(), now=now)

@@ -15,20 +15,17 @@ from jobs.requests.policy_versions import current_version, terms_of
 from jobs.states import JobState
 
 AT_ONCE = 100
-"""Requests handled by one sweep. The next one finds the rest."""
+"""Requests handled by one sweep, the oldest first. The next one finds the rest."""
 
 
 def watch_approvals(now: datetime) -> int:
     """Send reminders of open requests and end those that have expired. Return how many events were written."""
-    due = due_approvals(now)
-    over = due.filter(expires_at__lte=now).order_by("expires_at")[:AT_ONCE]
-    silent = due.exclude(expires_at__lte=now).order_by("remind_at")[:AT_ONCE]
 
     def step(question: Approval) -> bool:
         is_over = question.expires_at is not None and question.expires_at <= now
         return (_expire if is_over else _remind)(question, now)
 
-    return take_each([*over, *silent], step, what="open approvals")
+    return take_each(list(due_approvals(now).order_by("asked_at", "pk")[:AT_ONCE]), step, what="open approvals")
 
 
 def due_approvals(now: datetime) -> QuerySet[Approval]:

@@ -52,11 +52,8 @@ def _waiting(now: datetime) -> list[UUID]:
     """
     rows = FallbackAttempt.objects.filter(
         fallback__ended_at=None,
-        fallback__wait_hours__isnull=False,
-        job__ended_at=None,
         job__started_at=None,
         job__cancel_requested_at=None,
-        job__approved_at__isnull=False,
         job__state__in=WAITING,
     ).order_by("job__approved_at")
     found = rows.values_list("fallback", "job__approved_at", "fallback__wait_hours", "job__last_seen__at")

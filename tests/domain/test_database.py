@@ -4,7 +4,9 @@ import os
 import threading
 
 import pytest
+from django.apps import apps
 from django.db import connection, transaction
+from django.db.models import UniqueConstraint
 
 from jobs.models import Team
 
@@ -25,6 +27,18 @@ def test_what_is_committed_outlives_a_power_cut(db: None) -> None:
         (answer,) = cursor.fetchone()
 
     assert answer in (2, "on"), "2 is FULL"
+
+
+def test_has_every_unique_constraint_of_the_models(db: None) -> None:
+    wanted, found = set[str](), set[str]()
+    with connection.cursor() as cursor:
+        for model in apps.get_app_config("jobs").get_models():
+            wanted |= {each.name for each in model._meta.constraints if isinstance(each, UniqueConstraint)}
+            constraints = connection.introspection.get_constraints(cursor, model._meta.db_table)
+            found |= {name for name, each in constraints.items() if each["unique"]}
+
+    assert len(wanted) > 30
+    assert wanted <= found
 
 
 @pytest.mark.django_db(transaction=True)

@@ -7,6 +7,7 @@ without its lock decides by what it read before. SQLite has one lock for all wri
 import os
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import timedelta
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -16,15 +17,19 @@ from django.db import connection, transaction
 from django.db.models import QuerySet
 
 from jobs import requests, transitions
-from jobs.models import Approval, Installation, Job
+from jobs.models import Approval, Installation, Job, Schedule, Team
 from jobs.queue import installation
+from jobs.requests import schedules
+from jobs.requests.schedule_runs import run_now
+from jobs.requests.schedules import NotUsable, Times
 from jobs.states import JobState
+from jobs.submission import delete_job
 from jobs.submission.adapters import DatabaseStore
 from jobs.submission.ports import Change
 from jobs.upkeep.approvals import watch_approvals
 from jobs.vertex import RemoteJob
 from tests.domain.conftest import RequestJob
-from tests.support import waiting
+from tests.support import samples, waiting
 from tests.support.clock import Clock
 
 Answer = TypeVar("Answer")
@@ -147,3 +152,48 @@ def test_nobody_is_reminded_of_a_request_that_is_answered_meanwhile(
     )
 
     assert not job.events.filter(kind="reminded").exists()
+
+
+def test_a_request_that_is_postponed_meanwhile_does_not_expire(request_job: RequestJob, clock: Clock) -> None:
+    job = request_job(hours=10)
+    questions = Approval.objects.filter(job=job)
+    questions.update(expires_at=clock.now)
+
+    meanwhile(
+        Job.objects.filter(pk=job.pk),
+        lambda: questions.update(expires_at=clock.now + timedelta(hours=1)),
+        lambda: watch_approvals(clock.now),
+    )
+
+    assert Job.objects.get(pk=job.pk).state == JobState.AWAITING_APPROVAL
+
+
+def test_a_deletion_that_is_requested_meanwhile_is_requested_once(
+    request_job: RequestJob, owner: User, clock: Clock
+) -> None:
+    job = request_job()
+    rows = Job.objects.filter(pk=job.pk)
+    rows.update(state=JobState.SUCCEEDED, remote_name="projects/p/locations/r/customJobs/1", ended_at=clock.now)
+
+    was_requested = meanwhile(
+        rows,
+        lambda: rows.update(deletion_requested_at=clock.now),
+        lambda: delete_job(rows.get(), by=owner, now=clock.now),
+    )
+
+    assert not was_requested
+
+
+def test_a_schedule_that_is_deleted_meanwhile_is_not_run(
+    request_job: RequestJob, team: Team, owner: User, clock: Clock
+) -> None:
+    schedule = schedules.create_schedule(
+        Times("nightly", "0 6 * * *", "UTC"), submission=samples.submission(**samples.limited(0.1, {})),
+        team=Team.objects.get(pk=team.pk), by=owner, expected=timedelta(hours=0.1), now=clock.now,
+    )  # fmt: skip
+    rows = Schedule.objects.filter(pk=schedule.pk)
+
+    with pytest.raises(NotUsable):
+        meanwhile(rows, rows.delete, lambda: run_now(schedule, by=owner, now=clock.now, request_key="k"))
+
+    assert not Job.objects.exists()

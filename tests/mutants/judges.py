@@ -57,8 +57,16 @@ QUEUE = of_tests(
     "domain/test_queue.py", "domain/test_claims.py", "domain/test_isolation.py", "domain/test_clock_steps.py",
     on_postgres=False,
 )  # fmt: skip
-STAGES = of_tests("domain/test_stages.py", "domain/test_idle_stages.py", on_postgres=False)
+STAGES = of_tests("domain/test_stage_rows.py", "domain/test_idle_stages.py", "domain/test_stages.py", on_postgres=False)
 STANDBY = of_tests("domain/test_standby.py", "domain/test_claims.py", on_postgres=True)
+LOCKS = of_tests(
+    "domain/test_row_locks.py", "domain/test_fallback_races.py", "domain/test_schedules.py", on_postgres=True
+)
+DATABASE = of_tests("domain/test_database.py", on_postgres=False)
+WATCHED = of_tests("domain/test_watched_rows.py", on_postgres=False)
+SCHEDULES = of_tests(
+    "domain/test_schedule_rows.py", "domain/test_schedules.py", "domain/test_times_ahead.py", on_postgres=False
+)
 RACES = of_tests("domain/test_concurrency.py", on_postgres=True)
 ANSWERS = of_tests(
     "domain/test_recorded_jobs.py", "domain/test_odd_answers.py", "domain/test_observe.py", on_postgres=False
@@ -93,28 +101,24 @@ JUDGES: dict[str, tuple[Judge, ...]] = {
     "jobs/transitions.py": (of_tests("domain/test_transitions.py", on_postgres=False), RACES, SITE, SITE_ON_POSTGRES),
     "jobs/steps.py": (QUEUE, SUBMISSION, PROTOCOL, STANDBY, SITE),
     "jobs/stages.py": (STAGES, QUEUE, SITE),
-    "jobs/models/job.py": (QUEUE, SUBMISSION, SITE),
-    "jobs/models/polling.py": (QUEUE, of_tests("domain/test_observe.py", on_postgres=False), SITE),
-    "jobs/upkeep/repair.py": (QUEUE, SITE),
-    "jobs/upkeep/approvals.py": (of_tests("domain/test_approval_times.py", on_postgres=False), SITE),
-    "jobs/upkeep/caps.py": (of_tests("domain/test_caps.py", on_postgres=False), SITE),
+    "jobs/models/job.py": (QUEUE, DATABASE, SUBMISSION, SITE),
+    "jobs/models/polling.py": (QUEUE, DATABASE, of_tests("domain/test_observe.py", on_postgres=False), SITE),
+    "jobs/upkeep/repair.py": (of_tests("domain/test_repair.py", on_postgres=False), QUEUE, SITE),
+    "jobs/upkeep/approvals.py": (WATCHED, of_tests("domain/test_approval_times.py", on_postgres=False), LOCKS, SITE),
+    "jobs/upkeep/caps.py": (WATCHED, of_tests("domain/test_caps.py", on_postgres=False), SITE),
     "jobs/upkeep/spending.py": (
         of_tests("domain/test_actual_costs.py", "domain/test_caps.py", on_postgres=False),
         SITE,
     ),
-    "jobs/upkeep/fallbacks.py": (of_tests("domain/test_fallbacks.py", on_postgres=False), SITE),
-    "jobs/requests/fallbacks.py": (of_tests("domain/test_fallbacks.py", on_postgres=False), SITE),
-    "jobs/upkeep/schedules.py": (of_tests("domain/test_schedules.py", on_postgres=False), SITE),
-    "jobs/requests/schedule_runs.py": (of_tests("domain/test_schedules.py", on_postgres=False), SITE),
+    "jobs/upkeep/fallbacks.py": (WATCHED, of_tests("domain/test_fallbacks.py", on_postgres=False), SITE),
+    "jobs/requests/fallbacks.py": (WATCHED, of_tests("domain/test_fallbacks.py", on_postgres=False), LOCKS, SITE),
+    "jobs/upkeep/schedules.py": (SCHEDULES, SITE),
+    "jobs/requests/schedule_runs.py": (SCHEDULES, LOCKS, SITE),
     "jobs/messages/*.py": (
         of_tests("domain/test_messages.py", "domain/test_message_delivery.py", on_postgres=False),
         SITE,
     ),
-    "jobs/models/*.py": (
-        SUBMISSION,
-        of_tests("domain/test_schedules.py", "domain/test_message_sources.py", on_postgres=False),
-        SITE,
-    ),
+    "jobs/models/*.py": (DATABASE,),
 }
 """From a pattern of paths to the judges of its guards, in the order of asking. The first pattern counts."""
 
@@ -149,13 +153,9 @@ LEFT_OUT = {
     "jobs/queue/claims.py * 8a3287": "the claim beside it names the row; the key finds it without a scan",
     "jobs/stages.py stages._run 91bb86": "the claim beside it names the row; the key finds it without a scan",
     "* cancel.taken *": "it chooses only the words of an event",
-    "* unique constraint one_policy_version_per_number": "not on the way of a request to Vertex AI",
-    "jobs/models/account.py *": "sign-in, not on the way of a request to Vertex AI",
-    "jobs/models/template.py *": "pages of a person or team only",
-    "* unique constraint one_row_per_set_aside_item": "a list for administrators only",
-    "jobs/models/observed.py *": "observations and readings for display only",
-    "jobs/models/figures.py *": "sums of ended jobs, which are computed again",
-    "jobs/models/persistent_resource.py unique constraint *": "observations; changes are tested with their module",
+    "* schedules.due_schedules 25c3d6": "a paused schedule has no next time; the index holds only the others",
+    "* caps._watch 1d4b60": "the event is recorded once in any case; this saves a transaction in each sweep",
+    "* repair._release_and_record 2aaef4": "the claim beside it names the row; the key finds it without a scan",
 }
 """From a pattern of `name` to the reason why nobody is asked about those guards."""
 

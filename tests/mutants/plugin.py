@@ -6,6 +6,7 @@ there for each guard that a test noticed: its name is the number, its text is th
 
 import os
 import signal
+import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -20,9 +21,11 @@ FOLDER = Path(os.environ["TRAINBOARD_TEST_GUARDS"])
 ASKED = {int(line) for line in (FOLDER / "asked").read_text().split()}
 MAX_TRIES = int(os.environ.get("TRAINBOARD_TEST_GUARDS_TRIES", "6"))
 """Tests in which a guard is off without being noticed, after which no other is tried."""
+MAX_VALUES = int(os.environ.get("TRAINBOARD_TEST_GUARDS_VALUES", "1"))
+"""Values of its parameters with which a test function runs without the same guard; others rarely tell more."""
 tries: Counter[int] = Counter()
-tried: set[tuple[int, str]] = set()
-"""Guards with the functions that ran without them: other values of parameters rarely tell more."""
+tried: Counter[tuple[int, str]] = Counter()
+"""How often a guard was off in a test function."""
 
 
 class NeverEndsError(Exception):
@@ -52,9 +55,11 @@ def pytest_runtest_protocol(item: pytest.Item) -> bool:
     function, noticed = item.nodeid.partition("[")[0], list[int]()
     if not any(report.failed or report.skipped for report in reports):
         for number in sorted(switches.reached & ASKED):
-            if tries[number] < MAX_TRIES and (number, function) not in tried and not (FOLDER / str(number)).exists():
-                tries[number] += 1
-                tried.add((number, function))
+            before = tried[number, function]
+            is_wanted = 0 < before < MAX_VALUES or (before == 0 and tries[number] < MAX_TRIES)
+            if is_wanted and not (FOLDER / str(number)).exists():
+                tries[number] += before == 0
+                tried[number, function] += 1
                 noticed += [number] if _fails_without(number, item, seconds) else []
     if noticed:
         reports = _run(item)
@@ -68,7 +73,11 @@ def pytest_runtest_protocol(item: pytest.Item) -> bool:
 
 
 def _run(item: pytest.Item) -> list[pytest.TestReport]:
-    """Run a test and tear down all but what the session shares."""
+    """Run a test and tear down all but what the session shares. What was cached may be of a guard that was off."""
+    for module in [each for each in list(sys.modules.values()) if "_switches" in vars(each)]:
+        for each in vars(module).values():
+            if hasattr(each, "cache_clear"):
+                each.cache_clear()
     return runtestprotocol(item, log=False, nextitem=item.session)  # type: ignore[arg-type]
 
 
