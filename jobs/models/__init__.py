@@ -7,7 +7,7 @@ from jobs.models.budget import Budget, BudgetChange, BudgetNotice, Ceiling
 from jobs.models.event import JobEvent
 from jobs.models.external_job import Discovery, ExternalJob
 from jobs.models.fallback import Fallback, FallbackAttempt
-from jobs.models.figures import JobFigures, LearnedFigures, MonthFigures
+from jobs.models.figures import JobFigures, LearnedFigures, MonthFigures, RunSummary
 from jobs.models.installation import Heartbeat, Installation, MetricCount
 from jobs.models.job import Job
 from jobs.models.ledger import CostEntry, Dimension, SpendSum
@@ -78,6 +78,7 @@ __all__ = [
     "RetentionSetting",
     "Role",
     "RuleSetting",
+    "RunSummary",
     "SavedView",
     "Schedule",
     "ScheduleRun",

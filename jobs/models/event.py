@@ -62,6 +62,7 @@ class JobEvent(AppendOnly):
         CHANGED = "changed", "an approver changed the strategy"
         CHANGE_ANSWERED = "change_answered", "the requester answered a change"
         FALLBACK = "fallback", "further attempts"
+        FAMILY = "family", "moved to another family"
 
     PASSING = (Kind.STEP_FAILED, Kind.REPAIRED)
     """Kinds that may be deleted long after the job's end: retried and repaired steps, which changed nothing."""

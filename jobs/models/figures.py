@@ -81,6 +81,23 @@ class JobFigures(Figures):
         return f"figures of job {self.job_id}"
 
 
+class RunSummary(models.Model):
+    """What tables of runs show and sort by, of one job of a family. Its rows are small, so that thousands can be read.
+
+    `jobs.upkeep.families` writes it, and the reader of the log updates the results.
+    """
+
+    job = models.OneToOneField(Job, on_delete=models.CASCADE, primary_key=True, related_name="run_summary")
+    settings = models.JSONField(default=dict, help_text="{name: value} by jobs.spec.settings, without secrets.")
+    results = models.JSONField(default=dict, help_text="{metric: [last, lowest, highest]} by jobs.metrics.results.")
+
+    class Meta:
+        verbose_name_plural = "summaries of runs"
+
+    def __str__(self) -> str:
+        return f"summary of job {self.job_id}"
+
+
 class MonthFigures(Figures):
     """The sum of the figures of all jobs that ended in a month and agree in the columns of GROUPED."""
 

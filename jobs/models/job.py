@@ -55,6 +55,8 @@ INDEXES = [
         name="job_explained_by",
     ),
     Index(fields=["sweep"], condition=Q(sweep__isnull=False), name="job_sweep"),
+    Index(fields=["family", "-requested_at", "id"], condition=Q(family__isnull=False), name="job_family"),
+    Index(fields=["requested_at", "id"], condition=Q(family=None), name="job_without_family"),
 ]
 """With a million jobs, every query of a page or a sweep has to start with one of them."""
 
@@ -122,6 +124,9 @@ class Job(models.Model):
     )
     sweep = models.UUIDField(
         null=True, blank=True, help_text="Shared by jobs that were requested and are decided about together."
+    )
+    family = models.UUIDField(
+        null=True, blank=True, help_text="Shared by the runs of a family (jobs.upkeep.families); empty: not filed yet."
     )
     request_key = models.CharField(max_length=64, help_text="Sent with the form: a second click finds the first job.")
     cloned_from = models.ForeignKey(

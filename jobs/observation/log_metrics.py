@@ -10,9 +10,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from jobs import bounds
-from jobs.metrics import Reading, Record, importance, progress, read_line, totals_of
+from jobs.metrics import Reading, Record, importance, progress, read_line, results_of, totals_of
 from jobs.metrics.record import Place
-from jobs.models import Job, JobMetrics, LogLine
+from jobs.models import Job, JobMetrics, LogLine, RunSummary
 from jobs.spec.secret_names import is_secret_name
 from jobs.spec.secrets import Masker
 from jobs.vertex.logs import SERVICE
@@ -26,7 +26,7 @@ MAX_LINES_OF_MESSAGE = 200
 def fold_new_lines(job: Job) -> None:
     """Add the job's new log lines to its metrics. The row is written only if there are new lines.
 
-    Makes three queries, or four for the first lines of a job.
+    Makes four queries, or five for the first lines of a job.
     """
     kept = JobMetrics.objects.filter(job=job).first() or JobMetrics(job=job)
     lines = LogLine.objects.filter(job=job, pk__gt=kept.last_line).order_by("timestamp", "pk")
@@ -43,6 +43,7 @@ def fold_new_lines(job: Job) -> None:
     kept.record, kept.newest = record.as_json(), newest_in(record)
     _note_progress(kept, record)
     kept.save()
+    RunSummary.objects.filter(job=job).update(results=results_of(record))
 
 
 def newest_in(record: Record) -> dict[str, Any]:

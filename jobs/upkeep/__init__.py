@@ -3,6 +3,7 @@
 from jobs.upkeep.approvals import due_approvals, extend_open_approvals, watch_approvals
 from jobs.upkeep.caps import capped_jobs, watch_caps
 from jobs.upkeep.fallbacks import open_fallbacks, watch_fallbacks
+from jobs.upkeep.families import file_jobs, unfiled
 from jobs.upkeep.figures import count_all, count_ended, standard_price, uncounted
 from jobs.upkeep.repair import expired_claims, repair, repair_times, untended
 from jobs.upkeep.resource_lifetimes import end_lifetimes, ended_lifetimes, ending_soon, warn_of_ends
@@ -22,6 +23,7 @@ __all__ = [
     "ending_soon",
     "expired_claims",
     "extend_open_approvals",
+    "file_jobs",
     "open_fallbacks",
     "priced_jobs",
     "repair",
@@ -31,6 +33,7 @@ __all__ = [
     "send_seals",
     "standard_price",
     "uncounted",
+    "unfiled",
     "unsent",
     "untended",
     "warn_of_ends",
