@@ -31,8 +31,8 @@ from jobs.requests.approver_groups import groups_of
 from jobs.states import SUCCESSFUL, JobState
 
 COLUMNS = (
-    "kind", "state", "is_finished", "strategy", "machines", "project", "region", "requested_at", "submitted_at",
-    "started_at", "ended_at", "restarts",
+    "kind", "state", "is_finished", "strategy", "machines", "project", "region", "family", "requested_at",
+    "submitted_at", "started_at", "ended_at", "restarts",
 )  # fmt: skip
 """Columns of a job that the API returns under the same names."""
 STOPPED = frozenset({JobState.CANCELLED, JobState.WITHDRAWN})

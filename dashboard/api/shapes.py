@@ -30,6 +30,7 @@ class FindingShape(Schema):
 class JobShape(Schema):
     """A job in a list. `cost_usd` is its cost so far, `waited_seconds` all its waits. `reason` explains its state.
 
+    `family` is shared by the runs of a family, and null until the job is filed, some seconds after its request.
     `waited_seconds`, `ran_seconds` and `cost_usd` are null if the job ran although nothing shows when.
     """
 
@@ -46,6 +47,7 @@ class JobShape(Schema):
     machines: str
     project: str
     region: str
+    family: UUID | None
     requested_at: datetime
     submitted_at: datetime | None
     started_at: datetime | None

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from dashboard.access import Request, jobs_for
 from dashboard.access.loaders import parse_uuid
-from dashboard.pages.parts.compared_curves import compare_curves
+from dashboard.pages.parts.compared_curves import MAX_JOBS, compare_curves
 from dashboard.pages.parts.differences import compare_fields, comparison
 from dashboard.pages.parts.outcomes import outcomes
 from dashboard.queries.baselines import get_baseline
@@ -20,8 +20,6 @@ from jobs.clock import display_now
 from jobs.models import Job
 from jobs.spec.compare import OWN_LABELS
 
-MAX_JOBS = 8
-"""Jobs in one comparison: more columns fit on no screen, and the colours of more lines look alike."""
 MAX_CHOICES = 60
 """Recent jobs in the menu."""
 

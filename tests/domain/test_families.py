@@ -1,4 +1,4 @@
-"""Tests of families of runs: where each job is filed, once, and its summary."""
+"""Tests of families of runs: where each job is filed, once, and how people move it."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -9,12 +9,14 @@ import pytest
 from django.contrib.auth.models import User
 
 from jobs import requests
+from jobs.errors import NotPermitted
 from jobs.fallback import Plan, Step
 from jobs.metrics import Record, Series
 from jobs.models import (
     Fallback,
     FallbackAttempt,
     Job,
+    JobEvent,
     JobMetrics,
     LogLine,
     RunSummary,
@@ -23,8 +25,10 @@ from jobs.models import (
     Team,
 )
 from jobs.observation.log_metrics import fold_new_lines
+from jobs.requests.families import MAX_MOVED, move_to_family
 from jobs.spec import Submission, stored_submission
 from jobs.upkeep import families, file_jobs, unfiled
+from tests.conftest import person
 from tests.domain.conftest import RequestJob
 from tests.support import samples
 from tests.support.clock import Clock
@@ -200,3 +204,56 @@ def test_the_summary_has_settings_without_secrets_and_the_results_of_the_log(
     fold_new_lines(secret)
 
     assert RunSummary.objects.get(pk=secret.pk).results == {"loss": [0.65, 0.65, 0.95]}
+
+
+class TestMoving:
+    def test_joins_another_family_and_leaves_it(self, request_job: RequestJob, teammate: User, clock: Clock) -> None:
+        first, second = request_job(), request_job()
+        file_jobs()
+
+        assert move_to_family([Job.objects.get(pk=second.pk)], first.pk, by=teammate, now=clock.now) == 1
+        assert move_to_family([Job.objects.get(pk=second.pk)], first.pk, by=teammate, now=clock.now) == 0
+        assert family_of(second) == first.pk
+        move_to_family([Job.objects.get(pk=second.pk)], None, by=teammate, now=clock.forward(seconds=1))
+        assert family_of(second) not in (first.pk, second.pk)
+
+        events = JobEvent.objects.filter(kind="family").order_by("pk")
+        assert [(each.actor, each.reason, each.detail["from"]) for each in events] == [
+            (teammate, "joined", str(second.pk)),
+            (teammate, "left", str(first.pk)),
+        ]
+
+    def test_the_first_job_may_leave_too(self, request_job: RequestJob, copy: Copy, owner: User, clock: Clock) -> None:
+        first = request_job()
+        other = copy(first, ["--epochs", "4"])
+        file_jobs()
+
+        move_to_family([Job.objects.get(pk=first.pk)], None, by=owner, now=clock.now)
+
+        assert family_of(other) == first.pk != family_of(first)
+
+    def test_is_for_those_who_may_request_jobs(
+        self, request_job: RequestJob, team: Team, stranger: User, clock: Clock
+    ) -> None:
+        first, second = request_job(), request_job()
+        file_jobs()
+
+        for by in (person("watcher", team, "viewer"), stranger):
+            with pytest.raises(NotPermitted):
+                move_to_family([second], first.pk, by=by, now=clock.now)
+
+        assert family_of(second) == second.pk
+
+    def test_a_family_has_jobs_of_one_team(
+        self, request_job: RequestJob, other_team: Team, owner: User, clock: Clock
+    ) -> None:
+        job, elsewhere = request_job(), request_job()
+        file_jobs()
+        Job.objects.filter(pk=elsewhere.pk).update(team=other_team)
+
+        with pytest.raises(NotPermitted, match="no such family"):
+            move_to_family([Job.objects.get(pk=job.pk)], elsewhere.pk, by=owner, now=clock.now)
+
+    def test_has_an_end(self, request_job: RequestJob, owner: User, clock: Clock) -> None:
+        with pytest.raises(ValueError, match="at most"):
+            move_to_family([request_job()] * (MAX_MOVED + 1), None, by=owner, now=clock.now)

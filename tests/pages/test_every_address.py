@@ -17,6 +17,7 @@ from jobs.models import (
     Budget,
     Channel,
     Delivery,
+    Job,
     Message,
     PersistentResource,
     Proposal,
@@ -26,6 +27,7 @@ from jobs.models import (
     Template,
 )
 from jobs.people import invitations
+from jobs.upkeep import file_jobs
 from tests.conftest import person
 from tests.pages.conftest import MakeJob, SignIn
 from tests.support.clock import Clock
@@ -80,6 +82,9 @@ ACCESS = {
     "resource-change": of_team(APPROVER, APPROVER),
     "resource-change-decide": of_team(NO_ONE, VIEWER, may_miss=True),
     "compare": Access(),
+    "family": of_team(),
+    "family-csv": of_team(),
+    "family-move": of_team(ENGINEER, ENGINEER),
     "templates": Access(),
     "template": of_team(VIEWER, ENGINEER),
     "template-delete": of_team(ENGINEER, ENGINEER),
@@ -204,7 +209,7 @@ def test_every_address_stands_in_the_table() -> None:
 @pytest.fixture
 def keys(make_job: MakeJob, team: Team, owner: User, clock: Clock) -> dict[str, dict[str, Any]]:
     """What each address names, by its name; everything belongs to the team `vision`."""
-    job = make_job("awaiting_approval")
+    job = filed(make_job("awaiting_approval"))
     template = Template.objects.create(
         team=team, name="base", kind=job.kind, spec=job.spec, region=job.region, expected_seconds=60,
         created_by=owner, created_at=clock.now, updated_at=clock.now,
@@ -262,6 +267,12 @@ def keys(make_job: MakeJob, team: Team, owner: User, clock: Clock) -> dict[str, 
         **{key: {"pk": 1} for key in ("deputy-end", "resource-change-decide")},
         "api-token-revoke": {"pk": "1"},
     }
+
+
+def filed(job: Job) -> Job:
+    """Return a job that is a family of its own, which has its key."""
+    file_jobs()
+    return job
 
 
 def proposed(team: Team, by: User, clock: Clock) -> Proposal:

@@ -6,7 +6,8 @@ import pytest
 from django.contrib.auth.models import User
 
 from jobs.messages.route import route
-from jobs.models import ApiToken, Budget, Channel, Delivery, PersistentResource, Policy, Schedule, Team, Template
+from jobs.models import ApiToken, Budget, Channel, Delivery, Job, PersistentResource, Policy, Schedule, Team, Template
+from jobs.upkeep import file_jobs
 from tests.conftest import person
 from tests.pages.conftest import MakeJob
 from tests.pages.test_browser import OpenWindow, chromium, window
@@ -69,12 +70,15 @@ def fill(team: Team, lead: User, word: str, clock: Clock) -> None:
 def test_every_list_fits(window: OpenWindow, team: Team, lead: User) -> None:
     view = window().sign_in(lead.username)
     channel, budget = (model.objects.order_by("pk")[0].pk for model in (Channel, Budget))
+    file_jobs()
+    family = Job.objects.filter(team=team, state="failed").order_by("requested_at")[0].pk
     own = Schedule.objects.order_by("created_at")[0].pk, Template.objects.order_by("pk")[0].pk
     addresses = (
         "/messages/", "/messages/channels/", f"/messages/channels/{channel}/", "/messages/undelivered/", "/templates/",
         f"/templates/{own[1]}/", "/schedules/", f"/schedules/{own[0]}/", "/teams/", f"/teams/{team.pk}/", "/budgets/",
         f"/budgets/{budget}/", "/spend/", f"/policy/?team={team.pk}", "/approvals/", "/account/", "/account/tokens/",
         "/audit/", "/persistent-resources/", "/compare/", "/deputies/",
+        f"/families/{family}/", f"/families/{family}/move/?job={family}",
     )  # fmt: skip
 
     assert faulty(view, addresses, WIDTHS) == {}

@@ -25,7 +25,7 @@ NO_PAGES = frozenset(
         "audit-csv", "billing-csv", "healthz", "readyz", "metrics", "history-csv", "history-json", "job-events",
         "job-spec", "job-log-text", "spend-csv", "trials-csv", "study", "message", "several", "job-live", "job-log",
         "job-log-new", "job-offers", "job-event-list", "approvals-count", "messages-count", "jump",
-        "complete", "policy-effects",
+        "complete", "policy-effects", "family-csv",
     }
 )  # fmt: skip
 """Addresses that answer with no whole page: files, parts of pages, and what needs more than the key of a job."""

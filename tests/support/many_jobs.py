@@ -25,6 +25,7 @@ from jobs.models import (
     Membership,
     PersistentResource,
     Policy,
+    RunSummary,
     Scope,
     Team,
     Template,
@@ -44,6 +45,7 @@ ENDS = {"succeeded": 830, "failed": 110, "cancelled": 40, "rejected": 10, "expir
 OPEN = {"running": 60, "pending": 15, "queued": 12, "awaiting_approval": 8, "approved": 5}
 WAY = ("approved", "submitting", "queued", "pending", "running")
 LONG_EVENTS = 20_000
+FAMILY = uuid.UUID(int=38, version=4)
 ERROR = {"code": 8, "message": "Resources are insufficient in region: us-central1. Please try a different region."}
 Event = JobEvent.Kind
 
@@ -56,12 +58,15 @@ class World:
     people: list[User]
     long: Job | None = None
     jobs: list[Job] = field(default_factory=list)
+    family: uuid.UUID = FAMILY
+    """The family of all jobs of the first team. Every other job is in one of its own."""
 
 
 def fill(now: datetime, *, jobs: int = 10_000, unfinished: int = 500, long_events: int = LONG_EVENTS) -> World:
     """Write `jobs` jobs, `unfinished` of them not ended, with all related rows."""
     world, chance = _world(now), random.Random(7)  # the same rows in every run
     rows: dict[type[models.Model], list[Any]] = {model: [] for model in (Job, JobEvent, Approval, Trial, LogLine)}
+    rows[RunSummary] = []
     for number in range(jobs):
         is_open = number < unfinished
         _add_job(rows, world, number, chance, now, is_open=is_open)
@@ -140,7 +145,15 @@ def _add_job(rows: Any, world: World, number: int, chance: random.Random, now: d
         job.submitted_at, job.submit_attempts = job.requested_at + timedelta(seconds=20), 1
     rows[Job].append(job)
     rows[JobEvent] += events
+    _add_to_family(rows, job, number, is_first=job.team == world.teams[0])
     _add_parts(rows, job, chance, is_study=is_study)
+
+
+def _add_to_family(rows: Any, job: Job, number: int, *, is_first: bool) -> None:
+    job.family = FAMILY if is_first else job.pk
+    if is_first:
+        settings, accuracy = {"--lr": number % 7 / 10, "--seed": number}, number % 100 / 100
+        rows[RunSummary].append(RunSummary(job=job, settings=settings, results={"accuracy": [accuracy] * 3}))
 
 
 def _story(job: Job, state: str, chance: random.Random) -> Iterator[JobEvent]:

@@ -96,7 +96,7 @@ def _value(column: models.Field, number: int) -> str:  # type: ignore[type-arg]
         if is_postgres:
             return f"{name} - interval '{age} seconds'"
         return f"strftime('%Y-%m-%d %H:%M:%f', {name}, '-{age} seconds')"
-    if column.related_model is Job or (column.model is Job and column.primary_key):
+    if column.related_model is Job or (column.model is Job and (column.primary_key or column.name == "family")):
         return f"md5({name}::text || '-{number}')::uuid" if is_postgres else f"md5({name} || '-{number}')"
     if column.model is Job and column.name == "request_key":
         return f"{name} || '-{number}'"

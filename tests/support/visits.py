@@ -97,6 +97,13 @@ def _job_pages(world: World) -> Iterator[Visit]:
     yield Visit("compare two", f"/compare/?a={first.pk}&b={second.pk}", ADMIN)
     yield Visit("compare three", f"/compare/?{both}&job={found['running'].pk}", ADMIN)
     yield Visit("compare one", f"/compare/?a={first.pk}", ADMIN)
+    family = f"/families/{world.family}/"
+    run = next(job for job in world.jobs if job.family == world.family)
+    yield Visit("family", family, ADMIN)
+    yield Visit("family, by cost", f"{family}?sort=-cost&page=2", ADMIN)
+    yield Visit("family, by a setting", f"{family}?sort=set:--lr&where=set:--lr&sign=from&value=0.2", ADMIN)
+    yield Visit("family, by a metric", f"{family}?sort=-metric:accuracy&metric=accuracy&by=time", ADMIN)
+    yield Visit("family, moving", f"{family}move/?job={run.pk}", ADMIN)
     yield Visit("compose a copy", f"/jobs/new/?job={first.pk}", ADMIN)
 
 

@@ -10,6 +10,8 @@ from dashboard.queries.jobs import get_measured
 from jobs.metrics import Series, importance
 from jobs.models import Job
 
+MAX_JOBS = 8
+"""Jobs in one comparison: more columns fit on no screen, and the colours of more lines look alike."""
 MAX_METRICS = 12
 """Metrics offered, those of most jobs first."""
 MAX_LINES = 40
