@@ -6,6 +6,7 @@ finished, the job is requested by name until it is gone.
 """
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -17,14 +18,13 @@ from jobs.models import Job, JobEvent, Role
 from jobs.permissions import check_is_ours, role_of
 from jobs.states import FINISHED, LOCAL
 from jobs.submission.ports import Change, Decide, Event, Ports
-from jobs.submission.retries import put_off
+from jobs.submission.retries import CHECK_AFTER, put_off
 
 PAUSE = timedelta(seconds=5)
 MAX_DELETION = timedelta(minutes=10)
 """How long Vertex AI may take for a deletion it has accepted. Google does not document this."""
 REQUESTED = "delete:requested:"
 TAKEN = "delete:taken:"
-SETTLED = {"due_at": None, "failures": 0, "last_error": ""}
 DONE = "Vertex AI deleted its record of the job. Trainboard keeps its own."
 
 
@@ -96,10 +96,10 @@ def _requests(job: Job) -> int:
 
 
 # ---------------------------------------------------------------- decisions, from the locked row and the time
-def deleted(_job: Job, now: datetime) -> Change:
+def deleted(job: Job, now: datetime) -> Change:
     """Record that Vertex AI does not have the job any more."""
     event = Event(JobEvent.Kind.DELETED, DONE, key="deleted")
-    return Change((event,), {"deleted_at": now, **SETTLED}, releases=True)
+    return Change((event,), {"deleted_at": now, **_settled(job, now)}, releases=True)
 
 
 def accepted(job: Job, now: datetime) -> Change:
@@ -127,10 +127,16 @@ def check_deletion(taken_at: datetime) -> Decide:
 def refused(words: str) -> Decide:
     """Record that Vertex AI refuses the deletion. The request is over, and a new one may be made."""
 
-    def decide(job: Job, _now: datetime) -> Change:
+    def decide(job: Job, now: datetime) -> Change:
         message = f"Vertex AI did not delete its record of the job: {words}"
         key = f"delete:refused:{_requests(job)}"
         event = Event(JobEvent.Kind.STEP_FAILED, message, key=key, reason="delete_refused")
-        return Change((event,), {"deletion_requested_at": None, **SETTLED}, releases=True)
+        return Change((event,), {"deletion_requested_at": None, **_settled(job, now)}, releases=True)
 
     return decide
+
+
+def _settled(job: Job, now: datetime) -> dict[str, Any]:
+    # Another job of the same request may still be at Vertex AI: it is looked up whatever became of this one.
+    due_at = now + CHECK_AFTER if job.may_have_duplicates else None
+    return {"due_at": due_at, "failures": 0, "last_error": ""}

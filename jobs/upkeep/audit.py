@@ -119,6 +119,9 @@ def _next_step(one: Evidence) -> str | None:
         return "The job waits for a worker but has no due time."
     if job.cancel_requested_at and job.remote_name and not job.is_finished and job.due_at is None and job.claim is None:
         return "The cancellation was requested and the job has not ended, but it has no due time."
+    is_sent = job.state not in {JobState.AWAITING_APPROVAL, JobState.APPROVED, JobState.SUBMITTING}
+    if is_sent and job.may_have_duplicates and job.due_at is None and job.claim is None:
+        return "Vertex AI may have a second job for the request, but no look-up is due."
     return None
 
 

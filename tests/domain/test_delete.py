@@ -157,6 +157,33 @@ class TestSending:
         assert ended.events.filter(kind="delete_requested").count() == 1
         assert cloud.jobs() == []
 
+    @pytest.mark.parametrize("fault", [None, "400"])
+    def test_a_second_job_of_the_request_is_looked_for_after_it(
+        self, request_job: RequestJob, cloud: Cloud, owner: User, fault: str | None
+    ) -> None:
+        job = request_job()
+        cloud.fail("customJobs.create", "503")
+        for _ in range(2):
+            steps.advance(job.pk, clock=cloud.clock)
+            cloud.forward(minutes=3)
+        for each in (cloud.jobs()[0], cloud.create(cloud.jobs()[0])):
+            cloud.call("POST", f"{each['name']}:cancel", {})
+        cloud.forward(minutes=1)
+        job.refresh_from_db()
+        transitions.transition(job, "cancelled", now=cloud.now, message="It was cancelled elsewhere.")
+        delete_job(job, by=owner, now=cloud.now)
+        if fault:
+            cloud.fail("customJobs.delete", fault)
+        step(job, cloud)
+        assert (job.deleted_at is None) == bool(fault)
+        assert list(audit(cloud.now)) == []
+
+        cloud.forward(minutes=6)
+        step(job, cloud)
+
+        assert job.events.filter(kind="duplicate").count() == 1
+        assert (job.duplicates_checked_at, job.due_at) == (cloud.now, None)
+
     def test_what_somebody_else_deleted_is_deleted(self, ended: Job, owner: User, cloud: Cloud) -> None:
         cloud.call("DELETE", ended.remote_name)
         delete_job(ended, by=owner, now=cloud.now)

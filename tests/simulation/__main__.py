@@ -109,12 +109,14 @@ def run_many(simulation: str, options: argparse.Namespace) -> int:
             found += part
             if found and not options.all:
                 break
+            for each in part:
+                print(each.partition("\n")[0], flush=True)
         else:  # wait for the processes, whose time counts when they have ended
             pool.close()
             pool.join()
     seconds = time.monotonic() - began
     if found:
-        print("\n".join(each.partition("\n")[0] for each in found) if options.all else found[0])
+        print(f"{len(found)} seeds with a violation" if options.all else found[0])
         return 1
     used = processor_seconds() - used
     rate, per_seed = options.seeds / seconds * 60, used / options.seeds
