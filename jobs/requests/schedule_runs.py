@@ -139,7 +139,7 @@ def _withdraw_unapproved(run: ScheduleRun, now: datetime) -> bool:
     job = Job.objects.select_related("team").get(pk=run.job.pk)
     if job.state != JobState.AWAITING_APPROVAL or job.submit_attempts or job.attempted_at is not None:
         return False
-    Approval.objects.filter(job=job, decision="").update(expires_at=None, remind_at=None)
+    Approval.objects.filter(job=job).update(expires_at=None, remind_at=None)
     return transition(
         job, JobState.WITHDRAWN, now=now, reason="replaced", due_at=None,
         message="Nobody had decided when the next run of its schedule was due. That run asks instead.",

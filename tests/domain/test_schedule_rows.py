@@ -9,10 +9,11 @@ import pytest
 from django.contrib.auth.models import User
 
 from jobs import transitions
-from jobs.models import Approval, Job, Message, Policy, Schedule, Team
+from jobs.fallback import Plan, Step
+from jobs.models import Approval, Fallback, Job, Message, Policy, Schedule, Team
 from jobs.requests import schedule_runs, schedules
 from jobs.requests.schedules import NotUsable, Times
-from jobs.upkeep import watch_schedules
+from jobs.upkeep import due_schedules, watch_schedules
 from jobs.upkeep.schedules import repair_next_times
 from tests.domain.conftest import RequestJob
 from tests.domain.test_schedules import MakeSchedule, make, outcomes
@@ -28,6 +29,7 @@ def test_only_the_schedule_that_is_due_runs(make: MakeSchedule, clock: Clock) ->
     row, other = make(), make(HOURLY)
     Schedule.objects.filter(pk=other.pk).update(next_at=SIX + timedelta(hours=2))
 
+    assert list(due_schedules(SIX)) == [row]
     assert watch_schedules(SIX) == 1
 
     other.refresh_from_db()
@@ -46,6 +48,27 @@ def test_one_that_was_run_has_ended_or_is_gone_since_it_was_found_is_left_alone(
     assert not schedule_runs.run_due(ended.pk, now=SIX)
     assert not schedule_runs.run_due(uuid4(), now=SIX)
     assert outcomes() == [("03-03 06:00", "requested")]
+
+
+def test_a_time_that_was_missed_is_not_made_up_and_delays_no_other(make: MakeSchedule, clock: Clock) -> None:
+    row = make()
+    row.runs.create(moment=SIX, made_at=SIX, outcome="missed")
+
+    assert schedule_runs.run_due(row.pk, now=SIX)
+    assert not Job.objects.exists()
+
+    assert schedule_runs.run_due(row.pk, now=SIX + timedelta(days=1))
+    assert Job.objects.count() == 1
+
+
+def test_attempts_that_have_all_ended_delay_no_run(make: MakeSchedule, clock: Clock) -> None:
+    row = make(plan=Plan((Step("standard"),)))
+    assert schedule_runs.run_due(row.pk, now=SIX)
+    transitions.transition(Job.objects.get(), "withdrawn", now=SIX, message="x")
+    Fallback.objects.update(ended_at=SIX)
+
+    assert schedule_runs.run_due(row.pk, now=SIX + timedelta(days=1))
+    assert Job.objects.count() == 2
 
 
 def test_one_missed_run_is_told_as_one(make: MakeSchedule, clock: Clock) -> None:
@@ -129,15 +152,34 @@ class TestRunNow:
 def test_only_times_that_were_planned_by_a_clock_ahead_are_planned_again(
     make: MakeSchedule, clock: Clock, owner: User
 ) -> None:
-    ahead, paused, right = make(), make(Times("paused", "0 6 * * *", "UTC")), make(HOURLY)
+    ahead, paused = make(), make(Times("paused", "0 6 * * *", "UTC"))
+    due, same = make(HOURLY), make(Times("every two hours", "0 */2 * * *", "UTC"))
     for row in (ahead, paused):
         assert schedule_runs.run_due(row.pk, now=SIX)
     schedules.pause_schedule(paused, by=owner, now=clock.now)
-    Schedule.objects.filter(pk=right.pk).update(next_at=SIX)
+    due.runs.create(moment=clock.now, made_at=clock.now, outcome="skipped")
+    Schedule.objects.filter(pk=due.pk).update(next_at=clock.now)
+    Schedule.objects.filter(pk=same.pk).update(next_at=SIX + timedelta(days=1))
 
     assert repair_next_times(clock.now) == 1
     assert repair_next_times(clock.now) == 0
 
-    for row, next_at in ((ahead, SIX), (paused, None), (right, SIX)):
+    for row, next_at in ((ahead, SIX), (paused, None), (due, clock.now), (same, SIX + timedelta(days=1))):
         row.refresh_from_db()
         assert row.next_at == next_at
+
+
+def test_a_time_that_somebody_changes_meanwhile_is_left_alone(
+    make: MakeSchedule, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row, changed = make(), clock.now + timedelta(hours=5)
+    assert schedule_runs.run_due(row.pk, now=SIX)
+
+    def change(_row: Schedule, _now: datetime) -> datetime:
+        Schedule.objects.update(next_at=changed)
+        return SIX
+
+    monkeypatch.setattr("jobs.upkeep.schedules.next_of", change)
+
+    assert repair_next_times(clock.now) == 0
+    assert Schedule.objects.get().next_at == changed

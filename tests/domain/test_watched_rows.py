@@ -134,6 +134,14 @@ class TestCaps:
         assert set(Job.objects.exclude(cancel_requested_at=None)) == {watched} - (set() if is_watched else {watched})
         assert not other.events.filter(kind__startswith="cap").exists()
 
+    def test_a_job_without_a_price_has_no_cost_to_watch(self, request_job: RequestJob) -> None:
+        job = request_job()
+        columns = {"state": "running", "started_at": BEFORE, "running_since": BEFORE, "remote_name": "n"}
+        Job.objects.update(cap_usd=Decimal(1), hourly_usd=None, **columns)
+        mark_seen([job.pk], now=NOW)
+
+        assert watch_caps(NOW) == 0
+
 
 class TestFurtherAttempts:
     @pytest.fixture
@@ -189,6 +197,7 @@ class TestFurtherAttempts:
 
     def test_a_step_touches_its_own_request_only(self, begin: Callable[[str], Fallback], clock: Clock) -> None:
         rows = begin("a"), begin("b")
+        FallbackAttempt.objects.filter(fallback=rows[1]).update(number=2)
         clock.forward(hours=2)
 
         assert fallbacks_of_upkeep._end_wait(rows[0].pk, clock.clock)
@@ -197,6 +206,7 @@ class TestFurtherAttempts:
         assert states == {rows[0]: "withdrawn", rows[1]: "approved"}
         assert fallbacks_of_upkeep.make_next_attempt(rows[0].pk, now=clock.now)
         assert [row.attempts.count() for row in rows] == [2, 1]
+        assert not fallbacks_of_upkeep._end_wait(rows[0].pk, clock.clock), "no other can follow the last one"
 
     def test_an_end_is_written_to_its_own_plan(
         self, begin: Callable[[str], Fallback], clock: Clock, owner: User
