@@ -14,20 +14,20 @@ MAX_OTHERS = 3
 """Maximum number of settings per metric. A line with more, without a step or an epoch, lists a program's settings."""
 NUMBER = rf"[-+]?(?:{WHOLE}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _SIGN = r"\s*[:=]\s*(?:\[{1,2}(?=[^\[\],]{1,40}\])|(?!\[)|\((?=[-+.\deE]{1,30},?\)))|\s\[(?=[^\[\],]{1,40}\])"
-"""A colon or an equals sign, before a number that may stand in brackets: `lr:(2.0e-04,)`, `Pseudo dice [0.84]`."""
+_SIGN += r"|\s-\s(?=\d*\.\d)|\s\|\s{2}(?=\s*[-\d.e]{1,30}\s*\Z)\s*"
+"""A sign before a number that may stand in brackets: `lr:(2.0e-04,)`, `Pseudo dice [0.84]`; a dash before a decimal:
+`iou - 0.71`; a bar before the last number of a line: `train loss |  4.1`."""
 _FIGURE = re.compile(
     rf"(?:(?<=[\w@'\")])(?: is| was)?(?P<sign>{_SIGN})|(?<=[\w@])(?: is| was| of)?\s+|(?<=') reached\s+)"
-    rf"(?P<number>{NUMBER})(?P<of>/\d{{1,15}})?(?!(?!dB\b)[\w/]|\.\w|:\w|: \d+\.\d|-\d|\s*\*(?!\s*\d)"
-    r"|%(?:\||\s*(?:━|\d+/))|\s+(?:hours?|minutes?|seconds?|secs?|days?|ms)\b)"
+    rf"(?P<number>{NUMBER})(?P<of>/\d{{1,15}})?(?!(?!dB\b)[\w/]|\.\w|:\w|\s?: \d+\.\d|-\d|\s*-+>|\s*\*(?!\s*\d)"
+    r"|%(?:\||\s*(?:━|\d+/))|\s*[\s\[](?:hours?|minutes?|seconds?|secs?|days?|ms)\b)"
 )
 _AFTER = re.compile(
     rf"(?:^\s*|[,;|(]\s*|: )(?P<number>{NUMBER})\s+(?:=\s+)?(?P<name>[A-Za-z][\w ]{{0,30}}?)\s*(?=[,;|)]|$)"
 )
 """Darknet's `0.6892 avg loss, 0.0008 rate`, and AutoGluon's `0.956 = Validation accuracy score`."""
 _UNIT = re.compile(r"\s?(?:%|dB|m?s|secs?|[A-Za-z]{1,12}/s(?:ec(?:ond)?s?)?)(?![\w/])")
-_BEST = re.compile(r"(?i)\bbest\b")
-MAX_BEST = 48
-"""Characters before a name in which `best` makes it another one: `best metric, acc: 0.91`."""
+_BEST, _BEST_LINE = re.compile(r"(?i)\bbest\b"), re.compile(r"(?i)[^A-Za-z]*(?:[A-Za-z]+ ){0,2}best\b")
 _ENDS_NAME = re.compile(
     r"(?:(?<=[\d%)])|(?<=done)|(?<=complete)|(?<=ished)|(?<=ended))\.\s+|[,;|\t()\[\]{}<>\"]\s*|'(?!s\s)\s*|\s-{1,2}\s+|\s{2,}|[:=]\s+|:(?=[A-Za-z])"
 )
@@ -41,8 +41,9 @@ _CONDITION = re.compile(r"@\[[^\]]*\]|(?<=[A-Za-z])\(\d[^()]{0,20}\)(?=\s?[:=])|
 _KIND = re.compile(r"(?<=\w)\(([A-Za-z]{4,30})\)(?=\s?[:=])")  # `MRR(filter): 0.4`
 """A condition, not a metric: COCO's `AP @[ IoU=0.50:0.95 ] = 0.391`, `mAP(0.50, 11point) = 80.7`, `lr(Cosine): 0.1`."""
 _NOTE = re.compile(
-    r"(?i)(?<=\w) (?:\([A-Za-z][A-Za-z .]{0,30}(?:@[\d.:]+)?\)|for final step|(?<!\d )(?:of|on) "
-    r"(?:the|\d[\d,]*)(?:(?: \w+){0,9}( train| test| val(?:idation)?)\b)?(?: \w+){0,9})(?= ?[:=]|\s+\d*\.\d)"
+    r"(?i)(?<=\w) (?:\([A-Za-z][A-Za-z .]{0,30}(?:@[\d.:]+)?\)|for final step|\[\d[\d, -]{0,30}\]"
+    r"|(?<!\d )(?:(?:of|on) (?:the|\d[\d,]*)|per(?= (?:train|eval|val|test)))"
+    r"(?:(?: \w+){0,9}( train(?:ing)?| test| val(?:idation)?| eval(?:uation)?)\b)?(?: \w+){0,9})(?= ?[:=]|\s+\d*\.\d)"
 )
 """LitGPT's `loss train (curr): 1.1`, and `Accuracy of the network on the 10000 test images: 54.1 %`."""
 _AT = re.compile(r"(?:step|epoch|episode|iteration|iter|batch) #?\d+\s*(?:[:=]|is\b)\s*(?=[-+.\d])", re.IGNORECASE)
@@ -77,15 +78,13 @@ def figures_in(text: str, position: Position) -> tuple[dict[str, float], dict[st
     known words.
     """
     text = _without_notes(_TOP.sub("", text))
-    certain: dict[str, float] = {}
-    within: dict[str, float] = {}
-    beside: dict[str, float] = {}  # counts only next to metrics: `LR 0.1 | Loss 9.4`, `abs_rel: 0.1`
-    maybe: dict[str, float] = {}
+    certain, within, beside, maybe = (dict[str, float]() for _kind in range(4))  # beside metrics: `LR 0.1 | Loss 9.4`
     measured, others, settings, previous, part, since = 0, 0, 0, "", "", 0
     figures = list(_figures(text))
     splits = _splits(text, figures)
     # `LR 0.1 Sup 1.3 mIoU 85.9`: next to a metric, other names of one word are metrics, too.
     is_row = position.is_known and any(not each.sign and names.is_metric(each.name) for each in figures)
+    best_line = _BEST_LINE.match(text) if len(_BEST.findall(text)) == 1 else None
     for figure, split in zip(figures, splits, strict=True):
         name, previous = _whole(figure.name, previous), figure.name
         is_setting = bool(figure.sign) and not names.is_metric(name)
@@ -99,26 +98,32 @@ def figures_in(text: str, position: Position) -> tuple[dict[str, float], dict[st
                 if signs < 2 or figure.whole or not names.may_be_measured(name, is_decimal=figure.is_decimal):
                     continue
                 values = maybe
-        best = _BEST.search(text, max(0, figure.at - MAX_BEST), figure.at)
-        if best is not None and (not position.is_known or text[best.end() : best.end() + 2] == " ["):
+        best = best_line or _BEST.search(text, max(0, figure.at - 48), figure.at)  # `best metric, acc: 0.91`
+        if best is not None and (not (position.is_known and best.start()) or text[best.end() : best.end() + 2] == " ["):
             name = name if "best" in name.lower() else f"best {name}"
         # `val Loss: 0.2 Acc: 0.9`: a name goes on with the data of the one before it.
         first, space, _rest = name.replace("-", " ", 1).partition(" ")
-        part, since = "" if "|" in text[since : figure.at] else part, figure.at
+        is_cut = "|" in text[since : figure.at] and text.count("(", 0, figure.at) == text.count(")", 0, figure.at)
+        part, since = "" if is_cut else part, figure.at
         part = first.lower() if space and first.lower() in names.PARTS_OF_DATA else part
-        split = split or (part if first.lower() not in (part.lower(), "best") and names.is_quality(name) else "")
+        is_of_part = names.is_quality(name) or (bool(figure.sign) and part in names.EVALUATION)
+        split = split or (part if first.lower() not in (part.lower(), "best") and is_of_part else "")
         value = number_of(figure.number.replace(",", ""))
-        if figure.whole:
-            value = _share(value, int(figure.whole[1:]), name)
-        value = None if values is maybe and best is not None else value
+        if figure.whole and value is not None:  # `9822/10000` of an accuracy is a fraction, others are counts
+            whole = int(figure.whole[1:])
+            value = value / whole if whole and value <= whole and names.is_quality(name) else None
+        value = None if values is maybe and best is not None and "best" not in name.lower() else value
         if value is not None and len(values) < MAX_VALUES:
             is_outcome = bool(position.steps and figure.sign) and name.lower() in names.OUTCOMES
             measured += values is certain and (is_outcome or names.is_measured(name))
             values.setdefault(named(name.lower() if " " in name else name, split), value)
     if (position.is_guess or not position.is_known) and (not measured or others > MAX_OTHERS * measured):
-        is_lone = len(figures) == 1 and bool(figures[0].sign) and figures[0].is_decimal
-        unsure = certain | maybe | beside if is_lone or position.is_guess else {}
-        return {}, within if settings <= len(within) else {}, unsure
+        is_lone = len(figures) == 1 and text.split()[-2:] == [figures[0].name, figures[0].number]
+        other = not any(each.is_decimal for each in figures) or names.COSTS.intersection(names.words_of(text))
+        is_signed = all(each.sign and each.name not in names.STATISTICS for each in figures)
+        is_pairs = is_signed and not other and all(each.is_alone for each in figures[1:])
+        unsure = certain | within | maybe | beside if is_lone or is_pairs or position.is_guess else {}
+        return {}, certain | within if measured else within if settings <= len(within) else {}, unsure
     if not others:
         data = {names.words_of(name)[0] for name in certain}  # `Dev WER: 25.02% DEV del 09.50% DEV ins 02.19%`
         beside_data = {name for name in beside if names.is_measured(name) and names.words_of(name)[0] in data}
@@ -131,17 +136,17 @@ def figures_in(text: str, position: Position) -> tuple[dict[str, float], dict[st
 def _without_notes(text: str) -> str:
     """Return a text without notes between names and numbers: `Average loss at step 100: 3.45`."""
     text = _PAIR.sub(r" \1=", text) if "OrderedDict(" in text else text
-    if "@[" in text or ")" in text or " the " in text or any(word in text for word in (" final ", " of ", " on ")):
+    if (
+        "@[" in text
+        or ")" in text
+        or " the " in text
+        or any(word in text for word in (" final ", " of ", " on ", " per ", "]:"))
+    ):
         text = _KIND.sub(r" \1", _CONDITION.sub(" ", text))
         text = _NOTE.sub(lambda note: "" if (note[1] or "").strip() in text[: note.start()].lower() else note[1], text)
     found = _AT.search(text)
     before = _BEFORE_AT.search(text[: found.start()]) if found is not None else None
     return f"{text[: before.start()]}: {text[found.end() :]}" if found is not None and before is not None else text
-
-
-def with_part(values: dict[str, float], part: str) -> dict[str, float]:
-    """Return metrics with the data on which they were measured in their names."""
-    return {named(name, part): value for name, value in values.items()}
 
 
 def _splits(text: str, figures: list[Figure]) -> list[str]:
@@ -168,11 +173,12 @@ def _figures(text: str) -> Iterator[Figure]:
         before = text[max(start, found.start() - 2 * names.MAX_NAME_CHARACTERS) : found.start()]
         sign = found["sign"] or ""
         # A name is padded so that the signs stand below each other: `Force  MAE     : 0.2`.
-        name, sign = _name(" ".join(before.split()) if sign[:2] == "  " else before), sign.strip(" [(")
+        name = _name(" ".join(before.split()) if sign[:2] == "  " or "|" in sign else before)
+        sign = sign.strip(" [(")
         unit = _UNIT.match(text, found.end())
         start = unit.end() if unit is not None else found.end()
         if name:
-            is_alone = before.rpartition(")")[2].strip(" ,;|\t%") == name
+            is_alone = before.rpartition(")")[2].strip(" ,;|\t%-") == name
             yield Figure(name, found["number"], found["of"] or "", sign, found.start(), is_alone)
     if not start or "," in text:
         for found in _AFTER.finditer(text):
@@ -220,11 +226,6 @@ def _is_wanted(figure: Figure, name: str, *, has_place: bool, is_row: bool) -> b
         is_joined = len(names.words_of(name)) > 1 and names.is_measured(name)  # `Val_rf 0.48`
         return names.is_metric(name) or (is_word and ((is_row and figure.is_alone) or is_joined))
     return names.may_be_metric(name) or names.is_measured(name)
-
-
-def _share(value: float | None, whole: int, name: str) -> float | None:
-    """Return `9822/10000` of an accuracy as a fraction, or None for other counts."""
-    return value / whole if value is not None and whole and value <= whole and names.is_quality(name) else None
 
 
 def named(name: str, part: str) -> str:

@@ -5,18 +5,16 @@ names, objects, and tables. tests/unit/metrics/samples.py contains lines of the 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from jobs.metrics import objects, tables
-from jobs.metrics.figures import figures_in, with_part
-from jobs.metrics.names import is_of_evaluation
+from jobs.metrics.figures import figures_in, named
+from jobs.metrics.names import EVALUATION, words_of
 from jobs.metrics.positions import Position, count_of, position_of
 
 MAX_LINE_CHARACTERS = 4_000
 """Of a longer line only the end is read, from a carriage return on. No program writes metrics in longer lines."""
-MAX_PIECES = 8
-"""Parts of a line that carriage returns overwrite."""
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _DIGIT = re.compile(r"\d")
 _WIDE = str.maketrans("：，（）", ":,()")
@@ -24,11 +22,16 @@ _RANK = re.compile(
     r"(?:[A-Z]{4,8}:[\w.]{1,60}:)?[^A-Za-z]{0,40}\[?(?:[Rr]ank|default|trainer)[ :=]?(\d{1,6})\]?(?=[:\s,|])"
     r"|\[\d+,(\d{1,6})\]<std"
 )
-_LOGGED = re.compile(r"[^A-Za-z]{1,40}(?:[\w.]{1,40}[ -]{1,3})?(?:INFO|DEBUG|WARNING)\b[\s:|\])-]{1,4}")
-"""What a logger writes before the line of a table."""
+_LOGGED = re.compile(
+    r"[^A-Za-z]{1,40}(?:[\w.]{1,40}[ -]{1,3})?(?:INFO|DEBUG|WARNING)\b[\s:|\])-]{1,4}|\[[^A-Za-z\]]{1,40}\]\s"
+    r"|[\[(]?[A-Za-z]{2,12}[ =:]?\d{1,6}[\])]?:\s"
+)
+"""What a logger or a process writes before the line of a table."""
 _HEADING = re.compile(
     r"(?i)\b(test|val(?:id(?:ation)?)?|eval(?:uation)?)(?:ing|ating|uating)?\b(?: \w+){0,3}?"
-    r"(?: begins?| starts?| results?|:|\.{3}|\u2026+)\W*\Z|\btrain(?:ing)?(?: metrics:|\.{3}|\u2026+)\s*\Z"
+    r"(?: begins?| starts?| results?|:|\.{3}|\u2026+)\W*\Z|\btrain(?:ing)?(?: (?:metrics|results):|\.{3}|\u2026+)\s*\Z"
+    r"|\b(?:start|begin|runn)(?:ing)? (?:\w+ ){0,2}?(test|valid(?:ation)?|eval(?:uation)?)(?:ing|ating|uating)?\b\W*\Z"
+    r"|\A\W*(?:(val(?:id(?:ation)?)?|test|eval(?:uation)?)(?:(?<=test)ing)?|train(?:ing)?)\W*\Z"
 )
 
 
@@ -71,7 +74,6 @@ class Reading:
 
 
 NOTHING = Reading()
-RULE = Reading(is_rule=True)
 
 
 def read_line(message: str, columns: Sequence[str] = ()) -> Reading:
@@ -88,14 +90,9 @@ def read_line(message: str, columns: Sequence[str] = ()) -> Reading:
     heading = _HEADING.search(pieces[-1][-60:]) if pieces and not (reading.values or reading.heading) else None
     if heading is not None:
         begun = "train" if "etrics" in heading[0] else ""
-        reading = replace(reading, heading=(heading[1] or begun).lower())
+        reading = replace(reading, heading=(heading[1] or heading[2] or heading[3] or begun).lower())
     ranked = _RANK.match(message[:80])
     return replace(reading, rank=int(ranked[1] or ranked[2])) if ranked is not None else reading
-
-
-def read_cells(cells: dict[str, float]) -> Reading:
-    """Return the values of a table of two columns."""
-    return _read_found(dict(cells), "")
 
 
 def _pieces(message: str) -> list[str]:
@@ -110,7 +107,7 @@ def _pieces(message: str) -> list[str]:
         message = _ESCAPES.sub("", message)
     message = message if message.isascii() else message.translate(_WIDE)
     pieces = message.replace("\b", "\r").replace("#011", "\t").splitlines()
-    return [piece for piece in pieces if piece.strip()][-MAX_PIECES:]
+    return [piece for piece in pieces if piece.strip()][-8:]  # more than a program overwrites between two metrics
 
 
 def _joined(later: Reading, earlier: Reading) -> Reading:
@@ -141,15 +138,16 @@ def _read_piece(text: str, columns: tuple[str, ...]) -> Reading:
     if (cell := tables.cell_of(text)) is not None:
         return Reading(cell=cell)
     if not has_digit:
-        return RULE if tables.is_rule(text) else NOTHING
+        return replace(NOTHING, is_rule=tables.RULE.match(text) is not None)
     if "FB1:" in text and "accuracy:" not in text:  # of one class, as the script of CoNLL writes them
         return NOTHING
     if "{" in text and (found := objects.read_object(text)) is not None:
-        return _read_found(*found)
+        return read_values(*found)
     return _read_text(text)
 
 
-def _read_found(found: dict[str, object], around: str) -> Reading:
+def read_values(found: Mapping[str, object], around: str = "") -> Reading:
+    """Return the values of an object and the text around it, or of the cells of a table of two columns."""
     part = next((found[name] for name in ("split", "phase", "mode") if name in found), "")
     position, place = position_of(f"{around} [{part}]"), objects.positions_in(found)
     epoch, step = (
@@ -158,27 +156,20 @@ def _read_found(found: dict[str, object], around: str) -> Reading:
     )
     has_place = epoch is not None or step is not None or position.is_known
     values = objects.metrics_in(found, has_place=has_place)
-    if not values:
-        return _read_beside(objects.text_in(found) or around, epoch, step)
+    if not values:  # those in the text of a structured entry, with the epoch and the step of the entry
+        text = objects.text_in(found) or around
+        reading = _read_text(text) if _DIGIT.search(text) else NOTHING
+        if reading.is_empty:
+            return reading
+        epoch = reading.epoch if reading.epoch is not None else epoch
+        return replace(reading, epoch=epoch, step=reading.step if reading.step is not None else step)
     return Reading(
         epoch=epoch if epoch is not None else position.epoch,
         epochs=count_of(objects.first_number(place, objects.EPOCHS_NAMES)) or position.epochs,
         step=step if step is not None else position.step,
         steps=count_of(objects.first_number(place, objects.STEPS_NAMES)) if step is not None else position.steps,
         is_inner=step is None and position.is_inner,
-        values=with_part(values, position.part),
-    )
-
-
-def _read_beside(text: str, epoch: float | None, step: int | None) -> Reading:
-    """Return the values in the text of a structured log entry, with the epoch and the step of the entry."""
-    reading = _read_text(text) if _DIGIT.search(text) else NOTHING
-    if reading.is_empty:
-        return reading
-    return replace(
-        reading,
-        epoch=reading.epoch if reading.epoch is not None else epoch,
-        step=reading.step if reading.step is not None else step,
+        values={named(name, position.part): value for name, value in values.items()},
     )
 
 
@@ -187,12 +178,12 @@ def _read_text(text: str) -> Reading:
     if position.is_other:
         # A bar of other work: the mean of an evaluation may stand in it.
         values, *_ = figures_in(text, Position())
-        return Reading(values=with_part(values, position.part))
+        return Reading(values={named(name, position.part): value for name, value in values.items()})
     values, within, maybe = figures_in(text, position)
     if position.is_guess and not values:
         return replace(NOTHING, maybe=maybe)
     place = (position.epoch, position.epochs, position.step, position.steps, position.is_inner)
-    heading = "" if (position.is_known and not position.is_bare) or position.is_of_training else None
-    if position.part and all(is_of_evaluation(name) for name in values):
+    heading = "" if position.is_of_training else None
+    if position.part and not any(EVALUATION.isdisjoint(words_of(name)) for name in values):
         heading = position.part
     return Reading(*place, values, is_bare=position.is_bare, heading=heading, within=within, maybe=maybe)

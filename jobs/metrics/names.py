@@ -8,7 +8,7 @@ RESULTS = frozenset(
     "acc accu accuracy accuracies auc auroc f1 fscore ppl perp perplexity rmse mae mse mape"
     " prec precision recall iu iou miou map map50 ap bleu rouge wer cer reward rewards rew psnr ssim fid bpc bpb"
     " dice r2 ndcg mrr top1 top5 merror cindex silhouette correlation pearson spearman kappa jaccard"
-    " mcc gini brier squared absolute exact hit hits hr eer fb1 mr 准确率 正确率 精确率 召回率".split()
+    " mcc gini brier squared absolute exact hit hits hr eer fb1 mr fitness 准确率 正确率 精确率 召回率".split()
 )
 QUALITY = LOSSES | RESULTS
 """A name with one of these words is a metric anywhere."""
@@ -27,12 +27,12 @@ NO_METRIC = frozenset(
     " interval freq warmup dropout momentum mom betas trial skipped params parameters images instances labels"
     " sents flos reader nupdates ntokens nsentences ip count severity level allocated reserved qsize exitcode config"
     " speed timer lambda counter took ram usage param option factor multiplier process proc node thread gb gib mb mib"
-    " n s batchsize".split()
+    " n s batchsize range".split()
 )
 """Words of times, sizes and settings. A name with one of them is never a metric."""
 COUNTS = frozenset(
     "code epoch epochs epch step steps iter iters iteration iterations batch batches total data line rank rank0 seqlen"
-    " update updates run fold timesteps depth leaves clip tokens tok ite percentage progress episode".split()
+    " update updates run fold timesteps depth leaves tokens tok ite percentage progress episode".split()
 )
 """Words of counters. A name with one is a metric only with another word of a metric, as in `step_loss`."""
 SUMS = frozenset("id total".split())
@@ -49,6 +49,10 @@ ABOUT_NOTHING = LOG_LEVELS | frozenset(
     "the a an with at of is are was has to from for by and or in on new nan inf got saving saved using reached".split()
 )
 """Words after which a name of several words begins: log levels, and words that join a sentence."""
+COSTS = frozenset("time times timing timings ms elapsed latency mem memory cpu gpu ram usage".split())
+"""Words of lines about how long work took and what it used: `time (ms) | forward: 441.1 | backward: 712.1`."""
+STATISTICS = frozenset("min max mean avg std var median".split())
+"""Names of statistics without that of what they were calculated from."""
 RANKS = frozenset("1 5 10 20 mean median".split())
 """Words with which `rank` is a result of a search, and not the number of a process: `Rank-1`, `mean_rank`."""
 MAX_NAME_CHARACTERS = 64
@@ -57,7 +61,7 @@ _KEPT_NAMES = 4_096
 _WORDS = re.compile(r"[A-Za-z]+\d*|\d+|损失|(?:[准正精]确|召回)率")
 _CAMEL = re.compile(r"[a-z][A-Z]")
 _CAMEL_WORDS = re.compile(r"[A-Z]?[a-z]+\d*|[A-Z]+(?![a-z])\d*")
-_OF_CODE = re.compile(r"(?:\.(?:py|cc|cpp|cu|hpp|h|go|rs|c|js)|Error|Exception|Warning)$")
+_OF_CODE = re.compile(r"(?:\.(?:py|cc|cpp|cu|hpp|h|go|rs|c|js)|(?<! )(?:Error|Exception|Warning))$")
 _PER_SECOND = re.compile(r"(?:/|per_?)s(?:ec(?:ond)?s?)?(?![A-Za-z])", re.IGNORECASE)
 
 
@@ -73,7 +77,8 @@ def words_of(name: str) -> list[str]:
 def is_quality(name: str) -> bool:
     """Return whether a name is that of a metric, independent of its context."""
     words = words_of(name)
-    return _is_name(name, words) and _has_quality(words) and not NO_METRIC.intersection(words) - {"id"}
+    parts = {"id", "scale", "size", "weight", "count"} if words and words[-1].endswith("loss") else {"id"}
+    return _is_name(name, words) and _has_quality(words) and not NO_METRIC.intersection(words) - parts
 
 
 @lru_cache(_KEPT_NAMES)
@@ -116,6 +121,7 @@ def is_figure(name: str) -> bool:
     words = words_of(name)
     return (
         len(name) <= MAX_NAME_CHARACTERS
+        and name[:1] != "#"
         and not _OF_CODE.search(name)
         and NO_METRIC.isdisjoint(words)
         and (_has_quality(words) or COUNTS.isdisjoint(words))
@@ -144,11 +150,6 @@ def importance(name: str) -> tuple[bool, int, str]:
 def is_quiet(name: str) -> bool:
     """Return whether a value describes the progress of the training and not its result, as `lr` does."""
     return not QUIET.isdisjoint(words_of(name))
-
-
-def is_of_evaluation(name: str) -> bool:
-    """Return whether a name itself shows that it was measured on validation or test data."""
-    return not EVALUATION.isdisjoint(words_of(name))
 
 
 def _is_name(name: str, words: list[str]) -> bool:

@@ -12,7 +12,7 @@ from jobs.metrics.names import is_metric, is_quality, may_be_metric, words_of
 EPOCH_NAMES = ("epoch", "current_epoch", "epochs_done")
 STEP_NAMES = (
     "global_step", "step", "iteration", "iter", "num_updates", "update", "current_steps", "training_iteration",
-    "total_timesteps", "num_timesteps",
+    "total_timesteps", "num_timesteps", "episode",
 )  # fmt: skip
 STEPS_NAMES = ("total_steps", "max_steps", "num_steps")
 EPOCHS_NAMES = ("epochs", "total_epochs", "max_epochs", "num_epochs")
@@ -52,7 +52,8 @@ def _parsed(body: str) -> Any:
 
 
 def number_of(value: Any) -> float | None:
-    """Return a finite number, which may be written as text, or None for anything else."""
+    """Return a finite number, which may be written as text or the only one of a list, or None for anything else."""
+    value = value[0] if isinstance(value, list) and len(value) == 1 else value
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:

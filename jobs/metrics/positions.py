@@ -6,7 +6,7 @@ from dataclasses import dataclass
 MAX_COUNT = 10**12
 WHOLE = r"(?<!\d)(?:\d{1,3}(?:,\d{3}){1,5}|\d{1,18})(?!\d)"
 """A whole number, read once: from its first digit, and not a part of a longer one."""
-_WORD = r"(?<![\w-])(?<!(?<!\d)/)"
+_WORD = r"(?:(?<![\w-])|(?<=---))(?<!(?<!\d)/)"
 """Where a word may begin: not inside a flag, a path or another name."""
 _EPOCH_OF = re.compile(
     rf"(?i){_WORD}(?:epochs?|(?<![A-Za-z] )ep\.?)(?![A-Za-z_])(?:\(\w+\)|\.{{3}})?[\s:#=\[(|]*"
@@ -27,13 +27,13 @@ _NOT_AFTER = "".join(
 )
 _STEP = re.compile(
     rf"{_WORD}{_NOT_AFTER}(?:(global[ _]?|num[ _](?=updates)))?"
-    r"(training_iteration|step|iter(?:ation)?|batch|update|episode)((?:e?s)?)(?:[_ ]i(?:d|dx|ndex)?)?\b"
-    r"(?!\s*=\s*\[)['\"]?\s*[:=#]?\s*[\[(]?\s*"
+    r"(training_iteration|step|iter(?:ation)?|batch|update|episode|generation|round)((?:e?s)?)"
+    r"(?:[_ ]i(?:d|dx|ndex)?)?\b(?!\s*=\s*\[)['\"]?\s*[:=#]?\s*[\[(]?\s*"
     rf"({WHOLE}K?)(?!\w|\.\d|[:-]\d)(?:\s*(?:/|of|out of)\s*({WHOLE}))?",
     re.IGNORECASE,
 )
-_STEP_WORDS = ("step", "iter", "batch", "update", "episode")
-_COUNTED = re.compile(rf"({WHOLE})\s*/\s*({WHOLE})(?:\s+(?:batches|steps|iterations|iters)\b|(?=, train/))")
+_STEP_WORDS = ("step", "iter", "batch", "update", "episode", "generation", "round")
+_COUNTED = re.compile(rf"({WHOLE})\s*/\s*({WHOLE})(?:\s+(?:batches|steps|iterations|iters|of epoch)\b|(?=, train/))")
 _EPOCH_AND_STEP = re.compile(rf"\s*\[({WHOLE}),\s*({WHOLE})\]\s+(?=[A-Za-z ]*loss)")
 """PyTorch's tutorials: `[2,  2000] loss: 1.234`."""
 _TOTAL_EPOCHS = re.compile(
@@ -60,11 +60,12 @@ _ROUND = re.compile(
 )
 _BRACKET = re.compile(rf"\[\s*({WHOLE})\s*/\s*({WHOLE})\s*\](?:,?\s*\[\s*({WHOLE})\s*/\s*({WHOLE})\s*\])?")
 _SPLIT = re.compile(
-    r"(?i)(?:^|[\s|\]:])(train|test|val|valid|validation|eval|evaluation|dev|cv)"
+    r"(?i)(?:^|[\s|\]:*])(train|test|val|valid|validation|eval|evaluation|dev|cv)"
     r"(?:(?<=train)ing|(?<=test)ing|(?<=valid)at(?:e|ing)|(?<=eval)uating)?"
     r"(?:[\s_]+(?:set|results?|metrics|summary|net output #\d+))?\s*"
     r"(?:(?:(?:after|at|for)\s+)?(?:epoch|(?:global )?step|iter)"
-    r"|batch|(?<=set )\d+\s|:\s*(?![\d.+\s-]|n/a|none|nan)|\||\[|\(\d+/|on\b|loss at\b|- [A-Z]|\s(?!t|v)\w+: [A-Z])"
+    r"|batch|(?<=set )\d+\s|:\s*(?![\d.+\s-]|n/a|none|nan)|,\s+(?=[A-Za-z][\w ]{0,30}[:=])"
+    r"|\||\[|@|\((?:\d+/|epoch|step)|on\b|with\b|(?:loss )?at\b|- [A-Z]|\s(?!t|v)\w+: [A-Z])"
     r"|[(\[](train|val|valid|validation|test|eval)(?:[)\]]| ?@)"
 )
 
@@ -155,7 +156,7 @@ def _set_by_bar(position: Position, text: str) -> bool:
         position.part = position.part or next((part for part in ("valid", "test", "eval") if part in words.lower()), "")
         return True
     position.step, position.steps, position.is_inner = count_of(found[1]), count_of(found[2]), has_epoch
-    position.is_bare = not has_words
+    position.is_bare = "".join(filter(str.isalpha, words)).lower() in {"", "train", "training"}
     return True
 
 
@@ -178,7 +179,7 @@ def _set_step(position: Position, text: str, lower: str, rest: str) -> None:
         position.step, position.is_guess = count_of(found[1] or found[2]), True
     elif "[" in text and (found := _BRACKET.search(rest if has_epoch else text)) is not None:
         _set_by_bracket(position, found, has_epoch=has_epoch)
-    elif "/" in text and (found := _COUNTED.search(rest if has_epoch else text)) is not None:
+    elif "/" in text and (found := _COUNTED.search(text)) is not None:
         position.step, position.steps, position.is_inner = count_of(found[1]), count_of(found[2]), has_epoch
     elif not has_epoch and (found := _EPOCH_AND_STEP.match(text)) is not None:
         position.epoch, position.step, position.is_inner = epoch_of(found[1]), count_of(found[2]), True

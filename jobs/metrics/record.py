@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from jobs.metrics.figures import named
-from jobs.metrics.lines import Reading, read_cells
+from jobs.metrics.lines import Reading, read_values
 from jobs.metrics.progress import Run
 from jobs.metrics.tables import Table
 from jobs.metrics.totals import Totals
@@ -19,8 +19,6 @@ MAX_POINTS = 240
 MAX_SERIES = 36
 BEGUN = 3
 """After this many lines that repeat metrics a training without steps has begun."""
-MAX_RUNS = 60
-"""Spans in which progress only grew: one for each attempt."""
 
 Point = tuple[float, int | None, float]
 """(seconds since 1970, step, value)"""
@@ -93,6 +91,7 @@ class Place:
     is_doubtful: bool = False
     part: str = ""
     lines: int = 0
+    is_marked: bool = False
     table: Table = field(default_factory=Table)
 
     def take(self, reading: Reading) -> bool:
@@ -100,6 +99,7 @@ class Place:
         if self._is_remark(reading) or (reading.is_bare and self.part and reading.steps != self.overall_of):
             return False  # a bar of an evaluation, which a line began
         self.epochs = reading.epochs or self.epochs
+        self.is_marked = self.is_marked or (reading.heading == "" and reading.step is not None)
         if reading.epoch is not None:
             self.is_from_zero = self.is_from_zero or (self.epoch is None and reading.epoch == 0)
             if reading.epoch != self.epoch:
@@ -150,7 +150,9 @@ class Place:
 
     def is_evaluated(self, reading: Reading) -> bool:
         """Return whether a line that counts fewer steps is of an evaluation, which a line began: "Eval begin..."."""
-        return bool(self.part) and reading.steps is not None and reading.steps < (self.steps or self.overall_of or 0)
+        is_unmarked = self.is_marked and reading.heading is None and reading.step is not None and reading.epoch is None
+        is_shorter = reading.steps is not None and reading.steps < (self.steps or self.overall_of or 0)
+        return bool(self.part) and (is_unmarked or is_shorter)
 
     @staticmethod
     def _is_shorter(total: int, count: int | None, known: int | None) -> bool:
@@ -218,12 +220,7 @@ class Record:
 
     def as_json(self) -> dict[str, Any]:
         """Return the record as JSON."""
-        return {
-            "series": [asdict(each) for each in self.series],
-            "doubtful": [asdict(each) for each in self.doubtful],
-            "places": {source: asdict(each) for source, each in self.places.items()},
-            "runs": [asdict(each) for each in self.runs],
-        }
+        return {name: value for name, value in asdict(self).items() if name != "totals"}
 
     def take(self, reading: Reading, at: float, source: str, *, owner: str) -> None:
         """Add a line of `source` at a time in seconds since 1970.
@@ -234,7 +231,7 @@ class Record:
         where = f"{source} rank {reading.rank}" if reading.rank else source
         place = self.places.get(where)
         if reading.is_rule and place is not None:
-            reading = read_cells(place.table.end())
+            reading = read_values(place.table.end())
         heading = "" if reading.heading is None and reading.has_position and not reading.is_bare else reading.heading
         is_evaluated = place is not None and place.is_evaluated(reading)
         if place is not None and heading is not None and not is_evaluated:
@@ -246,7 +243,7 @@ class Record:
             return
         place = self.places.setdefault(where, place or Place(part=heading or ""))
         if reading.columns or reading.cell is not None:
-            place.table.take(reading.columns, reading.cell)
+            place.table.take(reading.columns, reading.cell, place.part)
             return
         is_taken = not is_evaluated and place.take(reading)
         if reading.values and place.lines < BEGUN:
@@ -262,8 +259,7 @@ class Record:
 
     def columns_of(self, source: str) -> list[str]:
         """Return the columns of the table that a source is printing, or [] if it prints none."""
-        place = self.places.get(source)
-        return place.table.columns if place is not None else []
+        return self.places.get(source, Place()).table.columns
 
     def _add(self, new: Series, point: Point, owner: str, *, is_sure: bool) -> None:
         """Add a point to the series of a name. What lines without a step summarize is another series."""
@@ -299,6 +295,6 @@ class Record:
         if last is not None and at < last.until:
             return
         if last is None or fraction < last.reached:
-            self.runs = [*self.runs, Run(at, fraction, at, fraction)][-MAX_RUNS:]
+            self.runs = [*self.runs, Run(at, fraction, at, fraction)][-60:]  # more than a job has attempts
         else:
             last.move(at, fraction)

@@ -13,7 +13,7 @@ from jobs.metrics.objects import number_of
 from jobs.metrics.positions import count_of
 
 EPOCH_COLUMNS = frozenset({"epoch", "epochs", "e", "ep", "itn."})
-STEP_COLUMNS = frozenset({"step", "steps", "#", "iter", "iteration", "round", "batch"})
+STEP_COLUMNS = frozenset({"step", "steps", "#", "iter", "iteration", "round", "batch", "gen", "episode"})
 CLASS_COLUMNS = frozenset({"class", "classes"})
 """First column of Ultralytics' validation table, in which only the line `all` is used."""
 MIN_COLUMNS, MAX_COLUMNS = 2, 40
@@ -25,8 +25,8 @@ FIRST_COLUMNS = COUNT_COLUMNS | CLASS_COLUMNS
 """A table has one of these as its first column, unless its columns are separated by bars."""
 _PIPES = frozenset("|│┃")
 _BAR = re.compile(r"(?::\s+\d{1,3}%|\s\d{1,3}%\s*[|━╸─]).*")
-_COLUMN = re.compile(r"(?:#|[A-Za-z][\w.#/@%()+\-]*(?: [A-Za-z(/][\w.#/@%()+\-]*){0,2}(?::\.\d+)?)\Z")
-_COMMENT = re.compile(r"#\s+(?=step|epoch|iter|batch)")
+_COLUMN = re.compile(r"(?:#|(?:# )?[A-Za-z][\w.#/@%()+\-]*(?: [A-Za-z(/][\w.#/@%()+\-]*){0,2}(?::\.\d+)?)\Z")
+_COMMENT = re.compile(r"#\s+(?=step|epoch|iter|batch)", re.IGNORECASE)
 """What stands before the names of columns in a file for gnuplot, as DeePMD writes it."""
 _COMMA = re.compile(",")
 _PART = re.compile(r"(?:(dev|test|val|valid|validation|eval|train):\s+)?(?=[\w/.@-]+,)", re.IGNORECASE)
@@ -35,7 +35,7 @@ _BETWEEN = re.compile(r"\s{2,}|\t")
 _CELL = re.compile(
     r"\s*[|│┃]\s*([A-Za-z][\w./@%()\- ]*?)(?:\s*[|│┃]|\s{2})\s*([-+]?\d[\d.]*(?:[eE][-+]?\d+)?|nan)?\s*[|│┃]\s*\Z"
 )
-_RULE = re.compile(r"\s*[-─━└┘┴╰╯]{8,}\s*\Z")
+RULE = re.compile(r"\s*[-─━└┘┴╰╯]{8,}\s*\Z")
 
 
 @dataclass(slots=True)
@@ -46,13 +46,10 @@ class Table:
     section: str = ""
     cells: dict[str, float] = field(default_factory=dict)
 
-    def take(self, columns: tuple[str, ...], cell: tuple[str, float | None] | None) -> None:
-        """Add the names of columns, or a line of two columns.
-
-        A name without a value is the heading of the following ones.
-        """
+    def take(self, columns: tuple[str, ...], cell: tuple[str, float | None] | None, part: str) -> None:
+        """Add columns, of a part of the data, or a line of two columns; a name alone is the heading of the next."""
         if cell is None:
-            self.columns = list(columns)
+            self.columns = [name if name.lower() in FIRST_COLUMNS else named(name, part) for name in columns]
             return
         name, value = cell
         if value is None:
@@ -83,6 +80,9 @@ def columns_of(text: str) -> tuple[str, ...]:
     if (listed := _PART.match(stripped)) is not None and "," in stripped:  # `DEV: loss, acc, f1`, and CSV
         part, stripped = listed[1] or "", stripped[listed.end() :]
     cells = _cells(_BAR.sub("", stripped))
+    first = cells[0].lower().split()  # `Epoch batch         loss       loss_f`
+    if len(first) > 1 and {*first} <= COUNT_COLUMNS:
+        cells[:1] = cells[0].split()
     is_wide = (MIN_COLUMNS if is_piped else MIN_COLUMNS + 1) <= len(cells) <= MAX_COLUMNS
     if not is_wide or not all(_COLUMN.match(cell) for cell in cells):
         return ()
@@ -92,6 +92,7 @@ def columns_of(text: str) -> tuple[str, ...]:
         )
     else:
         is_table = ("," in stripped or "\t" in stripped) and all(is_quality(cell) for cell in cells)
+        is_table = is_table or ("\t" in stripped and " " not in stripped and is_quality(cells[0]))
     is_table = is_table or cells[0].lower() in FIRST_COLUMNS
     return tuple(named(name, part.lower()) for name in _distinct(cells)) if is_table else ()
 
@@ -110,7 +111,7 @@ def _distinct(cells: list[str]) -> list[str]:
         if opens and not cell.endswith(")"):
             group, cell = before, name
         cell = cell.rstrip(")") if "(" not in cell else cell
-        names.append(f"{group} {cell}" if cell in names else cell)
+        names.append((f"{group} {cell}" if group else f"{cell} 2") if cell in names else cell)
     return names
 
 
@@ -118,6 +119,9 @@ def row_of(text: str, columns: tuple[str, ...]) -> Row | None:
     """Return the values of a line in the columns of its table, or None if it does not fit them."""
     stripped = _BAR.sub("", text.strip(" |\t│┃"))
     cells = _cells(stripped) if _PIPE.search(stripped) or "," in stripped else stripped.split()
+    odd = [name for name in columns if name.lower() not in FIRST_COLUMNS and is_figure(name) and not is_quality(name)]
+    if len(cells) == len(columns) - 1 and len(odd) == 1:  # an empty cell of a column of remarks
+        columns = tuple(name for name in columns if name not in odd)
     if len(cells) != len(columns):
         return None
     filled = [cell for cell in cells if cell]
@@ -149,8 +153,3 @@ def cell_of(text: str) -> tuple[str, float | None] | None:
     if text.lstrip()[:1] not in _PIPES or (found := _CELL.match(text)) is None:
         return None
     return found[1], number_of(found[2]) if found[2] else None
-
-
-def is_rule(text: str) -> bool:
-    """Return whether a line only draws a rule, as at the end of a table."""
-    return _RULE.match(text) is not None

@@ -64,16 +64,16 @@ def newest_in(record: Record) -> dict[str, Any]:
 def _read_hidden(line: str, masker: Masker, columns: list[str]) -> Reading:
     """Read a line without its secrets. A number behind a secret's name is not used as a metric either."""
     reading = read_line(line, columns)
-    if reading.is_empty and not reading.within:
+    if reading.is_empty and not (reading.within or reading.maybe):
         return reading
     if (hidden := masker.hide(line)) != line:
         reading = read_line(hidden, columns)
     cell = None if reading.cell is not None and is_secret_name(reading.cell[0]) else reading.cell
-    values, within = (
+    values, within, maybe = (
         {name: each for name, each in found.items() if not is_secret_name(name)}
-        for found in (reading.values, reading.within)
+        for found in (reading.values, reading.within, reading.maybe)
     )
-    return replace(reading, values=values, within=within, cell=cell)
+    return replace(reading, values=values, within=within, maybe=maybe, cell=cell)
 
 
 def _note_progress(kept: JobMetrics, record: Record) -> None:

@@ -72,10 +72,11 @@ def test_lines_of_vertex_ai_tell_nothing(request_job: RequestJob) -> None:
 def test_a_secret_is_no_metric(request_job: RequestJob) -> None:
     job = request_job()
     write(job, "epoch 1/2 loss=1 api_key=123456789012", "epoch 2/2 loss=1 password: 12345678", "mean api/key: 12.5")
+    write(job, *(f"password: {number}.5, pole: 0.{number}" for number in (3, 1, 2)), since=10)
 
     log_metrics.fold_new_lines(job)
 
-    assert [series.name for series in record(job).series] == ["loss"]
+    assert [series.name for series in record(job).series] == ["loss", "pole"]
 
 
 def test_each_line_of_an_entry_is_read(request_job: RequestJob) -> None:

@@ -218,7 +218,7 @@ LINES: list[Sample] = [
      "lr=4.15825e-05, gnorm=0.183, clip=0.000, oom=0.000, loss_scale=0.125, wall=7944, train_wall=6864", Reading(
          epoch=2, step=50, steps=306, is_inner=True, values={
              "loss": 0.211, "nll_loss": 0.211, "ppl": 1.16, "wps": 6348, "ups": 0, "lr": 4.15825e-05,
-             "gnorm": 0.183})),
+             "gnorm": 0.183, "clip": 0.0})),
     ("fairseq", "| epoch 001 | valid on 'valid' subset | loss 0.584 | nll_loss 0.584 | ppl 1.50 | num_updates 296",
      Reading(epoch=1, step=296, values={"valid loss": 0.584, "valid nll_loss": 0.584, "valid ppl": 1.5})),
     ("fairseq", "| saved checkpoint /raid/T5_checkpoints/550/checkpoint_best.pt (epoch 1 @ 296 updates) (writing took "

@@ -1,7 +1,7 @@
 """Tests that whole logs of frameworks give their series and their progress.
 
-The forms in published.json are those of published logs (issues and documentation of each project, read 2026-11-26 and
-2026-11-27, with their `source` where it is one page). The figures are examples.
+The forms in published.json are those of published logs (issues, documentation and logs kept in repositories of each
+project, read 2026-11-26 to 2026-11-28, with their `source` where it is one page). The figures are examples.
 """
 
 import json
@@ -103,3 +103,11 @@ def test_validation_and_results_come_before_losses_and_losses_before_settings() 
     assert sorted(names, key=importance) == [
         "valMeanAccuracy", "val_loss", "accuracy", "episode_reward_mean", "mAP50", "loss", "entropy", "grad_norm", "lr",
     ]  # fmt: skip
+
+
+def test_a_bar_of_the_training_alone_counts_inside_an_epoch_and_ends_an_evaluation() -> None:
+    bars = ["Epoch: {0}", "train: 50%|███ | 5/10 [00:01<00:01, 3it/s]", "valid: 100%|███| 2/2 [00:00<00:00, 3it/s]"]
+
+    record = read("\n".join(bar.format(epoch) for epoch in (0, 1) for bar in bars[: 3 - epoch]), ["--epochs=4"])
+
+    assert record.runs[-1].reached == 0.375

@@ -105,3 +105,26 @@ def test_figures_of_one_class_are_not_those_of_the_whole() -> None:
     whole = "accuracy:  98.1%; precision:  64.0%; recall:  65.0%; FB1:  64.5"
 
     assert last(whole, "  LOC: precision: 1.0%; recall: 2.0%; FB1: 1.3  903")["FB1"] == 64.5
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "time (ms) | forward-compute: 44{0}.1 | backward-compute: 71{0}.9 | optimizer: 2{0}.1",
+        "Memory usage: alloc: 4.{0}1 peak: 7.{0}3",
+        "io: 1.{0} cpu: 9.{0}",
+        "min=-2.{0}, max=1{0}.6, mean=1.{0}",
+    ],
+)
+def test_pairs_about_what_the_work_took_are_no_metrics(line: str) -> None:
+    rows = [
+        row for number in (3, 1, 4, 2) for row in (f"iteration {number} | lm loss: {number}.5", line.format(number))
+    ]
+
+    assert last(*rows) == {"lm loss": 2.5}
+
+
+def test_pairs_of_any_name_below_a_step_are_metrics_once_they_change() -> None:
+    rows = [row for n in (3, 1, 4, 2) for row in (f"step {n} | loss: {n}.5", f"won_mean: 0.{n}\tgrad_norm: 1.{n}")]
+
+    assert last(*rows) == {"loss": 2.5, "won_mean": 0.2, "grad_norm": 1.2}
