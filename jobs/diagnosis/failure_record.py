@@ -43,7 +43,8 @@ _FATAL = re.compile(
     r"Fatal Python error: |terminate called after throwing|Segmentation fault|Bus error|Illegal instruction|Aborted\b"
     r"|Killed\b|panic: |\*\*\* (?:SIG|stack|buffer)|double free|corrupted (?:size|double)|Check failed: "
     r"|KALDI_ASSERT|ASSERTION_FAILED "
-    r"|\w{4,20}\(\): (?:invalid|corrupted|mismatching|unaligned)|(?:/\S{1,80}/)?(?:ba|da|z)?sh: |\S{1,80}: error: "
+    r"|\w{4,20}\(\): (?:invalid|corrupted|mismatching|unaligned)|(?:/\S{1,80}/)?(?:ba|da|z)?sh: "
+    r"|\S{1,80}: error: |\S{1,80}: line \d{1,6}: +\d{1,9} Killed "
     r"|(?!.{0,300} block: \[).{1,300}: Assertion .{1,300} failed\.?\Z"
 )
 _UNTOLD = re.compile(

@@ -247,3 +247,14 @@ def test_ordinary_lines_before_change_nothing(noise: list[str]) -> None:
     failure = output(traceback("IndexError: 513"))
 
     assert found(output("\n".join(noise)) + failure)[0].words == "IndexError: 513"
+
+
+def test_a_process_that_was_killed_under_a_script_is_the_failure_and_not_those_that_lost_it() -> None:
+    lost = traceback("torch.distributed.DistBackendError: NCCL error: remote process exited")
+    lines = [
+        Output("workerpool1-0", "/app/start.sh: line 4:    21 Killed                  python train.py"),
+        *(Output(replica, lost) for replica in ("workerpool0-0", "workerpool1-1", "workerpool1-2")),
+    ]
+    record, cause = found(lines)
+
+    assert (record.replica, cause) == ("workerpool1-0", "out_of_memory")
