@@ -2,6 +2,7 @@
 
 from jobs.budgets.ceilings import ceilings_for, check_approved, check_ceiling, has_ceilings, load_ceilings, set_ceiling
 from jobs.budgets.committed import (
+    MAX_LIFETIME,
     OUTAGE,
     Committed,
     OpenCosts,
@@ -19,6 +20,7 @@ from jobs.budgets.spent import Spent, Use, list_uses, spent, sum_uses
 from jobs.budgets.watch import watch_budgets
 
 __all__ = [
+    "MAX_LIFETIME",
     "OUTAGE",
     "BudgetValues",
     "Committed",

@@ -20,6 +20,8 @@ from jobs.states import JobState
 
 OUTAGE = timedelta(days=7)
 """The longest time for which Trainboard may be unable to delete a resource: Vertex AI never deletes one by itself."""
+MAX_LIFETIME = timedelta(days=90)
+"""The longest lifetime of a persistent resource, and what counts of one that was made elsewhere: nobody ends it."""
 Place = tuple[str, str, str]
 """Project, region and id of a persistent resource."""
 LEFT = Greatest(Cast(Round(F("max_usd") * 1_000_000), BigIntegerField()) - Coalesce(F("cost_micros"), 0), 0)
@@ -107,7 +109,9 @@ def _list_resources(team_ids: Collection[int], now: datetime) -> dict[tuple[int,
     """Return the allowed changes of resources that a team has asked for, oldest first, while one may still cost it."""
     allowed = ResourceChange.objects.filter(team__in=team_ids, allowed_at__isnull=False)
     allowed = allowed.exclude(outcome=ResourceChange.Outcome.REFUSED)
-    live = allowed.filter(Q(deletes_at=None) | Q(deletes_at__gt=now - OUTAGE), lifetime_hours__isnull=False)
+    lives = Q(deletes_at=None) | Q(deletes_at__gt=now - OUTAGE), Q(lifetime_hours__isnull=False)
+    grew = Q(action=ResourceChange.Action.RESIZE, allowed_at__gt=now - MAX_LIFETIME - OUTAGE)
+    live = allowed.filter(Q(*lives) | grew)
     of_place = {name: OuterRef(name) for name in ("project", "region", "resource_id")}
     gone = PersistentResource.objects.filter(**of_place, gone_at__isnull=False).values("gone_at")[:1]
     rows = allowed.filter(resource_id__in=live.values("resource_id")).annotate(gone_at=Subquery(gone))
@@ -120,17 +124,34 @@ def _list_resources(team_ids: Collection[int], now: datetime) -> dict[tuple[int,
 
 def _micros_of(allowed: list[ResourceChange], now: datetime) -> int:
     """Return what a resource may still cost, until OUTAGE after its lifetime, by its changes, oldest first."""
-    created = [number for number, change in enumerate(allowed) if change.action == ResourceChange.Action.CREATE]
-    since = allowed[created[-1] :] if created else []
+    since = since_made(allowed)
     gone_at: datetime | None = allowed[0].gone_at  # type: ignore[attr-defined]
     if not since or (gone_at is not None and gone_at >= since[0].asked_at):
         return 0
     hourly = next((change.usd_per_hour for change in reversed(since) if change.usd_per_hour is not None), None)
-    ends = [end for change in since if (end := lifetime_end(change)) is not None]
-    if hourly is None or not ends:
+    if hourly is None:
         return 0
-    left = max(max(ends) + OUTAGE - now, timedelta())
+    left = max(counts_until(since) - now, timedelta())
     return to_micros(hourly * Decimal(left // timedelta(seconds=1)) / 3600)
+
+
+def since_made(allowed: list[ResourceChange]) -> list[ResourceChange]:
+    """Return the changes of a resource, oldest first, from its last creation on.
+
+    One that was made elsewhere counts from the first change that has made it larger here.
+    """
+    begins = [number for number, change in enumerate(allowed) if change.action == ResourceChange.Action.CREATE][-1:]
+    if not begins:
+        grew = (change.action == ResourceChange.Action.RESIZE and bool(change.needs) for change in allowed)
+        begins = [number for number, larger in enumerate(grew) if larger][:1]
+    return allowed[begins[0] :] if begins else []
+
+
+def counts_until(made: list[ResourceChange]) -> datetime:
+    """Return until when a resource may cost something after these changes, oldest first: OUTAGE after its lifetime."""
+    given = [end for end in map(lifetime_end, made) if end is not None]
+    begun = made[0].allowed_at or made[0].asked_at
+    return max(given, default=begun + MAX_LIFETIME) + OUTAGE
 
 
 def lifetime_end(change: ResourceChange) -> datetime | None:

@@ -16,7 +16,7 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 
 from jobs import assessment, timeline
-from jobs.budgets.committed import OUTAGE, Place, lifetime_end
+from jobs.budgets.committed import OUTAGE, Place, counts_until, since_made
 from jobs.cost import round_up
 from jobs.models import Job, PersistentResource, ResourceChange
 from jobs.states import JobState
@@ -119,14 +119,10 @@ def _of_resources(changes: QuerySet[ResourceChange], apart_from: Place | None, n
     by_place: dict[Place, list[ResourceChange]] = defaultdict(list)
     for change in allowed.order_by("asked_at", "pk").defer("findings", "message"):
         place = (change.project, change.region, change.resource_id)
-        # A resource made elsewhere counts from the first change that has made it larger here.
-        if change.action == Action.CREATE or (
-            change.action == Action.RESIZE and change.needs and place not in by_place
-        ):
-            by_place[place] = []
-        if place in by_place and place != apart_from:
+        if place != apart_from:
             by_place[place].append(change)
-    if not any(by_place.values()):
+    by_place = {place: made for place, changes in by_place.items() if (made := since_made(changes))}
+    if not by_place:
         return
     rows = PersistentResource.objects.filter(resource_id__in={place[2] for place in by_place})
     known = {
@@ -134,9 +130,8 @@ def _of_resources(changes: QuerySet[ResourceChange], apart_from: Place | None, n
         for row in rows.only("project", "region", "resource_id", "gone_at")
     }
     for place, made in by_place.items():
-        if made:
-            people = frozenset(each.asked_by_id for each in made if each.needs or each.most_usd is not None)
-            yield Use(made[0].team_id, people, _of_resource(made, place in known, known.get(place), now))
+        people = frozenset(each.asked_by_id for each in made if each.needs or each.most_usd is not None)
+        yield Use(made[0].team_id, people, _of_resource(made, place in known, known.get(place), now))
 
 
 def _of_resource(made: list[ResourceChange], is_known: bool, gone_at: datetime | None, now: datetime) -> Spent:
@@ -145,8 +140,7 @@ def _of_resource(made: list[ResourceChange], is_known: bool, gone_at: datetime |
     hourly, gpus = _size_of(made)
     if gone_at is not None and gone_at >= made[0].asked_at:
         return Spent(_for(hourly, gone_at - since)) if gone_at > since else Spent()
-    given = (end for end in map(lifetime_end, made) if end is not None)
-    ends = max(given, default=made[0].allowed_at or now) + OUTAGE
+    ends = counts_until(made)
     if is_known:  # it exists, whatever its lifetime was
         ends = max(ends, now + OUTAGE)
     return Spent(_for(hourly, ends - since), hourly, gpus) if ends > now else Spent()

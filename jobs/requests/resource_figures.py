@@ -1,6 +1,6 @@
 """What the machines of a persistent resource cost, and how many accelerators they have."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
@@ -47,6 +47,16 @@ def hourly_of(body: Mapping[str, Any], region: str) -> Decimal | None:
             return None
         total += rate * pool.most_replicas
     return total
+
+
+def dearest_of(bodies: Iterable[Mapping[str, Any]], region: str) -> Mapping[str, Any]:
+    """Return the body that costs most; one without a known price costs more than any other."""
+
+    def cost_an_hour(body: Mapping[str, Any]) -> tuple[bool, Decimal]:
+        usd = hourly_of(body, region)
+        return usd is None, usd or Decimal(0)
+
+    return max(bodies, key=cost_an_hour)
 
 
 def gpus_of(body: Mapping[str, Any]) -> tuple[int, frozenset[str]]:

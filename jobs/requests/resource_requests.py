@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from jobs import allowed_resources, budget, budgets, gate, outbox
 from jobs.assessment import storable_price, storable_usd
 from jobs.budget import BudgetLeft
-from jobs.budgets import OUTAGE, groups_of_resource, left_for, load_ceilings
+from jobs.budgets import MAX_LIFETIME, OUTAGE, groups_of_resource, left_for, load_ceilings
 from jobs.errors import NotAllowed, NotPermitted
 from jobs.gate import Charge
 from jobs.models import Message, PersistentResource, ResourceChange, Role, Team
@@ -34,7 +34,6 @@ from jobs.texts import Text, translatable
 from jobs.translations import translated
 
 Action, Outcome = ResourceChange.Action, ResourceChange.Outcome
-MAX_LIFETIME = timedelta(days=90)
 SEEN_WITHIN = timedelta(hours=1)
 """How long a poll may take to show a resource that was just created."""
 ONE_APPROVER = Approvers()
@@ -87,23 +86,21 @@ def ask_for_change(
             if action in (Action.CREATE, Action.EXTEND):
                 if lifetime is None or not timedelta(hours=1) <= lifetime <= MAX_LIFETIME:
                     raise NotAllowed([_lifetime_finding()])
-                columns = _assess(wanted or dict(before or {}), lifetime, place, by, now, adds_lifetime=True)
+                size = wanted or _dearest(place, before or {})
+                columns = _assess(size, lifetime, place, by, now, adds_lifetime=True)
                 columns["lifetime_hours"], waits = int(figures.hours_of(lifetime)), True
             elif action == Action.RESIZE:
                 new = figures.hourly_of(wanted, region)
-                # What was seen last may be older than a change that Vertex AI has accepted since.
                 bodies = (before or {}, *_last_bodies(place))
                 sizes = [(figures.hourly_of(each, region), figures.gpus_of(each)[0]) for each in bodies]
                 gpus, _types = figures.gpus_of(wanted)
                 waits = new is None or any(usd is None or new > usd or gpus > held for usd, held in sizes)
                 if waits:
-                    left = _lifetime_left(project, region, resource_id, now)
-                    columns = _assess(wanted, left, place, by, now, adds_lifetime=False)
+                    columns = _assess(wanted, _lifetime_left(place, now), place, by, now, adds_lifetime=False)
                 else:  # no additional cost: neither policy, nor a ceiling, nor a spent budget refuses it
                     columns = {"usd_per_hour": storable_price(new), "gpus": gpus}
             elif action == Action.REBOOT:
-                hourly, (gpus, _types) = figures.hourly_of(before or {}, region), figures.gpus_of(before or {})
-                _check_gate(place, by.pk, hourly, gpus, now)
+                _check_restart(place, by.pk, _dearest(place, before or {}), now)
             row = ResourceChange.objects.create(
                 team=team, project=project, region=region, resource_id=resource_id, action=action, body=wanted,
                 asked_by=by, asked_at=now, due_at=None if waits else now, allowed_at=None if waits else now, **columns,
@@ -152,10 +149,9 @@ def approve_change(change: ResourceChange, *, by: User, now: datetime) -> bool:
         given = [sum(roster.is_in(group, person, row.team_id) for person in row.approved_by) for group in groups]
         if all(count >= group.approvals for count, group in zip(given, groups, strict=True)):
             place = Place(row.team, row.project, row.region, row.resource_id)
-            added = timedelta(hours=row.lifetime_hours or 0)
             left = left_for(row.team_id, groups_of_resource(row.asked_by_id), now)
-            size = (row.usd_per_hour, row.gpus or 0)
-            _check_gate(place, row.asked_by_id, *size, now, added=added, adds_usd=row.most_usd, budgets_left=left)
+            size = (row.usd_per_hour, row.gpus or 0, _lasts(place, row.lifetime_hours, now))
+            _check_gate(place, row.asked_by_id, *size, now, adds_usd=row.most_usd, budgets_left=left)
             row.allowed_at = row.due_at = now
         row.save(update_fields=["approved_by", "allowed_at", "due_at"])
     return True
@@ -196,18 +192,14 @@ def check_again(change: ResourceChange, now: datetime) -> bool:
     team, place = change.team, Place(change.team, change.project, change.region, change.resource_id)
     if team.pk not in Team.objects.owning(change.project, "pk"):
         raise NotAllowed([Finding("project_not_allowed", Severity.ERROR, "", _not_of_team(change.project, team))])
-    body: dict[str, Any] = change.body or has
+    body: dict[str, Any] = change.body or _dearest(place, has)
     with transaction.atomic():
         budgets.lock_teams([team.pk])
         if change.action == Action.REBOOT:
-            _check_gate(
-                place, change.asked_by_id, figures.hourly_of(body, change.region), figures.gpus_of(body)[0], now
-            )
+            _check_restart(place, change.asked_by_id, body, now)
             return True
         adds_lifetime = change.lifetime_hours is not None
-        lifetime = timedelta(hours=change.lifetime_hours or 0)
-        if not adds_lifetime:
-            lifetime = _lifetime_left(change.project, change.region, change.resource_id, now)
+        lifetime = timedelta(hours=change.lifetime_hours) if adds_lifetime else _lifetime_left(place, now)
         columns = _assess(
             body, lifetime, place, change.asked_by, now, adds_lifetime=adds_lifetime, is_allowed=True
         )  # fmt: skip
@@ -276,27 +268,30 @@ def _check_gate(
     person_id: int,
     hourly: Decimal | None,
     gpus: int,
+    lasts: timedelta,
     now: datetime,
     *,
-    added: timedelta = timedelta(),
     adds_usd: Decimal | None = Decimal(0),
     budgets_left: Sequence[BudgetLeft] = (),
 ) -> tuple[Finding, ...]:
-    """Return the findings of budgets about a resource that costs `hourly` and whose lifetime grows by `added`.
+    """Return the findings of budgets about a resource that costs `hourly` and lives for another `lasts`.
 
     Budgets count `adds_usd`, what the change adds; ceilings count all that the resource may cost from now on. Raise
     NotAllowed if a ceiling would be exceeded or a budget that stops jobs has too little left. The caller has locked
     the team.
     """
-    where = (place.project, place.region, place.resource_id)
-    ends = ResourceChange.lifetime_ends(*where)
-    left = timedelta() if ends is None else max(ends - now, timedelta())
-    most = None if hourly is None else hourly * figures.hours_of(left + added + OUTAGE)
-    ceilings = load_ceilings(place.team, person_id, now, apart_from_resource=where, is_locked=True)
+    most = None if hourly is None else hourly * figures.hours_of(lasts + OUTAGE)
+    ceilings = load_ceilings(place.team, person_id, now, apart_from_resource=place[1:], is_locked=True)
     found = (*budget.check(adds_usd, budgets_left), *gate.check(Charge(most, hourly, gpus), (), ceilings))
     if any(finding.severity is Severity.ERROR for finding in found):
         raise NotAllowed(found)
     return found
+
+
+def _check_restart(place: Place, person_id: int, body: Mapping[str, Any], now: datetime) -> None:
+    """Raise NotAllowed if a ceiling has no place for the machines that a restart keeps."""
+    lasts = _lifetime_left(place, now, without=timedelta())
+    _check_gate(place, person_id, figures.hourly_of(body, place.region), figures.gpus_of(body)[0], lasts, now)
 
 
 def _assess(
@@ -335,10 +330,8 @@ def _assess(
     if rule is not None and rule.outcome == "refuse":
         message = translatable("The policy of the team refuses these machines (rule %(number)s).", number=number)
         raise NotAllowed([Finding("policy_refuses_resource", Severity.ERROR, "", message, rule.words)])
-    added = lifetime if adds_lifetime else timedelta()
-    found = _check_gate(
-        place, by.pk, amount.usd_per_hour, gpus, now, added=added, adds_usd=most, budgets_left=left
-    )  # fmt: skip
+    lasts = _lasts(place, int(figures.hours_of(lifetime)) if adds_lifetime else None, now)
+    found = _check_gate(place, by.pk, amount.usd_per_hour, gpus, lasts, now, adds_usd=most, budgets_left=left)
     groups: Sequence[Approvers] = rule.groups if rule is not None and rule.outcome == "ask" else (ONE_APPROVER,)
     needs = [{"approvals": each.approvals, "role": each.role, "approvers": list(each.approvers)} for each in groups]
     return {
@@ -386,7 +379,19 @@ def _last_bodies(place: Place) -> list[dict[str, Any]]:
     return bodies
 
 
-def _lifetime_left(project: str, region: str, resource_id: str, now: datetime) -> timedelta:
-    """Return the rest of a resource's lifetime; MAX_LIFETIME for one that was made without."""
-    ends = ResourceChange.lifetime_ends(project, region, resource_id)
-    return MAX_LIFETIME if ends is None else max(ends - now, timedelta())
+def _dearest(place: Place, seen: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the dearest size that a resource may have: the one that was `seen` last, or one of its last changes."""
+    return dict(figures.dearest_of([seen, *_last_bodies(place)], place.region))
+
+
+def _lifetime_left(place: Place, now: datetime, *, without: timedelta = MAX_LIFETIME) -> timedelta:
+    """Return the rest of a resource's lifetime; `without` for one that was made elsewhere, which nobody ends."""
+    ends = ResourceChange.lifetime_ends(place.project, place.region, place.resource_id)
+    return without if ends is None else max(ends - now, timedelta())
+
+
+def _lasts(place: Place, added_hours: int | None, now: datetime) -> timedelta:
+    """Return for how long a resource lives after a change that adds to its lifetime, or leaves it as it is."""
+    if added_hours is None:
+        return _lifetime_left(place, now)
+    return _lifetime_left(place, now, without=timedelta()) + timedelta(hours=added_hours)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from jobs import budgets
+from jobs import budgets, steps
 from jobs.budget import Passing
 from jobs.budgets import BudgetValues, create_budget
 from jobs.errors import NotAllowed
@@ -16,12 +16,13 @@ from jobs.models import AllowedResource, PersistentResource, ResourceChange, Rol
 from jobs.policy_rules import RULES
 from jobs.requests import resource_figures
 from jobs.requests.policy_versions import Terms, current_version, save_policy
-from jobs.requests.resource_requests import approve_change
+from jobs.requests.resource_requests import approve_change, check_again
 from jobs.submission import resize_body
 from tests.conftest import person
 from tests.domain.conftest import Cloud
 from tests.domain.test_resource_requests import ask, body, made, work
 from tests.support.ledger import committed
+from tests.support.resources import seen
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 Way = Callable[[], None]
@@ -211,9 +212,60 @@ class TestSizes:
         used = budgets.spent(cloud.now, team_id=team.pk, person_id=approver.pk)
 
         assert (used.gpus, used.usd_per_hour) == (3, more.usd_per_hour)
-        assert used.usd is not None
+        assert used.usd == pytest.approx(more.most_usd)
+
+    def test_policy_ceilings_and_budgets_count_one_made_elsewhere_alike(
+        self, cloud: Cloud, team: Team, approver: User, lead: User, admin: User
+    ) -> None:
+        """Nobody ends it, so it counts for the longest lifetime and OUTAGE: 97 days."""
+        row = seen(now=cloud.now, replicas=1)
+        more = ask(cloud, team, approver, "resize", body=resize_body(row, {0: 4}), before=row.body)
         assert more.usd_per_hour is not None
-        assert used.usd >= more.usd_per_hour * 24 * 7
+        assert more.most_usd == pytest.approx(more.usd_per_hour * 24 * 97)
+        budgets.set_ceiling(None, "job", round(more.most_usd - 1, 2), by=admin, reason="agreed", now=cloud.now)
+        with pytest.raises(NotAllowed, match="ceiling"):
+            approve_change(more, by=lead, now=cloud.now)
+
+        budgets.set_ceiling(None, "job", round(more.most_usd + 1, 2), by=admin, reason="agreed", now=cloud.now)
+        assert approve_change(more, by=lead, now=cloud.now)
+
+        assert budgets.spent(cloud.now, team_id=team.pk).usd == pytest.approx(more.most_usd)
+        assert committed(team, now=cloud.now) == pytest.approx(more.most_usd)
+        PersistentResource.objects.update(gone_at=cloud.now + timedelta(hours=1))
+        assert committed(team, now=cloud.now) == 0
+
+    def test_more_time_counts_the_size_that_vertex_ai_has_accepted(
+        self, cloud: Cloud, team: Team, approver: User, lead: User
+    ) -> None:
+        row = made(cloud, team, approver, lead, body=body(1))
+        larger = ask(cloud, team, approver, "resize", body=resize_body(row, {0: 10}), before=row.body)
+        assert approve_change(larger, by=lead, now=cloud.now)
+        for change_id in steps.due_resource_changes(cloud.now):
+            steps.change_resource(change_id, clock=cloud.clock)
+        larger.refresh_from_db()
+        assert larger.outcome == "accepted"
+        row.refresh_from_db()
+
+        longer = ask(cloud, team, approver, "extend", body={}, before=row.body)
+        assert (longer.usd_per_hour, longer.gpus) == (larger.usd_per_hour, 10)
+
+        ResourceChange.objects.filter(pk=longer.pk).update(usd_per_hour=1, most_usd=1)
+        longer.refresh_from_db()
+        longer.allowed_at = cloud.now
+        assert not check_again(longer, cloud.now), "before it is sent, too"
+
+    def test_a_restart_counts_the_size_that_vertex_ai_has_accepted(
+        self, cloud: Cloud, team: Team, approver: User, lead: User, admin: User
+    ) -> None:
+        row = made(cloud, team, approver, lead, body=body(1))
+        larger = ask(cloud, team, approver, "resize", body=resize_body(row, {0: 10}), before=row.body)
+        ResourceChange.objects.filter(pk=larger.pk).update(
+            outcome="accepted", allowed_at=cloud.now, ended_at=cloud.now, due_at=None
+        )
+        budgets.set_ceiling(None, "gpus", Decimal(9), by=admin, reason="fewer", now=cloud.now)
+
+        with pytest.raises(NotAllowed, match="ceiling"):
+            ask(cloud, team, approver, "reboot", body={}, before=row.body)
 
     def test_a_second_one_with_its_name_counts_no_smaller(
         self, cloud: Cloud, team: Team, approver: User, lead: User
