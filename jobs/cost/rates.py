@@ -51,11 +51,17 @@ def rate_of(submission: Submission, *, price_key: str, book: PriceBook) -> Rate:
 
 
 def _unknown_parts(submission: Submission) -> Iterator[str]:
-    """Yield the strategy, and the fields of scheduling, worker pools, machines and disks, that are not known."""
-    scheduling = submission.job_spec.scheduling
+    """Yield the strategy, and the fields of the job, its spec, its study and its machines, that are not known.
+
+    Any of these may add machines or time. Fields of containers and outputs do not.
+    """
+    scheduling, tuning = submission.job_spec.scheduling, submission.tuning
     if scheduling.strategy not in SCHEDULING_NAMES:
         yield f"strategy {quoted(scheduling.strategy)[1:-1]}"
     parents = [
+        submission.job,
+        *((tuning, tuning.study_spec) if tuning is not None else ()),
+        submission.job_spec,
         scheduling,
         *(each for _, pool in submission.pools for each in (pool, pool.machine_spec, pool.disk_spec)),
     ]

@@ -127,6 +127,15 @@ def submission_in(external: ExternalJob) -> tuple[spec.Submission, list[spec.Fin
     return spec.Submission(kind=external.kind, project=place.project, region=place.region, job=read), findings
 
 
+def _without_unknown(submission: spec.Submission) -> spec.Submission:
+    """Return a job without the fields that are unknown here; those of its machines stay, as they may change its price.
+
+    Vertex AI may give new fields in each answer, and the job runs already.
+    """
+    known = replace(submission, job=submission.job.known_part())
+    return known.with_job_spec(known.job_spec.known_part())
+
+
 def is_unreadable(findings: list[spec.Finding]) -> bool:
     """Return whether nothing of the body could be read."""
     return any(finding.code == "unreadable_body" for finding in findings)
@@ -141,7 +150,7 @@ def _row(
     if is_unreadable(findings):
         body = {"displayName": external.display_name}
     strategy = strategies.strategy_of(submission)
-    price = cost.estimate(submission, strategy=strategy, expected=HOUR, book=current_book())
+    price = cost.estimate(_without_unknown(submission), strategy=strategy, expected=HOUR, book=current_book())
     price = replace(price, hours=0.0, expected_usd=None, low_usd=None, high_usd=None, restarts=None)
     reported = past_moment(remote.create_time, now) or past_moment(remote.start_time, now)
     created_at = min(reported or external.discovery.answered_at or now, now)

@@ -53,6 +53,12 @@ class Message(BaseModel):
         kept = given | self.unknown_fields | values
         return type(self)(**{name: value for name, value in kept.items() if value is not None})
 
+    def known_part(self) -> Self:
+        """Return a copy without the fields of this message that Trainboard does not know."""
+        return type(self)(
+            **{name: getattr(self, name) for name in self.model_fields_set & type(self).model_fields.keys()}
+        )
+
     @property
     def unknown_fields(self) -> dict[str, Any]:
         """The fields that Trainboard does not know, with the names and JSON values that were written."""

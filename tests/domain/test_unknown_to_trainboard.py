@@ -14,13 +14,14 @@ import pytest
 from django.contrib.auth.models import User
 
 from emulator.capacity.catalogue import extend
-from jobs import exporter, importer, requests, spec, steps
+from jobs import exporter, importer, observation, requests, spec, steps
 from jobs.fallback import Plan, Step
 from jobs.models import Approval, FallbackAttempt, Job, Team
 from jobs.requests import fallbacks
 from jobs.requests.context import submission_of
 from jobs.strategies import check
 from tests.domain.conftest import Cloud
+from tests.domain.test_adopt import found, make
 from tests.domain.test_jobspec import Ran
 from tests.pages.conftest import SignIn, fields_of
 from tests.support.api import caller
@@ -275,3 +276,17 @@ class TestAfterwards:
         again = importer.read_text(text, name="newer", region=REGION)
         assert again.submission is not None
         assert spec.rest_body(again.submission.job)["jobSpec"] == JOB_SPEC
+
+
+def test_a_new_field_of_an_answer_leaves_the_cost_of_an_adopted_job_known(
+    team: Team, owner: User, cloud: Cloud
+) -> None:
+    make(cloud, name="theirs")
+    row = found(cloud, owner)["theirs"]
+    row.body |= {"servedBy": "cell-7", "jobSpec": row.body["jobSpec"] | {"quantumBits": 7}}
+    row.save()
+
+    job = observation.adopt(row, team=team, by=owner, now=cloud.now)
+
+    assert job.hourly_usd is not None
+    assert (job.spec["servedBy"], job.spec["jobSpec"]["quantumBits"]) == ("cell-7", 7)

@@ -11,6 +11,7 @@ import pytest
 from dashboard.forms.compose import paths
 from jobs import spec
 from jobs.assessment import Context, Outcome, assess
+from jobs.gate import CeilingKind, CeilingUse
 from jobs.policy_rules import PolicyRules, Rule
 from jobs.strategies.checks import confirmable
 from tests.support import samples
@@ -33,6 +34,8 @@ class TestMisuse:
         ("jobSpec.workerPoolSpecs[0].diskSpec", {"bootDiskType": "hyperdisk-ml"}),
         ("jobSpec.scheduling.strategy", "CALENDAR"),
         ("jobSpec.workerPoolSpecs[0].machineSpec.turbo", 1),
+        ("jobSpec.workerPoolSpecsV2", [{"replicaCount": "100"}]),
+        ("times", 1000),
     )
 
     @pytest.mark.parametrize(("path", "value"), CHANGES)
@@ -49,6 +52,24 @@ class TestMisuse:
         assert found.outcome is Outcome.NEEDS_APPROVAL
         assert found.estimate.usd_per_hour is None
         assert found.estimate.most_usd is None
+
+    @pytest.mark.parametrize("path", ["times", "studySpec.times", "trialJobSpec.times"])
+    def test_an_unknown_part_of_a_study_exceeds_every_ceiling_in_dollars(self, path: str) -> None:
+        body = samples.tuning_job()
+        ceiling = CeilingUse(CeilingKind.JOB, Decimal(10**9), Decimal(0))
+        context = Context(policy=PolicyRules((Rule(outcome="allow"),)), ceilings=(ceiling,))
+
+        for inputs, kind, begin in (
+            (body, "hyperparameter_tuning_job", ""),
+            (samples.pipeline(tunes=True), "training_pipeline", "trainingTaskInputs."),
+        ):
+            paths.put(inputs, f"{begin}{path}", 1000)
+            job, _ = spec.read(kind, inputs)
+            asked = spec.Submission(kind, "p", "us-central1", job)
+            found = assess(asked, context, expected=timedelta(hours=1))
+
+            assert found.outcome is Outcome.REFUSED
+            assert "over_ceiling" in {each.code for each in found.errors}
 
     @pytest.mark.parametrize("rules", [(), (Rule(outcome="allow"),), (Rule(outcome="ask", cost_over="50"),)])
     def test_a_known_machine_without_a_price_asks_too(self, rules: tuple[Rule, ...]) -> None:
