@@ -12,6 +12,7 @@ from enum import StrEnum
 from jobs import budget
 from jobs.budget import BudgetLeft
 from jobs.cost import Estimate, format_usd, round_up
+from jobs.cost.lines import total
 from jobs.spec import Finding, Severity
 from jobs.texts import translatable as _
 
@@ -60,7 +61,9 @@ class CeilingUse:
 
 def charge_of(estimate: Estimate, gpus: int, jobs: int = 1) -> Charge:
     """Return the charge of `jobs` jobs that each cost `estimate` and use `gpus` GPUs."""
-    return Charge(estimate.most_usd, estimate.times(jobs).usd_per_hour, gpus * jobs, jobs)
+    all_of_them = estimate.times(jobs)
+    hourly = total((all_of_them.usd_per_hour, all_of_them.adds_usd_per_hour))
+    return Charge(estimate.most_usd, hourly, gpus * jobs, jobs)
 
 
 def check(charge: Charge, budgets: Iterable[BudgetLeft], ceilings: Iterable[CeilingUse]) -> tuple[Finding, ...]:

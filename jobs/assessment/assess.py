@@ -13,11 +13,12 @@ from jobs.cost import CENT, Estimate, Quota, quotas, round_price, round_up, shor
 from jobs.cost.actual import HOUR
 from jobs.cost.notes import in_words
 from jobs.policy import Decision, Filled, decide, fill
-from jobs.policy_rules import PolicyRules, accelerators_of
+from jobs.policy_rules import PolicyRules, accelerators_of, sum_accelerators
 from jobs.spec import Finding, Severity, Submission, folder_of
 from jobs.spec.images import ImageStatus, missing_images
 from jobs.states import FINISHED
-from jobs.strategies import STRATEGIES, Strategy, check, check_each, strategy_of
+from jobs.strategies import STRATEGIES, Known, Strategy, check, check_each, strategy_of
+from jobs.strategies.resource_fit import find_added
 from jobs.strategies.rules.scheduling import DEFAULT_TIMEOUT
 from jobs.texts import translatable
 from jobs.texts import translatable as _
@@ -78,6 +79,8 @@ class Assessment:
     decision: Decision | None = None
     cap_cancels: bool = True
     """Whether the job is cancelled when its cost reaches its cap."""
+    gpus: int = 0
+    """The accelerators that the job adds at once, as `gpus_of`."""
 
     @property
     def total(self) -> Estimate | None:
@@ -146,7 +149,8 @@ def assess(
     matched = context.match_policy(submission, cost)
     decision = decide(submission, matched)
     uses = allowed_resources.check(submission, context.allowed) if context.allowed is not None else ()
-    charge = gate.charge_of(cost, gpus_of(submission), context.budget_jobs or context.sweep_size)
+    gpus = gpus_of(submission, context.resources)
+    charge = gate.charge_of(cost, gpus, context.budget_jobs or context.sweep_size)
     passed = gate.check(charge, context.budgets, context.ceilings)
     capped = budget.check_cap(context.cap_usd, cost, cancels=context.cap_cancels, is_approvers=context.is_approvers_cap)
     twice = _identical(context.identical)
@@ -156,7 +160,7 @@ def assess(
     known = (*rules, *cut, *uses, *given.findings, *decision.findings, *unpriced, *passed, *capped, *twice, *folder)
     return Assessment(
         submission, known, context.policy, cost, outcome_of(known), alternatives,
-        context.sweep_size, decision, context.cap_cancels,
+        context.sweep_size, decision, context.cap_cancels, gpus,
     )  # fmt: skip
 
 
@@ -254,9 +258,15 @@ def _most(cost: Estimate | None) -> Decimal | None:
     return None if most is None else min(round_up(most), MAX_USD - CENT)
 
 
-def gpus_of(submission: Submission) -> int:
-    """Return the accelerators that a job adds at once: none on a persistent resource, which has them already."""
-    return 0 if strategy_of(submission).runs_on_resource else storable_gpus(accelerators_of(submission)[1])
+def gpus_of(submission: Submission, resources: Known | None = None) -> int:
+    """Return the accelerators that a job adds at once: on a persistent resource, those by which it may grow.
+
+    None if it does not matter what `resources` add.
+    """
+    if strategy_of(submission).runs_on_resource:
+        added = find_added(submission, resources) if resources is not None else []
+        return storable_gpus(sum_accelerators((pool.machine_spec, count) for pool, count in added)[1])
+    return storable_gpus(accelerators_of(submission)[1])
 
 
 def storable_gpus(gpus: int) -> int:

@@ -75,7 +75,9 @@ class Context:
     def estimate(self, submission: Submission, strategy: Strategy, expected: timedelta) -> Estimate:
         """Return the estimate for a submission under a strategy."""
         learned = self.learned.get(strategy.key, NOT_LEARNED)
-        return estimate(submission, strategy=strategy, expected=expected, book=self.book, learned=learned)
+        return estimate(
+            submission, strategy=strategy, expected=expected, book=self.book, learned=learned, resources=self.resources
+        )  # fmt: skip
 
     def match_policy(self, submission: Submission, cost: Estimate) -> Matched:
         """Return the policy rules that match the jobs assessed together; `cost` is the estimate for each."""

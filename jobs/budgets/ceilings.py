@@ -19,7 +19,7 @@ from jobs.bounds import is_storable
 from jobs.budgets.committed import Place
 from jobs.budgets.groups import groups_of_job
 from jobs.budgets.left import left_for
-from jobs.budgets.spent import Spent, gpus_of, spent
+from jobs.budgets.spent import Spent, gpus_of, hourly_of, spent
 from jobs.cache import Recent
 from jobs.errors import NotAllowed
 from jobs.gate import CeilingKind, CeilingUse, Charge
@@ -151,7 +151,7 @@ def _charge_of(jobs: Sequence[Job]) -> Charge:
     amounts = [job.max_usd for job in jobs if job.max_usd is not None]
     return Charge(
         max(amounts) if len(amounts) == len(jobs) else None,
-        _sum([job.hourly_usd for job in jobs]),
+        _sum([hourly_of(job) for job in jobs]),
         sum(gpus_of(job) for job in jobs),
         len(jobs),
     )

@@ -13,19 +13,22 @@ from decimal import Decimal
 from itertools import chain
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import Case, Q, QuerySet, When
+from django.db.models.fields.json import KeyTextTransform
 
 from jobs import assessment, timeline
 from jobs.budgets.committed import OUTAGE, Place, counts_until, since_made
-from jobs.cost import round_up
+from jobs.cost import accrued, round_up
 from jobs.models import Job, PersistentResource, ResourceChange
 from jobs.states import JobState
+from jobs.strategies.persistent import STRATEGY
 from jobs.timeline.resource_holdings import find_submission
 
 RECENT = timedelta(days=1)
 """How long what has ended still counts."""
 NEVER_RAN = frozenset({JobState.REJECTED, JobState.WITHDRAWN, JobState.SUBMIT_FAILED})
 HEAVY = ("spec", "estimate", "error", "log_sources", "explanation")
+ADDS = Case(When(strategy=STRATEGY.key, then=KeyTextTransform("adds_usd_per_hour", "estimate")))
 Action, Outcome = ResourceChange.Action, ResourceChange.Outcome
 
 
@@ -90,7 +93,7 @@ def _of_team(team_ids: Collection[int] | None) -> tuple[QuerySet[Job], QuerySet[
 
 
 def _of_jobs(jobs: QuerySet[Job], now: datetime) -> Iterator[Use]:
-    counted = jobs.filter(Q(ended_at=None) | Q(ended_at__gt=now - RECENT)).defer(*HEAVY)
+    counted = jobs.filter(Q(ended_at=None) | Q(ended_at__gt=now - RECENT)).annotate(adds=ADDS).defer(*HEAVY)
     return (
         Use(job.team_id, frozenset({job.owner_id}), _of_job(job, now)) for job in counted.iterator(chunk_size=1_000)
     )
@@ -108,8 +111,25 @@ def _of_job(job: Job, now: datetime) -> Spent:
     if job.is_finished and job.state != JobState.LOST:  # Vertex AI may still run a job that it does not list
         may_exist = job.state in NEVER_RAN and job.may_have_duplicates
         if not may_exist:
-            return Spent(Decimal(0) if job.state in NEVER_RAN else timeline.cost_so_far(job, now))
-    return Spent(job.max_usd) if job.is_finished else Spent(job.max_usd, job.hourly_usd, gpus_of(job))
+            return Spent(Decimal(0) if job.state in NEVER_RAN else _cost(job, now))
+    return Spent(job.max_usd) if job.is_finished else Spent(job.max_usd, hourly_of(job), gpus_of(job))
+
+
+def hourly_of(job: Job) -> Decimal | None:
+    """Return the price per hour of a job, with the machines by which it may make a persistent resource grow."""
+    return _add(job.hourly_usd, _adds(job))
+
+
+def _adds(job: Job) -> Decimal | None:
+    adds = job.adds if hasattr(job, "adds") else job.estimate.get("adds_usd_per_hour")
+    if adds is None:  # of a job that adds none, or whose price is not known
+        return None if job.strategy == STRATEGY.key and job.max_usd is None else Decimal(0)
+    return Decimal(adds)
+
+
+def _cost(job: Job, now: datetime) -> Decimal | None:
+    """Return what a job has cost, with what it may have added to a resource that is counted nowhere else."""
+    return _add(timeline.cost_so_far(job, now), accrued(_adds(job), timeline.running(job, now)))
 
 
 # ---------------------------------------------------------------- persistent resources

@@ -10,15 +10,15 @@ from typing import Any
 from jobs.cost.actual import HOUR
 from jobs.cost.forecast import Forecast, forecast, forecast_preemptible
 from jobs.cost.learned import NOT_LEARNED, Learned, Wait
-from jobs.cost.lines import Line, amount_of, as_text
+from jobs.cost.lines import NOTHING, Line, amount_of, as_text, total
 from jobs.cost.money import format_usd, round_up
 from jobs.cost.notes import basis_of, in_words, longest_runs, resource_notes, restart_notes, timeout_notes, tuning_notes
 from jobs.cost.prices import PriceBook, is_stale
-from jobs.cost.rates import PERSISTENT, rate_of
+from jobs.cost.rates import PERSISTENT, rate_of, rate_of_added
 from jobs.cost.restarts import Outlook
 from jobs.cost.trials import rounds
 from jobs.spec import Submission
-from jobs.strategies import Strategy
+from jobs.strategies import Known, Strategy
 from jobs.strategies.rules.scheduling import DEFAULT_TIMEOUT
 from jobs.texts import Text
 from jobs.texts import translatable as _
@@ -59,6 +59,9 @@ class Estimate:
 
     Whether a timeout covers all restarts of a job together is not documented, so each run counts until the timeout. No
     history and no cap of Trainboard changes it. Policy, budgets and ceilings all compare this amount."""
+    adds_usd_per_hour: Decimal | None = Decimal(0)
+    """Price per hour of all machines by which the job may make a persistent resource of others grow. They are on the
+    resource's bill, so only `most_usd` and the ceilings count them."""
     timeout_hours: float = 0.0
     """The timeout of each run: the spec's, else Vertex AI's default."""
     has_timeout: bool = True
@@ -92,7 +95,7 @@ class Estimate:
         """Return the estimate for `jobs` such jobs together."""
         if jobs == 1:
             return self
-        amounts = ("usd_per_hour", "expected_usd", "low_usd", "high_usd", "own_usd", "most_usd")
+        amounts = ("usd_per_hour", "expected_usd", "low_usd", "high_usd", "own_usd", "most_usd", "adds_usd_per_hour")
         values = {name: getattr(self, name) for name in amounts}
         return replace(self, **{name: usd * jobs for name, usd in values.items() if usd is not None})
 
@@ -110,6 +113,7 @@ class Estimate:
             "high_usd": as_text(self.high_usd),
             "own_usd": as_text(self.own_usd),
             "most_usd": as_text(self.most_usd),
+            "adds_usd_per_hour": as_text(self.adds_usd_per_hour),
             "attempts": self.attempts,
             "timeout_hours": self.timeout_hours,
             "lines": [line.as_dict() for line in self.lines],
@@ -129,10 +133,12 @@ def estimate(
     book: PriceBook,
     checkpoint_every: timedelta | None = None,
     learned: Learned = NOT_LEARNED,
+    resources: Known | None = None,
 ) -> Estimate:
     """Return the cost of `submission` under `strategy` if it, or each of its trials, runs for `expected`.
 
     `checkpoint_every` is the time between checkpoints; None assumes the best one. `learned`: see `Learned`.
+    `resources` are the persistent resources of the project and region; None if it does not matter what they add.
     """
     # None if the spec sets no timeout; Vertex AI's default of seven days applies then.
     timeout = submission.job_spec.scheduling.timeout
@@ -142,19 +148,24 @@ def estimate(
     found = _forecast(submission, strategy, hours, applies / HOUR, checkpoint_every, learned)
     key = PERSISTENT if strategy.runs_on_resource else strategy.price_key
     rate = rate_of(submission, price_key=key, book=book)
-    held = rate_of(submission, price_key=strategy.price_key, book=book) if strategy.runs_on_resource else None
-    notes = list(rate.notes) + (resource_notes(held) if held is not None else [])
+    notes, adds = list(rate.notes), NOTHING
+    if strategy.runs_on_resource:
+        adds = NOTHING if resources is None else rate_of_added(submission, resources, book=book)
+        held = rate_of(submission, price_key=strategy.price_key, book=book)
+        notes += resource_notes(held, adds, submission.job_spec.persistent_resource_id)
     notes += restart_notes(found, hours, strategy.restart_allowance, submission)
     notes += tuning_notes(submission, hours, found.expected) + timeout_notes(submission, expected, timeout, found.high)
     count, attempts = rounds(submission.trials, submission.parallel_trials), 1 + strategy.restart_allowance
     usd = partial(amount_of, rate.usd_per_hour, submission.trials)
+    longest = attempts * applies / HOUR
+    most = total((usd(longest), amount_of(adds.usd_per_hour, count, longest)))
     basis = basis_of(strategy, learned, expected, applies, usd(found.own), usd(found.expected))
     return Estimate(
         strategy=strategy.key, hours=hours, trials=submission.trials, rounds=count,
         attempts=attempts, elapsed_hours=found.expected * count,
         usd_per_hour=amount_of(rate.usd_per_hour, submission.parallel_trials),
         expected_usd=usd(found.expected), low_usd=usd(found.low), high_usd=usd(found.high),
-        own_usd=usd(found.own), most_usd=usd(attempts * applies / HOUR),
+        own_usd=usd(found.own), most_usd=most, adds_usd_per_hour=adds.usd_per_hour,
         timeout_hours=applies / HOUR, has_timeout=timeout is not None,
         lines=rate.lines, notes=tuple(dict.fromkeys(notes)), prices_as_of=rate.prices_as_of,
         restarts=found.middle, wait=learned.wait(), basis=basis,

@@ -135,17 +135,31 @@ def _chance(least: float, most: float) -> str:
     return low if low == high else _("%(low)s to %(high)s", low=low, high=high)
 
 
-def resource_notes(held: Rate) -> list[str]:
-    """Return a note on the cost of the machines on the bill of the persistent resource, priced like standard."""
+def resource_notes(held: Rate, adds: Rate, resource_id: str) -> list[str]:
+    """Return notes on the machines on the bill of the persistent resource, priced like standard.
+
+    `held` is the price of those that the run holds, `adds` that of those by which it may make the resource grow.
+    """
     share = _("an unknown share")
     if held.usd_per_hour is not None:
         share = _("about %(usd)s", usd=format_usd(held.usd_per_hour))
+    grows = []
+    if adds.lines:
+        price = _("an unknown price") if adds.usd_per_hour is None else format_usd(adds.usd_per_hour)
+        grows = [
+            _(
+                "The persistent resource %(name)s was not made here and may grow by itself. The machines that this job "
+                "may add, for %(price)s an hour, count to its maximum cost.",
+                name=resource_id, price=price,
+            )
+        ]  # fmt: skip
     return [
+        *grows,
         _(
             "The run itself costs nothing: the persistent resource is billed while it is up, busy or not. The "
             "machines that this run holds account for %(share)s an hour of that, at the standard price.",
             share=share,
-        )
+        ),
     ]
 
 

@@ -18,7 +18,8 @@ from jobs.cost.money import format_usd
 from jobs.cost.parts import Part
 from jobs.cost.prices import PriceBook, line
 from jobs.spec import Submission, quoted
-from jobs.strategies.base import SCHEDULING_NAMES
+from jobs.strategies.base import SCHEDULING_NAMES, Known
+from jobs.strategies.resource_fit import find_added
 from jobs.texts import joined
 from jobs.texts import translatable as _
 
@@ -48,6 +49,13 @@ def rate_of(submission: Submission, *, price_key: str, book: PriceBook) -> Rate:
     note = _("The cost is not known, because Trainboard does not know %(names)s.", names=", ".join(names))
     lines = (_unknown(Part(name, Decimal(1), "machine"), _VERTEX) for name in names)
     return Rate((*rate.lines, *lines), (*rate.notes, note))
+
+
+def rate_of_added(submission: Submission, known: Known, *, book: PriceBook) -> Rate:
+    """Return the hourly cost of all machines by which a job may make its resource grow: see `find_added`."""
+    added = find_added(submission, known)
+    pools = tuple((shape_of(pool.machine_spec, pool.disk_spec), count) for pool, count in added)
+    return _rate(book, pools, submission.region, "standard")
 
 
 def _unknown_parts(submission: Submission) -> Iterator[str]:

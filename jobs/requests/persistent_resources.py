@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from jobs.models import Job, PersistentResource
+from jobs.models import Job, PersistentResource, ResourceChange
 from jobs.spec import Finding, Submission
 from jobs.states import RUNNING, WAITING, JobState
 from jobs.strategies import Known, KnownResource
@@ -45,14 +45,23 @@ def resources_in(project: str, region: str, *, apart_from: UUID | None = None) -
     if not (project and region and f"{project}{region}".isprintable()):  # a form accepts any text as a region
         return ()
     newer = _newer_jobs(OuterRef("project"), OuterRef("region"), OuterRef("seen_at"), apart_from)
-    rows = (
-        PersistentResource.objects.existing().filter(project=project, region=region).annotate(has_newer=Exists(newer))
-    )
-    rows = rows.order_by("resource_id")
-    found = [(row, known) for row in rows if (known := known_resource(row)) is not None]
+    rows = PersistentResource.objects.existing().filter(project=project, region=region)
+    rows = rows.annotate(has_newer=Exists(newer), is_counted=Exists(_made_here())).order_by("resource_id")
+    found = [(row, _add_origin(row, known)) for row in rows if (known := known_resource(row)) is not None]
     stale = [row.seen_at for row, _ in found if getattr(row, "has_newer", False)]
     jobs = list(_newer_jobs(project, region, min(stale), apart_from)) if stale else []
     return tuple(_add_newer_jobs(row, known, jobs) if jobs else known for row, known in found)
+
+
+def _made_here() -> QuerySet[ResourceChange]:
+    """Return the changes by which ceilings count a resource: it was created here, or made larger."""
+    place = {name: OuterRef(name) for name in ("project", "region", "resource_id")}
+    made = ResourceChange.objects.filter(**place, allowed_at__isnull=False).exclude(outcome="refused")
+    return made.filter(Q(action=ResourceChange.Action.CREATE) | Q(action=ResourceChange.Action.RESIZE) & ~Q(needs=[]))
+
+
+def _add_origin(row: PersistentResource, known: KnownResource) -> KnownResource:
+    return replace(known, is_counted=bool(getattr(row, "is_counted", False)))
 
 
 def waits_for_resource(submission: Submission, resources: Known, refused: Sequence[Finding]) -> bool:

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
 from jobs import budgets, spec, strategies, transitions
-from jobs.assessment import Assessment, Outcome, assess, gpus_of, storable_price, storable_usd
+from jobs.assessment import Assessment, Outcome, assess, storable_price, storable_usd
 from jobs.cost import round_up
 from jobs.errors import NotAllowed
 from jobs.fallback import Plan
@@ -240,6 +240,6 @@ def assessed_columns(assessment: Assessment, share: int) -> dict[str, Any]:
         "estimate_usd": storable_usd(assessment.estimate.expected_usd),
         "estimate": assessment.estimate.as_dict(),
         "max_usd": assessment.max_usd,
-        "gpus": gpus_of(submission),
+        "gpus": assessment.gpus,
         "limit_usd": None if limit is None else limit if share == 1 else round_up(limit / share),
     }

@@ -48,7 +48,7 @@ class KnownResource:
     """A persistent resource as last seen.
 
     `in_use` is the number of replicas that running jobs use, per resource pool. If it is empty, the resource's own
-    `usedReplicaCount` is used.
+    `usedReplicaCount` is used. `is_counted`: ceilings count it at its largest, because it was made or enlarged here.
     """
 
     resource_id: str
@@ -56,6 +56,7 @@ class KnownResource:
     region: str
     resource: PersistentResource
     in_use: tuple[int, ...] = ()
+    is_counted: bool = False
 
     def used(self, index: int) -> int:
         """Return the number of replicas of a resource pool in use."""

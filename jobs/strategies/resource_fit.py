@@ -63,6 +63,27 @@ def count_wanted(submission: Submission, resource: KnownResource) -> dict[int, t
     return {at: (count, last[at]) for at, count in counts.items()}
 
 
+def find_added(submission: Submission, known: Known) -> list[tuple[WorkerPoolSpec, int]]:
+    """Return the machines, with their number, by which a job may make its persistent resource grow uncounted.
+
+    A resource that was made here counts at its largest; one that was made elsewhere and is autoscaled grows for jobs,
+    and so may one that was not seen yet. What it has now may be gone or held by others when the job starts, so its
+    smallest size is what it does not add.
+    """
+    pools, resource = dict(submission.pools), find_named(submission, known)
+    if resource is None and submission.job_spec.persistent_resource_id:
+        return [(pool, max(0, pool.replicas) * submission.parallel_trials) for pool in pools.values()]
+    if resource is None or resource.is_counted:
+        return []
+    found = []
+    for at, (count, index) in count_wanted(submission, resource).items():
+        pool = resource.resource.resource_pools[at]
+        if (scaling := pool.autoscaling_spec) is not None:
+            most = max(0, pool.most_replicas - (scaling.min_replica_count or 0))
+            found.append((pools[index], min(count, most)))
+    return found
+
+
 def count_replicas(submission: Submission, resource: KnownResource) -> dict[int, int]:
     """Return `{index of a resource pool: replicas that the job takes}`; worker pools without a match are left out."""
     return {at: count for at, (count, _) in count_wanted(submission, resource).items()}

@@ -24,6 +24,7 @@ from tests.domain.conftest import Cloud, RequestJob
 from tests.domain.test_resource_requests import ask, made
 from tests.support import samples
 from tests.support.clock import Clock
+from tests.support.resources import seen
 
 ROOT = Path(__file__).parents[2] / "jobs"
 ALLOWING = {
@@ -229,6 +230,7 @@ class TestClosed:
 def test_a_job_on_a_persistent_resource_adds_no_gpus_without_its_column(
     request_job: RequestJob, team: Team, clock: Clock
 ) -> None:
+    seen(now=clock.now)
     job = request_job(resource="night-shift")
     assert job.gpus == 0
 

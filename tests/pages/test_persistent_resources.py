@@ -115,6 +115,7 @@ class TestJobs:
     def test_those_on_it_are_linked_and_others_counted(
         self, engineer: Client, make_job: MakeJob, stranger: User, clock: Clock
     ) -> None:
+        seen(now=clock.now)
         mine = make_job("running", name="resnet", extra_replicas=1, **NIGHT)
         waits = make_job("queued", name="bert", **NIGHT)
         twin = Team.objects.create(name="zz-twin", project="vision-research")

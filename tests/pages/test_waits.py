@@ -42,6 +42,7 @@ class TestPersistentResource:
     def test_a_full_one_says_how_full_it_is_and_who_holds_it(
         self, make_job: MakeJob, waiting: str, owner: User, signed_in: SignIn, clock: Clock
     ) -> None:
+        seen(now=clock.now)
         make_job("running", name="resnet", replicas=1, extra_replicas=2, **NIGHT)
         seen(used=4, now=clock.now)
 
@@ -54,6 +55,7 @@ class TestPersistentResource:
     ) -> None:
         twin = Team.objects.create(name="twin", project="vision-research")
         Membership.objects.create(team=twin, user=stranger, role="engineer")
+        seen(now=clock.now)
         make_job("running", name="secret", of=twin, by=stranger, extra_replicas=3, **NIGHT)
         seen(used=4, now=clock.now)
 
@@ -66,6 +68,7 @@ class TestPersistentResource:
     def test_too_few_are_full_as_well_and_enough_are_not(
         self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
     ) -> None:
+        seen(now=clock.now)
         job = make_job("queued", name="waiting-one", extra_replicas=2, **NIGHT)
         address = f"/jobs/{job.pk}/"
         seen(used=2, now=clock.now)
