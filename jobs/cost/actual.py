@@ -7,6 +7,11 @@ BILLING_INCREMENT = timedelta(seconds=30)
 """Started increments are billed whole. Unverified: only a secondary guide gives 30 seconds, and no statement of Google
 was found (2026-11-21). No minimum is known and none is applied."""
 
+MIN_RUN = timedelta(minutes=1)
+"""What each run that Google may make of a job counts at least. With four runs or more, the most that a job can cost
+contains one until its timeout and until its machines are gone: from the end of a program to that of its job, up to 136
+seconds were recorded (2026-02-23)."""
+
 HOUR = timedelta(hours=1)
 MICROSECOND = timedelta(microseconds=1)
 
@@ -30,6 +35,11 @@ def billable(running: timedelta, *, increment: timedelta = BILLING_INCREMENT) ->
     if not increment:
         return running
     return -(-running // increment) * increment
+
+
+def longest_billed(timeout: timedelta) -> timedelta:
+    """Return the longest time that counts for one run with this timeout."""
+    return max(billable(timeout), MIN_RUN)
 
 
 def for_time(usd_per_hour: Decimal, time: timedelta) -> Decimal:

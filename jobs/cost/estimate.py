@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
-from jobs.cost.actual import HOUR
+from jobs.cost.actual import HOUR, longest_billed
 from jobs.cost.forecast import Forecast, forecast, forecast_preemptible
 from jobs.cost.learned import NOT_LEARNED, Learned, Wait
 from jobs.cost.lines import NOTHING, Line, amount_of, as_text, total
@@ -57,8 +57,9 @@ class Estimate:
     most_usd: Decimal | None = None
     """The most that can be spent if nobody but Google ends the job; None if no price is known.
 
-    Whether a timeout covers all restarts of a job together is not documented, so each run counts until the timeout. No
-    history and no cap of Trainboard changes it. Policy, budgets and ceilings all compare this amount."""
+    Whether a timeout covers all restarts of a job together is not documented, so each run counts until the timeout, and
+    at least MIN_RUN. No history and no cap of Trainboard changes it. Policy, budgets and ceilings all compare
+    this amount."""
     adds_usd_per_hour: Decimal | None = Decimal(0)
     """Price per hour of all machines by which the job may make a persistent resource of others grow. They are on the
     resource's bill, so only `most_usd` and the ceilings count them."""
@@ -157,7 +158,7 @@ def estimate(
     notes += tuning_notes(submission, hours, found.expected) + timeout_notes(submission, expected, timeout, found.high)
     count, attempts = rounds(submission.trials, submission.parallel_trials), 1 + strategy.restart_allowance
     usd = partial(amount_of, rate.usd_per_hour, submission.trials)
-    longest = attempts * applies / HOUR
+    longest = attempts * longest_billed(applies) / HOUR
     most = total((usd(longest), amount_of(adds.usd_per_hour, count, longest)))
     basis = basis_of(strategy, learned, expected, applies, usd(found.own), usd(found.expected))
     return Estimate(
