@@ -1,6 +1,7 @@
 """Sentences that describe a rule of a policy, and why it asks about a job or refuses it. Pure."""
 
 from collections.abc import Iterable
+from datetime import timedelta
 from decimal import Decimal
 from functools import reduce
 
@@ -168,15 +169,10 @@ _SHORTER_TIMEOUT = _("Set a shorter timeout: the longest time that a run may tak
 
 
 def _shorter(estimate: Estimate, limit: Decimal) -> tuple[str, ...]:
-    """Return the remedy of a shorter timeout, if one that is no shorter than the expected run keeps to the limit.
-
-    The most that a job can cost is proportional to its timeout.
-    """
-    most = estimate.most_usd
-    if most is None or not estimate.timeout_hours:  # a stored estimate has no timeout
-        return ()
-    helps = most * Decimal(estimate.hours / estimate.timeout_hours) <= limit
-    return (_SHORTER_TIMEOUT, estimate.shorter) if helps else ()
+    """Return the remedy of a shorter timeout, if one that is no shorter than the expected run keeps to the limit."""
+    most = estimate.with_timeout(timedelta(hours=estimate.hours)) if estimate.timeout_hours else None
+    # A stored estimate has no timeout.
+    return (_SHORTER_TIMEOUT, estimate.shorter) if most is not None and most <= limit else ()
 
 
 def _spends(estimate: Estimate, jobs: int) -> str:

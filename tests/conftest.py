@@ -145,11 +145,11 @@ def clock() -> Clock:
 # ---------------------------------------------------------------- people
 @pytest.fixture
 def team(db: None) -> "Team":
-    """The team `vision` of owner, teammate and approver. It requires approval above 1 dollar and has no maximum."""
+    """The team `vision` of owner, teammate and approver. It requires approval above 4 dollars and has no maximum."""
     from jobs.models import Policy, Team
 
     team = Team.objects.create(name="vision", project="vision-research", bucket="gs://vision-training")
-    Policy.objects.create(team=team, ask_over_usd=Decimal(2))
+    Policy.objects.create(team=team, ask_over_usd=Decimal(4))
     return team
 
 

@@ -7,10 +7,9 @@ BILLING_INCREMENT = timedelta(seconds=30)
 """Started increments are billed whole. Unverified: only a secondary guide gives 30 seconds, and no statement of Google
 was found (2026-11-21). No minimum is known and none is applied."""
 
-MIN_RUN = timedelta(minutes=1)
-"""What each run that Google may make of a job counts at least. With four runs or more, the most that a job can cost
-contains one until its timeout and until its machines are gone: from the end of a program to that of its job, up to 136
-seconds were recorded (2026-02-23)."""
+OVERRUN = timedelta(seconds=150)
+"""How long machines may be billed after a run's timeout or failure, until they are gone. No bound is documented: up to
+136 seconds were recorded from the end of a program to that of its job (2026-02-23)."""
 
 HOUR = timedelta(hours=1)
 MICROSECOND = timedelta(microseconds=1)
@@ -38,8 +37,8 @@ def billable(running: timedelta, *, increment: timedelta = BILLING_INCREMENT) ->
 
 
 def longest_billed(timeout: timedelta) -> timedelta:
-    """Return the longest time that counts for one run with this timeout."""
-    return max(billable(timeout), MIN_RUN)
+    """Return the longest time for which one run with this timeout is billed."""
+    return billable(timeout + OVERRUN)
 
 
 def for_time(usd_per_hour: Decimal, time: timedelta) -> Decimal:

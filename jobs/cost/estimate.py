@@ -57,8 +57,8 @@ class Estimate:
     most_usd: Decimal | None = None
     """The most that can be spent if nobody but Google ends the job; None if no price is known.
 
-    Whether a timeout covers all restarts of a job together is not documented, so each run counts until the timeout, and
-    at least MIN_RUN. No history and no cap of Trainboard changes it. Policy, budgets and ceilings all compare
+    Whether a timeout covers all restarts of a job together is not documented, so each run counts until its machines are
+    gone after the timeout. No history and no cap of Trainboard changes it. Policy, budgets and ceilings all compare
     this amount."""
     adds_usd_per_hour: Decimal | None = Decimal(0)
     """Price per hour of all machines by which the job may make a persistent resource of others grow. They are on the
@@ -85,8 +85,15 @@ class Estimate:
         hours = max(math.ceil(2 * self.hours), 1)
         if self.most_usd is None or not self.most_usd or 2 * hours > self.timeout_hours:
             return ""
-        usd = round_up(self.most_usd * Decimal(hours / self.timeout_hours))
+        usd = round_up(self.with_timeout(timedelta(hours=hours)) or Decimal(0))
         return _("With a timeout of %(time)s it is at most %(usd)s.", time=in_words(hours), usd=format_usd(usd))
+
+    def with_timeout(self, timeout: timedelta) -> Decimal | None:
+        """Return what another timeout would make of `most_usd`."""
+        if self.most_usd is None:
+            return None
+        ratio = longest_billed(timeout) / longest_billed(timedelta(hours=self.timeout_hours))
+        return self.most_usd * Decimal(repr(ratio))
 
     def has_stale_prices(self, today: date) -> bool:
         """Return whether a price is older than 90 days."""

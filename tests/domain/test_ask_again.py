@@ -26,8 +26,8 @@ def limit(team: Team, usd: str, **columns: Any) -> None:
 
 @pytest.fixture
 def request_job(request_job: RequestJob, team: Team) -> RequestJob:
-    """As in other tests, but approval is required above two dollars, and the timeout is the expected time."""
-    limit(team, "2")
+    """As in other tests, but approval is required above four dollars, and the timeout is the expected time."""
+    limit(team, "4")
 
     def ask(*, hours: float = 0.1, **changes: Any) -> Job:
         return request_job(hours=hours, scheduling={"timeout": f"{round(hours * 3600)}s"}, **changes)
@@ -130,8 +130,8 @@ class TestApprovedAmount:
     def test_is_the_limit_where_policy_allows_the_job(self, request_job: RequestJob) -> None:
         job = request_job()
 
-        assert (job.approved_usd, job.limit_usd) == (2, 2)
-        assert 0 < job.max_usd < 2
+        assert (job.approved_usd, job.limit_usd) == (4, 4)
+        assert 0 < job.max_usd < 4
 
     def test_is_what_may_be_spent_where_a_person_approves_it(self, request_job: RequestJob, approver: User) -> None:
         job = request_job(hours=20)
@@ -153,7 +153,7 @@ def save(team: Team, by: User, *, base: int, now: datetime, cancels: bool) -> No
     """Save a version of the policy that asks over a dollar and cancels what costs more than approved, or does not."""
     Membership.objects.filter(team=team, user=by).update(role=Role.LEAD)
     terms = Terms(cancel_over_approved=cancels, drift_percent=100)
-    save_policy(team, [Rule(outcome="ask", cost_over="2")], terms, base=base, by=by, note="", now=now)
+    save_policy(team, [Rule(outcome="ask", cost_over="4")], terms, base=base, by=by, note="", now=now)
 
 
 def run(job: Job, clock: Clock) -> Job:
@@ -180,7 +180,7 @@ class TestOverrun:
         assert running.over_approved_at is not None
         assert running.cancel_requested_at is None
         (event,) = running.events.filter(kind="over_approved")
-        assert event.message.endswith("more than the approved $2.00.")
+        assert event.message.endswith("more than the approved $4.00.")
 
     def test_is_not_made_up_while_nobody_sees_the_job(self, running: Job, clock: Clock) -> None:
         clock.forward(hours=50)
@@ -193,7 +193,7 @@ class TestOverrun:
         assert watch_spending(clock.forward(seconds=5)) == 1
 
     def test_cancels_where_the_team_wants_that(self, running: Job, team: Team, clock: Clock) -> None:
-        limit(team, "2", cancel_over_approved=True)
+        limit(team, "4", cancel_over_approved=True)
 
         assert see(running, clock, hours=5) == 1
 
@@ -232,7 +232,7 @@ class TestOverrun:
         assert (job.cancel_requested_at is not None) == cancels
 
     def test_is_none_of_a_job_that_costs_what_was_approved(self, running: Job, clock: Clock) -> None:
-        Job.objects.filter(pk=running.pk).update(hourly_usd=Decimal(1))
+        Job.objects.filter(pk=running.pk).update(hourly_usd=Decimal(2))
 
         assert see(running, clock, hours=2) == 0
         assert see(running, clock, minutes=1) == 1

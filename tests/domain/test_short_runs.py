@@ -67,7 +67,8 @@ def test_are_in_the_sum_that_a_policy_asks_by(world: World) -> None:
 
 
 @pytest.mark.parametrize("timeout", ["1s", "60s", "600s", "3600s"])
-def test_cost_until_their_timeout_no_more_than_the_maximum(world: World, timeout: str) -> None:
+def test_cost_until_their_timeout_no_more_than_their_share_of_the_maximum(world: World, timeout: str) -> None:
+    """One of the four runs that Google may make is within a quarter, with the time after its timeout."""
     Policy.objects.update(ask_over_usd=10**9)
 
     used = request_all(world, [samples.body(strategy="STANDARD", scheduling={"timeout": timeout})])
@@ -75,4 +76,4 @@ def test_cost_until_their_timeout_no_more_than_the_maximum(world: World, timeout
     job = Job.objects.get()
     assert job.ended_at is not None
     assert job.max_usd is not None
-    assert 0 < used <= job.max_usd
+    assert 0 < used <= job.max_usd / 4

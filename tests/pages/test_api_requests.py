@@ -59,13 +59,13 @@ class TestRequest:
     def test_may_have_a_cap_on_its_cost(self, team: Team, api: Caller) -> None:
         body = {"spec": samples.body(**samples.limited(100, {})), "expected_seconds": 360}
 
-        assessed = api.post("/assessments", body | {"cap_usd": "2.00"}).json()
-        answer = api.post("/jobs", body | {"cap_usd": "2.00"}, key="capped")
+        assessed = api.post("/assessments", body | {"cap_usd": "3.50"}).json()
+        answer = api.post("/jobs", body | {"cap_usd": "3.50"}, key="capped")
 
         assert assessed["outcome"] == "allow"
-        assert Decimal(assessed["max_usd"]) <= 2, "its timeout is set from the cap"
-        assert (answer.json()["job"]["state"], answer.json()["job"]["cap_usd"]) == ("approved", "2.00")
-        assert api.post("/jobs", body | {"cap_usd": "2.0"}, key="capped").json()["is_repeated"]
+        assert Decimal(assessed["max_usd"]) <= Decimal("3.50"), "its timeout is set from the cap"
+        assert (answer.json()["job"]["state"], answer.json()["job"]["cap_usd"]) == ("approved", "3.50")
+        assert api.post("/jobs", body | {"cap_usd": "3.5"}, key="capped").json()["is_repeated"]
         long = api.post("/assessments", body | {"cap_usd": "0.50", "expected_seconds": 360_000}).json()
         assert long["outcome"] == "ask", "no timeout enforces a cap below what the job is expected to cost"
         assert api.post("/jobs", body, key="capped").status_code == 422, "another cap is another request"

@@ -112,7 +112,7 @@ class TestPage:
     def test_is_not_there_for_a_stranger(
         self, pair: tuple[Job, Job], make_job: MakeJob, other_team: Team, stranger: User, signed_in: SignIn, side: int
     ) -> None:
-        Policy.objects.create(team=other_team, ask_over_usd=2)
+        Policy.objects.create(team=other_team, ask_over_usd=4)
         AllowedResource.objects.create(team=other_team, kind="project", name="vision-research")
         theirs = make_job("running", of=other_team, by=stranger)
         jobs = [theirs, theirs]
@@ -197,7 +197,7 @@ class TestSeveral:
     def test_is_not_there_for_a_stranger(
         self, jobs: list[Job], make_job: MakeJob, other_team: Team, stranger: User, signed_in: SignIn, place: int
     ) -> None:
-        Policy.objects.create(team=other_team, ask_over_usd=2)
+        Policy.objects.create(team=other_team, ask_over_usd=4)
         AllowedResource.objects.create(team=other_team, kind="project", name="vision-research")
         theirs = [make_job("running", of=other_team, by=stranger) for _ in range(3)]
         client = signed_in(stranger)

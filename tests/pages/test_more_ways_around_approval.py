@@ -175,7 +175,7 @@ def test_limits_in_the_admin_site_beside_saved_rules(
     signed_in(admin).post(f"/admin/jobs/policy/{policy.pk}/change/", values)
 
     policy.refresh_from_db()
-    assert policy.ask_over_usd == 2
+    assert policy.ask_over_usd == 4
     assert waits(make_job("awaiting_approval", name="another", of=Team.objects.get(pk=asked.team.pk)))
 
 

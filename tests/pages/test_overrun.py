@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def overrun(make_job: MakeJob, clock: Clock) -> Job:
-    """A running job that was allowed up to two dollars and has cost more."""
+    """A running job that was allowed up to four dollars and has cost more."""
     job = make_job("running")
     mark_seen([job.pk], now=clock.forward(hours=5))
     assert watch_spending(clock.now) == 1
@@ -24,9 +24,9 @@ def overrun(make_job: MakeJob, clock: Clock) -> Job:
 def test_is_said_on_the_page_and_on_the_board(overrun: Job, teammate: User, signed_in: SignIn) -> None:
     browser = signed_in(teammate)
 
-    assert "The job has cost more than the approved $2.00" in text_of(browser.get(f"/jobs/{overrun.pk}/"))
-    assert "more than the approved $2.00" in text_of(browser.get(f"/jobs/{overrun.pk}/"))
-    assert "over the approved $2.00" in text_of(browser.get("/"))
+    assert "The job has cost more than the approved $4.00" in text_of(browser.get(f"/jobs/{overrun.pk}/"))
+    assert "more than the approved $4.00" in text_of(browser.get(f"/jobs/{overrun.pk}/"))
+    assert "over the approved $4.00" in text_of(browser.get("/"))
 
 
 def test_is_not_said_of_a_job_within_its_amount(make_job: MakeJob, teammate: User, signed_in: SignIn) -> None:
@@ -34,7 +34,7 @@ def test_is_not_said_of_a_job_within_its_amount(make_job: MakeJob, teammate: Use
     page = text_of(signed_in(teammate).get(f"/jobs/{job.pk}/"))
 
     assert "It costs more than" not in page
-    assert "Allowed without approval up to $2.00" in page
+    assert "Allowed without approval up to $4.00" in page
 
 
 def test_a_stranger_learns_nothing(overrun: Job, stranger: User, signed_in: SignIn) -> None:

@@ -45,7 +45,7 @@ class TestPage:
     def test_lets_engineers_read(self, engineer: Client) -> None:
         page = engineer.get("/policy/")
 
-        assert "Ask 1 approver or lead if a job may cost over $2.00." in text_of(page)
+        assert "Ask 1 approver or lead if a job may cost over $4.00." in text_of(page)
         assert b'name="action"' not in page.content
         assert engineer.post("/policy/", draft(ASK) | {"action": "save"}).status_code == 403
         assert not PolicyVersion.objects.exists()
@@ -159,7 +159,7 @@ class TestSave:
 
 class TestTest:
     def test_says_what_it_would_have_done_to_past_jobs(self, lead: Client, make_job: MakeJob, team: Team) -> None:
-        Policy.objects.filter(team=team).update(ask_over_usd=Decimal(2))
+        Policy.objects.filter(team=team).update(ask_over_usd=Decimal(4))
         make_job("succeeded", name="cheap")
         make_job("awaiting_approval", name="dear")
         make_job("succeeded", name="standard", strategy="STANDARD")

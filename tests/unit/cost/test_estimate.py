@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from jobs.cost import format_usd, round_up
+from jobs.cost import accrued, format_usd, round_up
 from jobs.cost.notes import in_words
 from jobs.cost.prices import old_parts
 from tests.unit.cost.builders import HOUR, JULY, custom_job, known, pool, priced, tuning_job
@@ -161,8 +161,10 @@ class TestTimeout:
         unbounded = priced(custom_job(pool("a2-highgpu-1g")), "standard", HOUR)
         assert short.usd_per_hour is not None
 
-        assert short.most_usd == 4 * 2 * short.usd_per_hour, "the first run and three restarts"
-        assert unbounded.most_usd == 4 * 7 * 24 * short.usd_per_hour
+        late = short.usd_per_hour / 24  # 150 seconds until the machines are gone
+        runs = 4  # the first one and three restarts
+        assert short.most_usd == pytest.approx(runs * (2 * short.usd_per_hour + late))
+        assert unbounded.most_usd == pytest.approx(runs * (7 * 24 * short.usd_per_hour + late))
         assert (short.longest, unbounded.longest) == (
             "up to 4 runs of up to 2 hours each", "up to 4 runs of up to 7 days each",
         )  # fmt: skip
@@ -170,11 +172,21 @@ class TestTimeout:
 
     def test_names_a_shorter_one_and_what_it_saves(self) -> None:
         free = priced(custom_job(pool("a2-highgpu-1g")), "spot", 2 * HOUR)
-        usd = 7 * 4 * known(free.usd_per_hour)
+        usd = 7 * (4 + Decimal(1) / 24) * known(free.usd_per_hour)
 
         assert free.shorter == f"With a timeout of 4 hours it is at most {format_usd(round_up(usd))}."
         close = priced(custom_job(pool("a2-highgpu-1g"), timeout="18000s"), "spot", 2 * HOUR)
         assert close.shorter == "", "it would not be much less"
+
+    @pytest.mark.parametrize("timeout", ["0.000001s", "0.5s", "1s", "60s", "3600s"])
+    def test_counts_machines_until_they_are_gone(self, timeout: str) -> None:
+        """Recorded ends took up to 136 seconds; no number of trials divides that time."""
+        one = priced(custom_job(pool("a3-highgpu-8g", replicas=100), timeout=timeout))
+        many = priced(tuning_job(pool("a3-highgpu-8g"), trials=100, parallel=10, timeout=timeout))
+
+        billed = accrued(one.usd_per_hour, timedelta(seconds=float(timeout[:-1]) + 136))
+        assert known(one.most_usd) >= 4 * known(billed)
+        assert known(many.most_usd) == pytest.approx(known(one.most_usd), rel=Decimal("1e-9"))
 
     def test_of_zero_is_none(self) -> None:
         assert priced(custom_job(pool(), timeout="0s")) == priced(custom_job(pool()))
