@@ -23,6 +23,10 @@ from jobs.strategies.rules.scheduling import DEFAULT_TIMEOUT
 from jobs.texts import Text
 from jobs.texts import translatable as _
 
+MAX_WORKER_RESTARTS = 5
+"""How often a replica is started again before the whole job is. Source: "Understand the custom training service", read
+2026-11-21."""
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -163,7 +167,7 @@ def estimate(
         notes += resource_notes(held, adds, submission.job_spec.persistent_resource_id)
     notes += restart_notes(found, hours, strategy.restart_allowance, submission)
     notes += tuning_notes(submission, hours, found.expected) + timeout_notes(submission, expected, timeout, found.high)
-    count, attempts = rounds(submission.trials, submission.parallel_trials), 1 + strategy.restart_allowance
+    count, attempts = rounds(submission.trials, submission.parallel_trials), _runs(submission, strategy)
     usd = partial(amount_of, rate.usd_per_hour, submission.trials)
     longest = attempts * longest_billed(applies) / HOUR
     most = total((usd(longest), amount_of(adds.usd_per_hour, count, longest)))
@@ -178,6 +182,18 @@ def estimate(
         lines=rate.lines, notes=tuple(dict.fromkeys(notes)), prices_as_of=rate.prices_as_of,
         restarts=found.middle, wait=learned.wait(), basis=basis,
     )  # fmt: skip
+
+
+def _runs(submission: Submission, strategy: Strategy) -> int:
+    """Return how often Google may run a job or trial, each time until its timeout.
+
+    With `restartJobOnWorkerRestart`, each restart of a replica is one of the job. Replicas are counted anew after a
+    restart by another cause.
+    """
+    scheduling, runs = submission.job_spec.scheduling, 1 + strategy.restart_allowance
+    if not scheduling.restart_job_on_worker_restart or scheduling.disable_retries:
+        return runs
+    return runs * (1 + MAX_WORKER_RESTARTS * sum(max(0, pool.replicas) for _, pool in submission.pools))
 
 
 def _forecast(

@@ -2,7 +2,8 @@
 
 Each example is a sequence of calls of a person and of accounts that they have invited, mixed with what Vertex AI and
 time do. After every call Trainboard may die: what is allowed may already be at Google, where only its timeout ends it.
-What that can cost is computed here from the specs and the price book, not from what Trainboard has stored.
+What that can cost is computed from the specs, the price book, and the limits and times of the emulator, which shares no
+code with Trainboard.
 """
 
 from contextlib import suppress
@@ -20,7 +21,6 @@ from hypothesis.extra.django import TestCase
 from jobs import budgets, proposals, requests, steps, transitions
 from jobs.budget import Passing
 from jobs.budgets import BudgetValues
-from jobs.cost import hourly, shape_of
 from jobs.errors import NotAllowed, NotPermitted
 from jobs.models import (
     Budget,
@@ -39,7 +39,6 @@ from jobs.models import (
 from jobs.people import invitations
 from jobs.people.members import NotChanged
 from jobs.policy_rules import RULES
-from jobs.prices import current_book
 from jobs.requests import RequestOptions, schedule_runs, schedules
 from jobs.requests.other_strategy import approve_as
 from jobs.requests.policy_versions import SavedMeanwhile, Terms, current_version
@@ -47,11 +46,10 @@ from jobs.requests.resource_figures import hourly_of
 from jobs.requests.resource_requests import approve_change, ask_for_change, check_again
 from jobs.requests.schedules import NotUsable, Times
 from jobs.states import JobState
-from jobs.strategies import STRATEGIES
 from jobs.submission.reassessment import reassess
 from jobs.upkeep import end_lifetimes, watch_schedules
 from tests.conftest import PASSWORD, person
-from tests.support import samples
+from tests.support import google_bill, samples
 from tests.support.clock import Clock
 from tests.support.examples import examples
 from tests.support.resources import DISK, seen
@@ -314,14 +312,5 @@ def transitions_ended() -> set[JobState]:
 
 def figure(job: Job) -> tuple[Decimal, Decimal, int]:
     """Return what a job can cost at Google in US dollars, its price an hour, and its GPUs, from its stored spec."""
-    submission = requests.submission_of(job)
-    book, price, gpus = current_book(), Decimal(0), 0
-    key = STRATEGIES[job.strategy].price_key
-    for _, pool in submission.pools:
-        rate = hourly(book, shape_of(pool.machine_spec, pool.disk_spec), region=job.region, price_key=key).usd_per_hour
-        assert rate is not None
-        price += rate * pool.replicas
-        gpus += pool.replicas  # one A100 each
-    timeout = submission.job_spec.scheduling.timeout or timedelta(days=7)
-    restarts = 6 if job.strategy == "spot" else 3
-    return price * Decimal(timeout.total_seconds()) / 3600 * (1 + restarts), price, gpus
+    job_spec = job.spec["jobSpec"]
+    return google_bill.most_of(job_spec, job.region), *google_bill.size_of(job_spec, job.region)

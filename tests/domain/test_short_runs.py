@@ -15,6 +15,7 @@ from tests.conftest import person
 from tests.pages.conftest import _pages_read_the_tests_clock  # noqa: F401 - a fixture
 from tests.support import samples
 from tests.support.attacker import World
+from tests.support.google_bill import bill_of, most_of
 
 pytestmark = pytest.mark.django_db
 H100 = {"machineType": "a3-highgpu-8g", "acceleratorType": "NVIDIA_H100_80GB", "acceleratorCount": 8}
@@ -67,13 +68,18 @@ def test_are_in_the_sum_that_a_policy_asks_by(world: World) -> None:
 
 
 @pytest.mark.parametrize("timeout", ["1s", "60s", "600s", "3600s"])
-def test_cost_until_their_timeout_no_more_than_their_share_of_the_maximum(world: World, timeout: str) -> None:
+@pytest.mark.parametrize("more", [{}, {"restartJobOnWorkerRestart": True}])
+def test_cost_until_their_timeout_no_more_than_their_share_of_the_maximum(
+    world: World, timeout: str, more: dict[str, bool]
+) -> None:
     """One of the four runs that Google may make is within a quarter, with the time after its timeout."""
     Policy.objects.update(ask_over_usd=10**9)
 
-    used = request_all(world, [samples.body(strategy="STANDARD", scheduling={"timeout": timeout})])
+    used = request_all(world, [samples.body(strategy="STANDARD", scheduling={"timeout": timeout} | more)])
 
     job = Job.objects.get()
     assert job.ended_at is not None
     assert job.max_usd is not None
     assert 0 < used <= job.max_usd / 4
+    assert 0 < bill_of(world.cloud.jobs()[0]) <= job.max_usd / 4, "by the emulator's own times"
+    assert most_of(job.spec["jobSpec"]) <= job.max_usd

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
 from decimal import Decimal
 from itertools import count
 from pathlib import Path
@@ -12,14 +11,11 @@ from typing import TYPE_CHECKING, Any
 from django.contrib.auth.models import User
 from django.test import Client
 
-from jobs import spec, steps
-from jobs.cost import hourly, shape_of
+from jobs import steps
 from jobs.models import Approval, Ceiling, Job, Membership, PersistentResource, ResourceChange, Role, Scope, Team
-from jobs.prices import current_book
-from jobs.strategies import STRATEGIES
 from jobs.upkeep import end_lifetimes, watch_fallbacks, watch_schedules
 from tests.conftest import PASSWORD
-from tests.support import samples
+from tests.support import google_bill, samples
 from tests.support.api import Caller, caller
 
 if TYPE_CHECKING:
@@ -135,21 +131,7 @@ class World:
 
 def cost(document: dict[str, Any]) -> tuple[Decimal, Decimal, int]:
     """Return what a job at Google can cost until its timeout, with every restart; its price an hour; its GPUs."""
-    inputs = {key: document[key] for key in ("displayName", "jobSpec")}
-    job, findings = spec.read("custom_job", inputs)
-    assert job is not None, findings
-    submission = spec.Submission(kind="custom_job", project="vision-research", region="us-central1", job=job)
-    scheduling = submission.job_spec.scheduling
-    strategy = "spot" if scheduling.strategy == "SPOT" else "standard"
-    price, gpus = Decimal(0), 0
-    for _, pool in submission.pools:
-        shape = shape_of(pool.machine_spec, pool.disk_spec)
-        key = STRATEGIES[strategy].price_key
-        rate = hourly(current_book(), shape, region="us-central1", price_key=key).usd_per_hour
-        assert rate is not None, "nobody has approved what has no price"
-        price, gpus = price + rate * pool.replicas, gpus + pool.replicas * (pool.machine_spec.accelerator_count or 0)
-    hours = Decimal((scheduling.timeout or timedelta(days=7)).total_seconds()) / 3600
-    return price * hours * (7 if strategy == "spot" else 4), price, gpus
+    return google_bill.most_of(document["jobSpec"]), *google_bill.size_of(document["jobSpec"])
 
 
 def judge(world: World, *, machines: int = 0, agreed: Mapping[str, Decimal] | None = None) -> list[dict[str, Any]]:

@@ -170,6 +170,17 @@ class TestTimeout:
         )  # fmt: skip
         assert known(unbounded.high_usd) == pytest.approx(2 * short.usd_per_hour, rel=Decimal("0.001"))
 
+    def test_counts_each_restart_of_a_replica_that_restarts_the_job(self) -> None:
+        job = custom_job(pool("a2-highgpu-1g", replicas=3), timeout="7200s")
+        restarts = job.job_spec.scheduling.but(restart_job_on_worker_restart=True)
+
+        whole = job.with_job_spec(job.job_spec.but(scheduling=restarts))
+        off = job.with_job_spec(job.job_spec.but(scheduling=restarts.but(disable_retries=True)))
+
+        assert priced(whole).attempts == 4 * (1 + 3 * 5), "five of each replica after each restart by another cause"
+        assert priced(whole).most_usd == pytest.approx(known(priced(job).most_usd) * 16)
+        assert priced(off).most_usd == priced(job).most_usd
+
     def test_names_a_shorter_one_and_what_it_saves(self) -> None:
         free = priced(custom_job(pool("a2-highgpu-1g")), "spot", 2 * HOUR)
         usd = 7 * (4 + Decimal(1) / 24) * known(free.usd_per_hour)
