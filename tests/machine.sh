@@ -1,12 +1,13 @@
 #!/bin/sh
-# What the tests need beside Python: Chromium, gettext, redis-server and PostgreSQL's programs. Debian's packages are installed
-# where this runs as root; elsewhere it says what is missing. Nothing is started and no service is left running.
+# What the tests need beside Python: Chromium, gettext, zsh, redis-server and PostgreSQL's programs. Debian's packages are
+# installed where this runs as root; elsewhere it says what is missing. Nothing is started and no service is left running.
 set -eu
 
 missing=""
 command -v chromium >/dev/null 2>&1 || missing="$missing chromium"
 command -v xgettext >/dev/null 2>&1 || missing="$missing gettext"
 command -v redis-server >/dev/null 2>&1 || missing="$missing redis-server"
+command -v zsh >/dev/null 2>&1 || missing="$missing zsh"
 command -v postgres >/dev/null 2>&1 || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || missing="$missing postgresql"
 [ -n "$missing" ] || exit 0
 

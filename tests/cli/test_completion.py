@@ -11,6 +11,35 @@ import trainboard_cli
 import dashboard
 from tests.support.environments import ROOT
 
+COMPLETED = [
+    (["sch"], "schedule"),
+    (["schedule", "p"], "pause"),
+    (["submit", "--exp"], "--expected"),
+    (["submit", "peng"], "penguins.yaml"),
+]
+"""What is typed before the tab key, and what the last word becomes."""
+ZSH_SETUP = """
+PS1=
+fpath=($PWD $fpath)
+autoload -Uz compinit
+compinit -u -D
+show() { print -r -- "[$BUFFER]" }
+zle -N show
+bindkey "^T" show
+zle-line-init() { print READY }
+zle -N zle-line-init
+"""
+ZSH = r"""
+zmodload zsh/zpty
+zpty shell zsh -f -i
+zpty -w shell 'source ./setup'
+zpty -r shell said '*READY*'
+zpty -w -n shell "$1"$'\t\x14'
+zpty -r shell said '*\[trainboard *\]*'
+print -r -- ${${said##*\[}%%\]*}
+"""
+"""Types a line and the tab key at a terminal of its own, and prints the line as it then is."""
+
 
 def run(*arguments: str) -> str:
     """Return the output of a command."""
@@ -26,16 +55,8 @@ def test_the_version_is_the_site_s() -> None:
     assert f"\n## [{dashboard.__version__}]" in (ROOT / "CHANGELOG.md").read_text()
 
 
-@pytest.mark.parametrize(
-    ("typed", "offered"),
-    [
-        (["sch"], ["schedule"]),
-        (["schedule", "p"], ["pause"]),
-        (["submit", "--exp"], ["--expected"]),
-        (["submit", "peng"], ["penguins.yaml"]),
-    ],
-)
-def test_bash_completes_commands_options_and_files(typed: list[str], offered: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(("typed", "offered"), COMPLETED)
+def test_bash_completes_commands_options_and_files(typed: list[str], offered: str, tmp_path: Path) -> None:
     (tmp_path / "penguins.yaml").touch()
     (tmp_path / "completion").write_text(run("--print-completion", "bash"))
     words = " ".join(["trainboard", *typed])
@@ -45,8 +66,18 @@ def test_bash_completes_commands_options_and_files(typed: list[str], offered: li
 
     done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
 
-    assert done.stdout.split() == offered
+    assert done.stdout.split() == [offered]
 
 
-def test_zsh_gets_a_completion_of_its_own() -> None:
-    assert run("--print-completion", "zsh").startswith("#compdef trainboard\n")
+@pytest.mark.parametrize(("typed", "offered"), COMPLETED)
+def test_zsh_completes_commands_options_and_files(typed: list[str], offered: str, tmp_path: Path) -> None:
+    (tmp_path / "penguins.yaml").touch()
+    (tmp_path / "setup").write_text(ZSH_SETUP)
+    (tmp_path / "_trainboard").write_text(run("--print-completion", "zsh"))
+
+    done = subprocess.run(
+        ["zsh", "-f", "-c", ZSH, "zsh", " ".join(["trainboard", *typed])],
+        cwd=tmp_path, capture_output=True, text=True, check=True, timeout=300,
+    )  # fmt: skip
+
+    assert done.stdout.split() == ["trainboard", *typed[:-1], offered]

@@ -112,7 +112,8 @@ class TestKubernetes:
     @pytest.mark.parametrize(("name", "pod"), pods(*MANIFESTS, RESTORED))
     def test_every_pod_is_confined(self, name: str, pod: dict[str, Any]) -> None:
         calls_google = name in ("trainboard-worker", "trainboard-sender")
-        assert pod["serviceAccountName"] == ("trainboard" if calls_google else "trainboard-web")
+        of = {"trainboard-migrate": "trainboard-migrate", "trainboard-restored": "trainboard-migrate"}
+        assert pod["serviceAccountName"] == ("trainboard" if calls_google else of.get(name, "trainboard-web"))
         assert pod.get("automountServiceAccountToken", True) is calls_google
         assert pod["securityContext"]["runAsNonRoot"]
         assert pod["securityContext"]["runAsUser"] == 10001
@@ -129,8 +130,8 @@ class TestKubernetes:
         }
         policies = {each["metadata"]["name"]: each["spec"] for each in MANIFESTS if each["kind"] == "NetworkPolicy"}
 
-        assert set(accounts) == {"trainboard", "trainboard-web"}
-        assert "annotations" not in accounts["trainboard-web"]
+        assert set(accounts) == {"trainboard", "trainboard-web", "trainboard-migrate"}
+        assert [name for name, each in accounts.items() if "iam.gke.io" in str(each)] == ["trainboard"]
         assert policies["trainboard-no-tokens"]["podSelector"]["matchExpressions"][1] == {
             "key": "part", "operator": "NotIn", "values": ["worker", "sender"],
         }  # fmt: skip
@@ -154,9 +155,11 @@ class TestKubernetes:
         assert beat["spec"]["strategy"] == {"type": "Recreate"}
 
     def test_variables_are_listed(self) -> None:
-        (settings,) = [each["data"] for each in MANIFESTS if each["kind"] == "ConfigMap"]
+        containers = [pod["containers"][0] for _, pod in pods(*MANIFESTS, RESTORED)]
+        named = {each["name"] for container in containers for each in container["env"]}
 
-        assert set(settings) <= set(re.findall(r"`([A-Z_]+)`", (ROOT / "README.md").read_text()))
+        assert named
+        assert named <= set(re.findall(r"`([A-Z_]+)`", (ROOT / "README.md").read_text()))
 
 
 @pytest.mark.parametrize("queue", [each.name for each in settings.CELERY_TASK_QUEUES])
