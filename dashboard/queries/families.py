@@ -179,7 +179,7 @@ def get_prepared(jobs: Sequence[Job]) -> dict[UUID, datetime]:
 def list_best(user: User, family: UUID, metric: str, limit: int) -> list[UUID]:
     """Return the ids of the runs with the best value of a metric, the best first. One query."""
     look = Look(BEST_OF + metric, is_descending=not is_lower_better(metric))
-    rows = _ordered(user, family, look).filter(sorted_by__isnull=False)
+    rows = _ordered(user, family, look).filter(Q(sorted_by__isnull=False))
     return list(rows.values_list("pk", flat=True)[:limit])
 
 
