@@ -73,7 +73,7 @@ def _times_too_late(now: datetime) -> int:
     for model, condition, _ in far:
         wrong[model] = wrong.get(model, Q()) | condition
     # One query asks about all tables, because in nearly every case there is nothing to repair.
-    tables = [model._default_manager.filter(condition).order_by() for model, condition in wrong.items()]
+    tables = [model._default_manager.filter(any_wrong).order_by() for model, any_wrong in wrong.items()]
     first, *others = (rows.values_list(Value(number)) for number, rows in enumerate(tables))
     found = {tables[number].model for (number,) in first.union(*others)}
     count: int = sum(

@@ -7,6 +7,7 @@ from uuid import uuid4
 import pytest
 from django.db import connection
 
+from jobs import steps
 from jobs.models import Installation, Job, JobEvent, ResourceChange, Scope, Upkeep
 from jobs.queue import claims, installation
 from jobs.queue.rate_limit import OverRateLimit
@@ -97,6 +98,14 @@ class TestPolls:
         assert found is not None
         assert found.name == "quotas"
         assert claims.last_run("doctor") is None
+
+
+def test_a_copy_of_the_database_hands_out_no_job(request_job: RequestJob, clock: Clock, settings: Any) -> None:
+    job = request_job()
+    assert steps.due_jobs(clock.now) == [job.pk]
+    settings.INSTANCE = "staging"
+
+    assert steps.due_jobs(clock.now) == []
 
 
 class TestInstallation:

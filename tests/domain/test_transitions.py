@@ -53,6 +53,20 @@ def test_events_and_revisions_are_those_of_one_job(request_job: RequestJob, cloc
     assert [Job.objects.get(pk=job.pk).revision for job in jobs] == [each + 1 for each in revisions]
 
 
+def test_only_a_request_that_is_given_up_after_an_attempt_is_looked_up(request_job: RequestJob, clock: Clock) -> None:
+    later = clock.now + timedelta(minutes=5)
+    for attempted_at, to, due_at in (
+        (None, "withdrawn", None), (clock.now, "withdrawn", clock.now), (clock.now, "submitting", later),
+    ):  # fmt: skip
+        job = request_job()
+        Job.objects.filter(pk=job.pk).update(attempted_at=attempted_at, due_at=later)
+        job.refresh_from_db()
+
+        assert transitions.transition(job, to, now=clock.now, message="x")
+
+        assert Job.objects.get(pk=job.pk).due_at == due_at
+
+
 def test_an_ended_row_that_a_request_follows_keeps_its_state(submit: Submit, cloud: Cloud) -> None:
     by, ended = submit("short"), submit("short")
     cloud.forward(hours=3)
