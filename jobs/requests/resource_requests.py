@@ -199,7 +199,7 @@ def check_again(change: ResourceChange, now: datetime) -> bool:
             _check_restart(place, change.asked_by_id, body, now)
             return True
         adds_lifetime = change.lifetime_hours is not None
-        lifetime = timedelta(hours=change.lifetime_hours) if adds_lifetime else _lifetime_left(place, now)
+        lifetime = timedelta(hours=change.lifetime_hours or 0) if adds_lifetime else _lifetime_left(place, now)
         columns = _assess(
             body, lifetime, place, change.asked_by, now, adds_lifetime=adds_lifetime, is_allowed=True
         )  # fmt: skip

@@ -221,6 +221,7 @@ class TestSizes:
         row = seen(now=cloud.now, replicas=1)
         more = ask(cloud, team, approver, "resize", body=resize_body(row, {0: 4}), before=row.body)
         assert more.usd_per_hour is not None
+        assert more.most_usd is not None
         assert more.most_usd == pytest.approx(more.usd_per_hour * 24 * 97)
         budgets.set_ceiling(None, "job", round(more.most_usd - 1, 2), by=admin, reason="agreed", now=cloud.now)
         with pytest.raises(NotAllowed, match="ceiling"):

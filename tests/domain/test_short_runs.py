@@ -23,7 +23,12 @@ H100 = {"machineType": "a3-highgpu-8g", "acceleratorType": "NVIDIA_H100_80GB", "
 
 def short(name: str, timeout: str, **more: Any) -> dict[str, Any]:
     """Return a job of a hundred machines of eight H100."""
-    wanted = {"machine": H100, "extra_replicas": 99, "strategy": "STANDARD", "scheduling": {"timeout": timeout}}
+    wanted: dict[str, Any] = {
+        "machine": H100,
+        "extra_replicas": 99,
+        "strategy": "STANDARD",
+        "scheduling": {"timeout": timeout},
+    }
     return samples.body(**wanted | {"name": name} | more)
 
 
