@@ -120,7 +120,8 @@ def number(remote: vertex.RemoteJob) -> str:
 
 
 def _record_gap(job: Job, remote: vertex.RemoteJob, now: datetime) -> None:
-    if job.seen_at is None or now - job.seen_at <= BLIND_AFTER:
+    has_ended = job.state in FINISHED - {JobState.LOST}  # read again for its details only
+    if has_ended or job.seen_at is None or now - job.seen_at <= BLIND_AFTER:
         return
     transitions.record_event(
         job,

@@ -162,6 +162,20 @@ class TestTrouble:
         unseen = submitted.events.get(kind="unseen")
         assert unseen.occurred_at == cloud.now
 
+    def test_none_is_written_about_a_job_that_has_ended(self, submit: Submit, cloud: Cloud) -> None:
+        job = submit("fails")
+        watch(cloud, job, minutes=60)
+        known = job.error
+        Job.objects.update(error=None)  # its reason is still looked for
+        Scope.objects.update(due_at=cloud.now + BLIND_AFTER)
+        cloud.forward(seconds=BLIND_AFTER.total_seconds() + 30)
+
+        look(cloud)
+
+        job.refresh_from_db()
+        assert (job.state, job.error) == ("failed", known)
+        assert not job.events.filter(kind="unseen").exists()
+
     def test_logs_that_cannot_be_read_do_not_stop_the_observation(self, submitted: Job, cloud: Cloud) -> None:
         cloud.fail("entries.list", "403", times=1000)
 

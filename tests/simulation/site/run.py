@@ -324,6 +324,7 @@ def imitated(run: SiteSimulation) -> Iterator[None]:
     with ExitStack() as stack:
         for target, name, value in (
             (clock, "read_database_clock", kernel.read_clock),
+            (clock, "_asked", None),  # of an earlier run in this process
             (time, "monotonic", lambda: BASE_MONOTONIC + kernel.seconds),
             (time, "clock_gettime", lambda _: BASE_MONOTONIC + kernel.seconds),
             (os, "urandom", kernel.random.randbytes),
