@@ -13,10 +13,11 @@ DEV := .venv/dev.stamp $(TEXTS)
 unexport PYTHONDONTWRITEBYTECODE
 
 ONE_DATABASE := --both-databases-only
+LOWEST := $(addprefix tests/,domain/test_submit.py pages/test_api_jobs.py pages/test_providers.py pages/test_sign_in.py journeys/test_stack.py)
 WITHOUT_TEXTS := bench cli docs emulator examples jobs/migrations staticfiles tests var
 
 .NOTPARALLEL:
-.PHONY: up grpc otel simulate simulate-protocol mutants mutants-quick search search-properties test test-all test-sqlite test-postgres test-journeys chaos truth check format lint bench lock machine texts messages diagram screenshots sbom audit-dependencies pin-images manifests clean
+.PHONY: up grpc otel simulate simulate-protocol mutants mutants-quick search search-properties test test-all test-sqlite test-postgres test-journeys lowest chaos truth check format lint bench lock machine texts messages diagram screenshots sbom audit-dependencies pin-images manifests clean
 
 up: $(RUN) ## run the whole site on this machine at http://127.0.0.1:8000; PORT= sets another port
 	@exec $(BIN)/python manage.py up --follow $$PPID
@@ -47,6 +48,14 @@ test-sqlite test-postgres test-journeys: $(DEV) machine
 
 test-all: ONE_DATABASE :=
 test-all: test ## run all tests, those of the domain and of pages wholly on both databases
+
+# What only tests need comes from .venv.
+lowest: PACKAGES = -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
+lowest: $(DEV) machine ## run some tests with the lowest versions of packages that pyproject.toml allows
+	@$(PYTHON) -m venv --clear --without-pip .venv/lowest
+	@$(PYTHON) -m pip --python .venv/lowest/bin/python --disable-pip-version-check install --quiet --no-deps --require-hashes --requirement requirements/lowest.txt
+	@$(BIN)/python $(PACKAGES) > "$$(.venv/lowest/bin/python $(PACKAGES))/tests.pth"
+	DATABASE_URL= .venv/lowest/bin/python -m pytest -q -n 2 $(LOWEST)
 
 chaos: $(DEV) machine ## submit a thousand jobs while processes are killed at random; about 10 minutes
 	DATABASE_URL= $(BIN)/pytest -q -s -m chaos tests/journeys
@@ -100,6 +109,7 @@ lock: .venv/dev.stamp ## lock pyproject.toml and requirements/*.in in requiremen
 	$(LOCK) --constraint requirements/dev.txt --output-file requirements/grpc.txt requirements/grpc.in
 	$(LOCK) --constraint requirements/dev.txt --output-file requirements/otel.txt requirements/otel.in
 	$(LOCK) $(UPGRADE) --output-file requirements/audit.txt requirements/audit.in
+	sed -n '/^dependencies = \[/,/^\]/s/^ *"\(.*\)>=\([^,"]*\).*/\1==\2/p' pyproject.toml | $(LOCK) $(UPGRADE) --output-file requirements/lowest.txt -
 
 sbom: .venv/dev.stamp ## write a bill of materials of the locked requirements (CycloneDX) to var/sbom.json
 	@mkdir -p var && $(BIN)/python deploy/sbom.py > var/sbom.json && echo var/sbom.json

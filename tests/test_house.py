@@ -353,6 +353,7 @@ def test_no_file_names_a_registry_or_a_path_of_a_machine() -> None:
 def test_requirements_are_locked_with_hashes() -> None:
     for name, least in (
         ("build.txt", 1), ("run.txt", 20), ("dev.txt", 20), ("grpc.txt", 3), ("otel.txt", 10), ("helm.txt", 1),
+        ("lowest.txt", 20),
     ):  # fmt: skip
         text = (ROOT / "requirements" / name).read_text()
         blocks = re.split(r"\n(?=\S)", re.sub(r"^\s*#.*\n", "", text, flags=re.MULTILINE))

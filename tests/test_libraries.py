@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 from tests.support.environments import environment
 
@@ -132,6 +133,15 @@ def test_a_lock_holds_all_that_its_packages_need(installed: list[str], asked_in:
     versions = {package: version for name in installed for package, version in locked(name).items()}
 
     assert missing_from(versions, asked) == set()
+
+
+def test_the_lowest_versions_are_those_that_the_project_allows() -> None:
+    allowed = [Requirement(line) for line in asked_by("run")]
+    versions = locked("lowest")
+
+    for requirement in allowed:
+        (lowest,) = [each.version for each in requirement.specifier if each.operator == ">="]
+        assert Version(versions[canonicalize_name(requirement.name)]) == Version(lowest), "run `make lock`"
 
 
 def test_what_a_lock_lacks_would_be_found() -> None:
