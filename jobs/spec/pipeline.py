@@ -3,6 +3,7 @@
 Source: google-cloud-aiplatform 2.7.0, types/training_pipeline.py and types/pipeline_state.py, read 2026-11-21.
 """
 
+import re
 from collections.abc import Iterable
 from typing import Annotated
 
@@ -22,6 +23,13 @@ DEFINITIONS = "gs://google-cloud-aiplatform/schema/trainingjob/definition/"
 TUNING_FIELDS = frozenset({"studySpec", "study_spec", "trialJobSpec", "trial_job_spec"})
 CUSTOM_TASK = DEFINITIONS + "custom_task_1.0.0.yaml"
 TUNING_TASK = DEFINITIONS + "hyperparameter_tuning_task_1.0.0.yaml"
+TASK = re.compile(r"(custom|hyperparameter_tuning)_task_[0-9.]{1,20}\.yaml", re.ASCII)
+
+
+def task_of(definition: str) -> str:
+    """Return "custom" or "hyperparameter_tuning", the task that a `trainingTaskDefinition` names; "" for any other."""
+    found = TASK.fullmatch(definition.rpartition("/")[2])
+    return found[1] if found else ""
 
 
 def is_tuning_task(definition: str, field_names: Iterable[str]) -> bool:
@@ -29,8 +37,8 @@ def is_tuning_task(definition: str, field_names: Iterable[str]) -> bool:
 
     `trainingTaskDefinition` decides. If it names neither task, the fields of the inputs decide.
     """
-    looks_tuning = not TUNING_FIELDS.isdisjoint(field_names) and "custom_task" not in definition
-    return "hyperparameter_tuning_task" in definition or looks_tuning
+    task = task_of(definition)
+    return task == "hyperparameter_tuning" or (not task and not TUNING_FIELDS.isdisjoint(field_names))
 
 
 TaskInputs = Annotated[CustomJobSpec | TuningTaskInputs | None, Kind("task", lambda value: value)]

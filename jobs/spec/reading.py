@@ -9,7 +9,7 @@ from jobs.spec.fields import Message, parse_text
 from jobs.spec.findings import Finding, Severity, kind_of, quoted
 from jobs.spec.paths import join
 from jobs.spec.persistent_resource import PersistentResource
-from jobs.spec.pipeline import TrainingPipeline, is_tuning_task
+from jobs.spec.pipeline import TrainingPipeline, is_tuning_task, task_of
 from jobs.spec.shape import Slot, fields, slots
 from jobs.spec.tuning_job import HyperparameterTuningJob, TuningTaskInputs
 from jobs.spec.unknown import READ, SOURCE
@@ -37,8 +37,9 @@ def rest_body(resource: Message) -> dict[str, Any]:
 def read(kind: str, body: object) -> tuple[Any, list[Finding]]:
     """Parse the REST body of a resource; `kind` is a key of KINDS. Never raise, whatever JSON the body is.
 
-    Names may be lowerCamelCase or snake_case. Return the part that could be parsed, or None if nothing could. The part
-    is complete only if no finding is an error. If there are more than MAX_FINDINGS findings, a last one counts the
+    Names may be lowerCamelCase or snake_case. A field in both is an error, also if one of them is null, because
+    nothing shows which of them counts. Return the part that could be parsed, or None if nothing could. The part is
+    complete only if no finding is an error. If there are more than MAX_FINDINGS findings, a last one counts the
     rest. Unknown fields and enum values are no findings here: they are kept (see `jobs.spec.unknown`).
     """
     notes = Notes()
@@ -115,11 +116,13 @@ def _message(model: type[Message], data: object, path: str, notes: Notes) -> dic
         return None
     known = slots(model)
     values: dict[str, Any] = {}
+    given: set[str] = set()
     for key, value in data.items():
         slot = known.get(key) if isinstance(key, str) else None
         if slot is None:
             _keep_unknown(values, key, value, path, notes)
-        elif slot.name in values:
+            continue
+        if slot.name in given:
             here = join(path, slot.alias)
             message = _("%(field)s is given twice, once as %(other)s.", field=slot.alias, other=slot.name)
             notes.add("given_twice", here, message, _("Keep one of them."))
@@ -127,6 +130,7 @@ def _message(model: type[Message], data: object, path: str, notes: Notes) -> dic
             found = _value(slot, value, join(path, slot.alias), notes, data)
             if found is not None:
                 values[slot.name] = found
+        given.add(slot.name)
     return values
 
 
@@ -182,11 +186,11 @@ def _mapping(slot: Slot, value: object, path: str, notes: Notes) -> dict[str, An
 
 def _task(value: object, path: str, notes: Notes, around: Mapping[str, Any]) -> Any:
     """Parse the inputs of a pipeline's task by its definition, or by their fields."""
-    definition = around.get("trainingTaskDefinition", around.get("training_task_definition"))
-    named = definition if isinstance(definition, str) else ""
+    spellings = (around.get(name) for name in ("trainingTaskDefinition", "training_task_definition"))
+    named = next((text for text in spellings if isinstance(text, str)), "")
     if is_tuning_task(named, value if isinstance(value, Mapping) else ()):
         model: type[Message] = TuningTaskInputs
-    elif "custom_task" in named or not named:
+    elif task_of(named) == "custom" or not named:
         model = CustomJobSpec
     else:
         notes.add(

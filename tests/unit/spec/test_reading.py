@@ -6,7 +6,17 @@ from typing import Any
 
 import pytest
 
-from jobs.spec import CustomJob, CustomJobSpec, Scheduling, Severity, TuningTaskInputs, has_errors, read, rest_body
+from jobs.spec import (
+    CUSTOM_TASK,
+    CustomJob,
+    CustomJobSpec,
+    Scheduling,
+    Severity,
+    TuningTaskInputs,
+    has_errors,
+    read,
+    rest_body,
+)
 from jobs.spec.reading import MAX_FINDINGS
 from jobs.spec.unknown import MAX_UNKNOWN, unknown_findings
 
@@ -195,6 +205,17 @@ class TestPipelines:
         assert read("training_pipeline", tuning)[0].training_task_inputs == TuningTaskInputs(max_trial_count=4)
         assert read("training_pipeline", custom)[0].training_task_inputs == CustomJobSpec(service_account="a")
 
+    @pytest.mark.parametrize("first", [None, CUSTOM_TASK])
+    @pytest.mark.parametrize("second", [None, CUSTOM_TASK])
+    def test_refuse_a_definition_in_two_spellings(self, first: str | None, second: str | None) -> None:
+        """A null in one spelling hid the definition in the other, so that a decoy study was priced instead."""
+        names = {"trainingTaskDefinition": first, "training_task_definition": second}
+        decoy = {"studySpec": {}, "workerPoolSpecs": [{}]}
+        for body in (names, dict(reversed(names.items()))):
+            _, findings = read("training_pipeline", {**body, "trainingTaskInputs": decoy})
+
+            assert [finding.code for finding in findings] == ["given_twice"]
+
     @pytest.mark.parametrize("name", ["studySpec", "study_spec", "trialJobSpec", "trial_job_spec"])
     def test_read_inputs_as_what_they_look_like(self, name: str) -> None:
         pipeline, findings = read("training_pipeline", {"trainingTaskInputs": {name: {}}})
@@ -202,9 +223,10 @@ class TestPipelines:
         assert findings == []
         assert isinstance(pipeline.training_task_inputs, TuningTaskInputs)
 
-    def test_refuse_other_tasks(self) -> None:
+    @pytest.mark.parametrize("end", ["", "?custom_task", "#/custom_task_1.0.0.yaml.x"])
+    def test_refuse_other_tasks(self, end: str) -> None:
         body = {
-            "trainingTaskDefinition": "gs://x/automl_tabular_1.0.0.yaml",
+            "trainingTaskDefinition": "gs://x/automl_tabular_1.0.0.yaml" + end,
             "trainingTaskInputs": {"targetColumn": "x"},
         }
 
