@@ -3,7 +3,9 @@
 A change is recorded before it is sent, and so is the time of the call. If no answer came, the next step reads the
 resource before it sends anything again:
 
-create, resize, delete  describe the wanted result: sending them again does no harm, and an existing result is accepted
+create                  has a label that only this change has. Whatever has the name is followed, with its lifetime, if
+                        it has the label, also after Vertex AI has refused a second try because the name is taken
+resize, delete          describe the wanted result: sending them again does no harm, and an existing result is accepted
 reboot                  would restart the machines twice, so it is sent once; the state shows whether it arrived
 """
 
@@ -11,10 +13,11 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db.models import QuerySet
 
 from jobs import vertex
-from jobs.clients import account_of, client
+from jobs.clients import CHANGE_LABEL, INSTANCE_LABEL, account_of, client
 from jobs.clock import Clock
 from jobs.errors import NotAllowed
 from jobs.models import PersistentResource, ResourceChange, Scope
@@ -29,6 +32,8 @@ MAX_OPEN = timedelta(hours=1)
 """A change that could not be sent for this long is given up."""
 MAX_START_SECONDS = 10.0
 """A call is not made if recording it took longer, because the claim might expire before the call ends."""
+TAKEN = 409
+"""HTTP status of a creation whose name is taken, with the reason ALREADY_EXISTS. Other answers 409 are Unavailable."""
 RETRIABLE = (vertex.Unavailable, vertex.RateLimited, vertex.AuthFailed)
 ACCEPTED = {
     Action.CREATE: "Vertex AI is preparing its machines.",
@@ -89,7 +94,7 @@ def _send(change: ResourceChange, now: datetime, clock: Clock) -> tuple[str, str
             project=change.project,
             region=change.region,
             resource_id=change.resource_id,
-            body=change.body,
+            body=_marked(change) if change.action == Action.CREATE else change.body,
         )
     except RETRIABLE as error:
         # This call certainly did not arrive. An earlier one that had no answer stays in doubt.
@@ -102,8 +107,29 @@ def _send(change: ResourceChange, now: datetime, clock: Clock) -> tuple[str, str
             return Outcome.ACCEPTED, "Vertex AI no longer has the persistent resource."
         return Outcome.REFUSED, str(error)
     except (vertex.Refused, vertex.PermissionDenied, vertex.QuotaExceeded) as error:
+        if change.action == Action.CREATE and error.status == TAKEN:
+            return _find_maker(change, now)
         return Outcome.REFUSED, str(error)
     return Outcome.ACCEPTED, ACCEPTED[Action(change.action)]
+
+
+def _marked(change: ResourceChange) -> dict[str, Any]:
+    """Return the body of a creation with labels that show who has made the resource."""
+    ours = {CHANGE_LABEL: _mark(change), INSTANCE_LABEL: settings.INSTANCE}
+    return {**change.body, "labels": {**change.body.get("labels", {}), **ours}}
+
+
+def _mark(change: ResourceChange) -> str:
+    """Return a text that only this change has, also if the database is restored and counts its keys again."""
+    return f"{change.pk}-{change.asked_at:%Y%m%d%H%M%S%f}"
+
+
+def _find_maker(change: ResourceChange, now: datetime) -> tuple[str, str]:
+    """Return the outcome of a creation whose name is taken. Raise Unavailable if the resource does not show yet."""
+    settled = _look(change, now)
+    if settled is None:
+        raise vertex.Unavailable("Vertex AI says that the persistent resource exists, but does not show it yet.")
+    return settled
 
 
 def _begin_call(change: ResourceChange, clock: Clock) -> None:
@@ -135,7 +161,10 @@ def _look(change: ResourceChange, now: datetime) -> tuple[str, str] | None:
             return None
         return Outcome.REFUSED, "Vertex AI does not have the persistent resource."
     if change.action == Action.CREATE:
-        return Outcome.ACCEPTED, "Vertex AI has the persistent resource."
+        labels = found.raw.get("labels")
+        if isinstance(labels, dict) and labels.get(CHANGE_LABEL) == _mark(change):
+            return Outcome.ACCEPTED, "Vertex AI has the persistent resource."
+        return Outcome.REFUSED, "Vertex AI has a persistent resource of this name that somebody else has made."
     if change.action == Action.RESIZE and (found.state == "UPDATING" or _has_size(found.raw, change.body)):
         return Outcome.ACCEPTED, "The persistent resource has the new size, or Vertex AI is changing its size."
     if change.action == Action.DELETE:

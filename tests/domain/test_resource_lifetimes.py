@@ -146,6 +146,54 @@ class TestLifetime:
 
         assert end_lifetimes(cloud.now) == 1
 
+    def test_one_that_a_second_try_finds_to_exist_has_it(
+        self, cloud: Cloud, team: Team, approver: User, lead: User, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        change = ask(cloud, team, approver)
+        approve_change(change, by=lead, now=cloud.now)
+        cloud.fail("persistentResources.create", "lost", times=1)
+
+        def hide(self: VertexClient, **_: Any) -> None:
+            raise vertex.NotFound("Not found.", method="GET", url="")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(VertexClient, "persistent_resource", hide)  # it exists, but does not show yet
+            for _ in range(3):
+                work(cloud)
+                cloud.forward(seconds=40)
+        change.refresh_from_db()
+        assert (change.outcome, change.attempted_at is None) == ("", False)
+        cloud.forward(minutes=5)
+        work(cloud)
+
+        change.refresh_from_db()
+        assert (change.outcome, change.deletes_at) == ("accepted", cloud.now + WEEK)
+        work(cloud)
+        cloud.forward(days=8)
+        assert end_lifetimes(cloud.now) == 1
+
+    @pytest.mark.parametrize("is_lost", [False, True])
+    def test_one_that_somebody_else_made_under_the_name_is_left_alone(
+        self, cloud: Cloud, team: Team, approver: User, lead: User, is_lost: bool
+    ) -> None:
+        change = ask(cloud, team, approver)
+        approve_change(change, by=lead, now=cloud.now)
+        if is_lost:
+            cloud.fail("persistentResources.create", "reset", times=1)
+            work(cloud)
+        parent = f"projects/{team.project}/locations/us-central1/persistentResources"
+        labels = {"labels": {"trainboard_change": f"{change.pk}", "trainboard_instance": "trainboard"}}
+        cloud.call("POST", f"{parent}?persistentResourceId=night-shift", body() | labels)
+        cloud.forward(minutes=1)
+
+        work(cloud)
+
+        change.refresh_from_db()
+        assert (change.outcome, change.deletes_at) == ("refused", None)
+        work(cloud)
+        cloud.forward(days=30)
+        assert end_lifetimes(cloud.now) == 0
+
     def test_one_made_elsewhere_is_left_alone(self, cloud: Cloud, team: Team) -> None:
         from tests.support.resources import seen
 
