@@ -8,6 +8,7 @@ from jobs import spec
 from jobs.spec import Finding, Severity, Submission
 from jobs.spec.body import custom_job_spec
 from jobs.spec.cloud_storage import SCHEME, bucket_of
+from jobs.strategies import Known
 from jobs.texts import translatable as _
 
 SOURCE = "settings of the team"
@@ -16,6 +17,9 @@ PROJECT_NOT_ALLOWED = "project_not_allowed"
 NO_ACCOUNT = "none"
 """Entry of the list of service accounts for jobs without one, which run as the project's default account."""
 BIGQUERY = "bq://"
+NETWORKS = frozenset({"network", "networkattachment"})
+IN_PROJECTS = frozenset({"tensorboard", "experiment", "experimentrun", "parentmodel"})
+"""Fields with the full name of a resource that a job writes to, which begins with its project."""
 FREE_NAMES = frozenset({"labels", "env", "args", "command"})
 """Fields whose content is the person's own, so that a name in it means nothing."""
 
@@ -56,12 +60,13 @@ def check_project(project: str, allowed: Allowed) -> Finding | None:
     return _finding(PROJECT_NOT_ALLOWED, message, allowed.projects)
 
 
-def check(submission: Submission, allowed: Allowed) -> tuple[Finding, ...]:
+def check(submission: Submission, allowed: Allowed, resources: Known = ()) -> tuple[Finding, ...]:
     """Return an error for each project, account, destination, network and key that the team may not use.
 
-    Only names in the request are checked. The job's program may still reach all that its service account can access.
+    A job on one of `resources` may run as the account of that resource. Only names in the request are checked. The
+    job's program may still reach all that its service account can access.
     """
-    return tuple(dict.fromkeys(_findings(submission, allowed)))
+    return tuple(dict.fromkeys(_findings(submission, allowed, resources)))
 
 
 def check_resource(body: Any, allowed: Allowed) -> tuple[Finding, ...]:
@@ -69,36 +74,52 @@ def check_resource(body: Any, allowed: Allowed) -> tuple[Finding, ...]:
 
     Without an account of its own, a resource uses that of each job, which is checked with the job.
     """
-    accounts = [("service_account", value) for name, value in _texts(body, "") if name == "serviceAccount"]
-    return tuple(dict.fromkeys(_refusals([*accounts, *_used_elsewhere(body)], allowed)))
+    return tuple(dict.fromkeys(_refusals([*_accounts(body), *_used_elsewhere(body)], allowed)))
 
 
 def used(body: Any) -> Iterator[tuple[str, str]]:
-    """Yield (kind, name) of what a REST body uses: its account, the buckets it writes to, its networks and keys.
+    """Yield (kind, name) of what a REST body uses: its accounts, the buckets it writes to, its networks and keys.
 
-    The account of a job without one is NO_ACCOUNT.
+    The account of a job without one is NO_ACCOUNT. A server whose files are mounted counts as a network, by its
+    address; so does a network whose names are resolved, by its full name.
     """
-    account = custom_job_spec(body).get("serviceAccount")
-    yield "service_account", account if isinstance(account, str) and account else NO_ACCOUNT
+    if not custom_job_spec(body).get("serviceAccount"):
+        yield "service_account", NO_ACCOUNT
+    yield from _accounts(body)
     yield from _used_elsewhere(body)
+
+
+def _accounts(body: Any) -> Iterator[tuple[str, str]]:
+    for name, value in _texts(body, ""):
+        if name.endswith("serviceaccount"):
+            yield "service_account", value
 
 
 def _used_elsewhere(body: Any) -> Iterator[tuple[str, str]]:
     for name, value in _texts(body, ""):
-        if name in ("network", "networkAttachment"):
+        if name in NETWORKS:
             yield "network", value
-        elif name == "kmsKeyName":
+        elif name == "kmskeyname":
             yield "key", value
         elif _is_destination(name) and value.startswith(SCHEME):
             yield "bucket", bucket_of(value)
+    for given in _objects(body):
+        if "targetnetwork" in given or "targetproject" in given:
+            project, network = given.get("targetproject", ""), given.get("targetnetwork", "")
+            yield "network", f"projects/{project}/global/networks/{network}"
+        if "mountpoint" in given:
+            yield "network", given.get("server") or given.get("instanceip") or given.get("volumehandle", "")
 
 
-def _findings(submission: Submission, allowed: Allowed) -> Iterator[Finding]:
+def _findings(submission: Submission, allowed: Allowed, resources: Known) -> Iterator[Finding]:
     body = spec.rest_body(submission.job)
     if (refused := check_project(submission.project, allowed)) is not None:
         yield refused
     yield from _refusals(used(body), allowed)
-    for project in _datasets(body) if allowed.is_closed else ():
+    for each in resources:
+        if each.resource_id == submission.job_spec.persistent_resource_id:
+            yield from _refusals(_accounts(spec.rest_body(each.resource)), allowed)
+    for project in _projects(body) if allowed.is_closed else ():
         if (refused := check_project(project, allowed)) is not None:
             yield refused
 
@@ -114,29 +135,48 @@ def _refusals(names_used: Iterable[tuple[str, str]], allowed: Allowed) -> Iterat
             yield _finding(f"{kind}_not_allowed", _("The team’s jobs need a service account of their own."), names)
 
 
-def _datasets(body: Any) -> Iterator[str]:
-    """Yield the projects of the BigQuery tables that a body writes to."""
+def _projects(body: Any) -> Iterator[str]:
+    """Yield the projects of the BigQuery tables and of the other resources that a body writes to."""
     for name, value in _texts(body, ""):
         if _is_destination(name) and value.startswith(BIGQUERY):
             yield value.removeprefix(BIGQUERY).partition(".")[0]
+        elif name in IN_PROJECTS and "projects/" in value:
+            yield value.partition("projects/")[2].partition("/")[0]
 
 
 def _is_destination(name: str) -> bool:
-    return "output" in name.lower() or "destination" in name.lower()
+    return "output" in name or "destination" in name
+
+
+def _plain(name: object) -> str:
+    """Return a field's name in small letters without underscores: both spellings of an unknown field are the same."""
+    return str(name).replace("_", "").lower()
 
 
 def _texts(value: Any, name: str) -> Iterator[tuple[str, str]]:
-    """Yield (name of the field, text) of every text in a body, except in fields with free names."""
+    """Yield (plain name of the field, text) of every text in a body, except in fields with free names."""
     if isinstance(value, str):
         if value:
             yield name, value
     elif isinstance(value, dict):
         for key, item in value.items():
             if key not in FREE_NAMES:
-                yield from _texts(item, str(key))
+                yield from _texts(item, _plain(key))
     elif isinstance(value, list):
         for item in value:
             yield from _texts(item, name)
+
+
+def _objects(value: Any) -> Iterator[dict[str, str]]:
+    """Yield {plain name: text} of every object in a body, except in fields with free names."""
+    if isinstance(value, dict):
+        yield {_plain(key): item for key, item in value.items() if isinstance(item, str)}
+        for key, item in value.items():
+            if key not in FREE_NAMES:
+                yield from _objects(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _objects(item)
 
 
 def _shown(name: str) -> str:

@@ -148,7 +148,8 @@ def assess(
     cost = own.estimate if own else context.estimate(submission, chosen, expected)
     matched = context.match_policy(submission, cost)
     decision = decide(submission, matched)
-    uses = allowed_resources.check(submission, context.allowed) if context.allowed is not None else ()
+    allowed = context.allowed
+    uses = allowed_resources.check(submission, allowed, context.resources) if allowed is not None else ()
     gpus = gpus_of(submission, context.resources)
     charge = gate.charge_of(cost, gpus, context.budget_jobs or context.sweep_size)
     passed = gate.check(charge, context.budgets, context.ceilings)

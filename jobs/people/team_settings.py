@@ -26,6 +26,8 @@ NETWORK = re.compile(
     r"projects/[a-z0-9.:-]{1,63}/(?:global/networks|regions/[a-z0-9-]{1,40}/networkAttachments)/[a-z0-9-]{1,63}",
     re.ASCII,
 )
+SERVER = re.compile(r"[A-Za-z0-9-]{1,63}[.:][A-Za-z0-9.:-]{1,189}", re.ASCII)
+"""The address of a server whose files jobs mount, or its name with a domain."""
 KEY = re.compile(
     r"projects/[a-z0-9.:-]{1,63}/locations/[a-z0-9-]{1,40}/keyRings/[\w-]{1,63}/cryptoKeys/[\w-]{1,63}", re.ASCII
 )
@@ -194,8 +196,11 @@ def _check_name(kind: str, name: str) -> None:
             _("A service account is an address such as trainer@vision-research.iam.gserviceaccount.com."),
         ),
         AllowedResource.Kind.NETWORK: (
-            NETWORK.fullmatch,
-            _("Give the full name of the network, such as projects/123/global/networks/training."),
+            lambda name: NETWORK.fullmatch(name) or SERVER.fullmatch(name),
+            _(
+                "Give the full name of the network, such as projects/123/global/networks/training, "
+                "or the address of a file server."
+            ),
         ),
         AllowedResource.Kind.KEY: (
             KEY.fullmatch,

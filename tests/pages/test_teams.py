@@ -309,6 +309,8 @@ class TestClosedLists:
             ("network", "projects/1/global/networks/n", True),
             ("network", "projects/p/regions/us-central1/networkAttachments/a", True),
             ("network", "default", False),
+            ("network", "10.0.0.9", True),
+            ("network", "files.corp.example", True),
             ("key", "projects/p/locations/us-central1/keyRings/r/cryptoKeys/k", True),
             ("key", "k", False),
         ],

@@ -11,6 +11,7 @@ from jobs import spec
 from jobs.allowed_resources import Allowed, check
 from jobs.assessment import Context, Outcome, assess
 from jobs.policy_rules import PolicyRules, rules_of_limits
+from jobs.strategies import KnownResource
 from tests.support import samples
 
 PROJECT = "vision-research"
@@ -148,6 +149,54 @@ class TestClosedLists:
 
         found = closed(asked, service_accounts={"none"}, buckets={"ours", "vision-training", "b", "bucket"})
         assert [each for each in found if each != "bucket_not_allowed" or code] == ([code] if code else [])
+
+    @pytest.mark.parametrize(
+        ("mounts", "server"),
+        [
+            ({"nfsMounts": [{"server": "10.0.0.9", "path": "/hr", "mountPoint": "x"}]}, "10.0.0.9"),
+            ({"lustreMounts": [{"instanceIp": "10.0.0.8", "filesystem": "f", "mountPoint": "x"}]}, "10.0.0.8"),
+        ],
+    )
+    def test_a_server_whose_files_are_mounted_counts_as_a_network(self, mounts: dict[str, Any], server: str) -> None:
+        pool = samples.body()["jobSpec"]["workerPoolSpecs"][0]
+        asked = submission(workerPoolSpecs=[pool | mounts])
+
+        assert closed(asked, service_accounts={"none"}) == ["network_not_allowed"]
+        assert closed(asked, service_accounts={"none"}, networks={server}) == []
+
+    def test_a_network_whose_names_are_resolved_is_checked(self) -> None:
+        peering = {"domain": "corp.", "targetProject": "of-others", "targetNetwork": "secret"}
+        asked = submission(pscInterfaceConfig={"networkAttachment": ATTACHMENT, "dnsPeeringConfigs": [peering]})
+        lists = {"service_accounts": {"none"}, "networks": {ATTACHMENT}}
+
+        assert closed(asked, **lists) == ["network_not_allowed"]
+        assert closed(asked, **lists | {"networks": {ATTACHMENT, "projects/of-others/global/networks/secret"}}) == []
+
+    def test_another_spelling_in_a_field_that_is_not_known_is_seen(self) -> None:
+        asked = submission(newSpec={"worker_service_account": ACCOUNT, "sink": {"output_uri": "gs://theirs/x"}})
+
+        assert closed(asked, service_accounts={"none"}) == ["service_account_not_allowed", "bucket_not_allowed"]
+
+    @pytest.mark.parametrize("place", ["tensorboard", "experiment"])
+    def test_what_a_job_writes_to_is_in_a_project_of_the_team(self, place: str) -> None:
+        names = {project: f"projects/{project}/locations/us-central1/tensorboards/1" for project in (PROJECT, "theirs")}
+
+        assert closed(submission(**{place: names["theirs"]}), service_accounts={"none"}) == ["project_not_allowed"]
+        assert closed(submission(**{place: names[PROJECT]}), service_accounts={"none"}) == []
+        assert codes(submission(**{place: names["theirs"]})) == [], "open lists allow it"
+
+    def test_a_job_on_a_resource_may_run_as_the_account_of_that(self) -> None:
+        runtime = {"serviceAccountSpec": {"enableCustomServiceAccount": True, "serviceAccount": ACCOUNT}}
+        resource, _ = spec.read("persistent_resource", {"resourcePools": [], "resourceRuntimeSpec": runtime})
+        known = (KnownResource("elastic", PROJECT, "us-central1", resource),)
+        lists = Allowed(frozenset({PROJECT}), service_accounts=frozenset({"none"}), is_closed=True)
+        both = Allowed(frozenset({PROJECT}), service_accounts=frozenset({"none", ACCOUNT}), is_closed=True)
+
+        (refused,) = check(submission(persistentResourceId="elastic"), lists, known)
+
+        assert refused.code == "service_account_not_allowed"
+        assert not check(submission(persistentResourceId="elastic"), both, known)
+        assert not check(submission(persistentResourceId="another"), lists, known)
 
     def test_an_open_team_with_a_list_of_buckets_is_checked_there_too(self) -> None:
         data = {"datasetId": "1", "gcsDestination": {"outputUriPrefix": "gs://theirs/data"}}
