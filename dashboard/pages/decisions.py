@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.access import Request, job_for
 from dashboard.access.confirmation import confirmed
-from dashboard.pages.parts.deciding import approves_much, may_decide
+from dashboard.pages.parts.deciding import approves_much, approves_much_as, may_decide
 from dashboard.pages.parts.rows import amount_of
 from dashboard.pages.parts.ways import asks_requester, cheaper, load_submission, ways_of
 from jobs import requests, tasks
@@ -54,8 +54,15 @@ class Decision:
     expected_usd: Decimal | None = None
 
 
+def _needs_password(request: Request, pk: UUID) -> bool:
+    verb, _colon, choice = request.POST.get("decision", "").partition(":")
+    if verb == "reject":
+        return False
+    return approves_much(request, [pk]) or (verb == "as" and approves_much_as(request, pk, choice.partition(":")[0]))
+
+
 @require_POST
-@confirmed(lambda request, pk: request.POST.get("decision") != "reject" and approves_much(request, [pk]))
+@confirmed(_needs_password)
 def decide(request: Request, pk: UUID) -> HttpResponse:
     """Decide about a job by the button pressed. The amount that the user saw is in the form or the address."""
     job = job_for(request, pk, "decide")

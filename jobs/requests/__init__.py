@@ -4,7 +4,7 @@ from jobs.models import RuleSetting
 from jobs.permissions import check_is_ours
 from jobs.requests.approval import Changed, approve, reject
 from jobs.requests.context import RequestOptions, jobs_in_folder, load_context, submission_of
-from jobs.requests.other_strategy import accept_change, approve_as, keep_request
+from jobs.requests.other_strategy import accept_change, approve_as, keep_request, most_under
 from jobs.requests.persistent_resources import known_resources, resources_in
 from jobs.requests.policy_versions import load_policy
 from jobs.requests.request import request_job, request_jobs
@@ -37,6 +37,7 @@ __all__ = [
     "known_resources",
     "load_context",
     "load_policy",
+    "most_under",
     "new_key",
     "reject",
     "request_job",

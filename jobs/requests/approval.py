@@ -13,6 +13,7 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from jobs import budgets, transitions
@@ -146,7 +147,12 @@ def lock_waiting(job: Job) -> list[Job]:
 
     All jobs of the sweep are locked in one order.
     """
-    rows = Job.objects.select_for_update(of=("self",)).select_related("team").order_by("pk")
+    return find_waiting(job, Job.objects.select_for_update(of=("self",)))
+
+
+def find_waiting(job: Job, rows: QuerySet[Job]) -> list[Job]:
+    """Return, of `rows`, what `lock_waiting` returns."""
+    rows = rows.select_related("team").order_by("pk")
     sweep = list(rows.filter(sweep=job.sweep) if job.sweep is not None else rows.filter(pk=job.pk))
     own = next((each for each in sweep if each.pk == job.pk), None)
     if own is None or own.state != JobState.AWAITING_APPROVAL:

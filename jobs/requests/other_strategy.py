@@ -26,6 +26,7 @@ from jobs.requests.approval import (
     check_digest,
     copy_columns,
     decide,
+    find_waiting,
     lock_question,
     lock_waiting,
     record_votes,
@@ -80,6 +81,13 @@ def approve_as(
         record_votes(changed, Approval.Decision.APPROVED, by=by, comment=comment, now=now, cap_usd=cap_usd)
         copy_columns(job, changed.waiting)
     return True
+
+
+def most_under(job: Job, strategy: str, now: datetime) -> Decimal | None:
+    """Return the most that all jobs may cost about which `approve_as` votes; None if it is not known. Raise as it."""
+    waiting = find_waiting(job, Job.objects.all())
+    amounts = [each.max_usd for each in _assess(waiting, _bodies(waiting, strategy), now)]
+    return None if None in amounts else sum(filter(None, amounts), Decimal(0))
 
 
 def _bodies(jobs: Sequence[Job], strategy: str) -> list[spec.Submission]:

@@ -275,7 +275,8 @@ class TestConfirmation:
         clock.forward(seconds=settings.CONFIRM_AGE.total_seconds() + 1)
         job = make_job("awaiting_approval")
 
-        assert client.post(f"/jobs/{job.pk}/decide/", {"decision": "approve"}).status_code == 404
+        for decision in ("approve", "as:spot", "as:nonsense"):
+            assert client.post(f"/jobs/{job.pk}/decide/", {"decision": decision}).status_code == 404
 
     def test_a_person_of_a_provider_signs_in_there_again(
         self, server: OpenIdServer, clock: Clock, settings: Any
