@@ -99,10 +99,17 @@ CHANGES = """
             SELECT 1 FROM jobs_membership AS own
             WHERE own.team_id = change.team_id AND own.user_id = %(user)s AND own.role IN ('lead', 'approver')
         ))
+        AND (CAST(change.approved_by AS TEXT) = '[]' OR NOT EXISTS (
+            SELECT 1 FROM auth_user AS giver
+            WHERE REPLACE(REPLACE(REPLACE(CAST(change.approved_by AS TEXT), '[', ','), ']', ','), ' ', '')
+                LIKE '%%,' || giver.id || ',%%' AND OF_GIVER
+        ))
 """
 CHANGES = CHANGES.replace("OF_PROPOSER", COUNT_AS_ONE % {"expressions": "%(user)s, proposal.proposed_by_id"})
 CHANGES = CHANGES.replace("OF_REQUESTER", COUNT_AS_ONE % {"expressions": "%(user)s, change.asked_by_id"})
-"""Changes for two people that the person may accept, and changes of persistent resources that they may approve."""
+CHANGES = CHANGES.replace("OF_GIVER", COUNT_AS_ONE % {"expressions": "%(user)s, giver.id"})
+"""Changes for two people that the person may accept, and changes of persistent resources that they may approve: not
+those that they, or an account that counts as one with theirs, have approved already."""
 OFFERS = """
     SELECT 'offers', COUNT(*) FROM jobs_approval AS approval
     JOIN jobs_job AS job ON job.id = approval.job_id

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from dashboard.queries.page_frame import count_for_frame
 from jobs import budgets, messages, proposals
 from jobs.messages.route import route
-from jobs.models import Delivery, Membership, Message, Role, Team
+from jobs.models import Delivery, Invitation, Membership, Message, Role, Team
 from jobs.policy_rules import RULES
 from jobs.requests.policy_versions import Terms
 from jobs.requests.resource_requests import approve_change, ask_for_change
@@ -89,3 +89,28 @@ def test_machines_reach_approvers_and_leads(team: Team, approver: User, lead: Us
     assert [waiting(each, clock) for each in (approver, lead, second, owner)] == [(0, 0), (0, 1), (0, 1), (0, 0)]
     assert approve_change(change, by=lead, now=clock.now)
     assert waiting(second, clock) == (0, 0)
+
+
+def test_machines_that_somebody_has_approved_wait_for_somebody_else(
+    team: Team, approver: User, lead: User, other_lead: User, admin: User, clock: Clock
+) -> None:
+    change = ask_for_change(
+        "create", team=team, project=team.project, region="us-central1", resource_id="night-shift", by=approver,
+        now=clock.now, lifetime=timedelta(days=1), body={"resourcePools": [{"machineSpec": samples.A100}]},
+    )  # fmt: skip
+    assert change is not None
+    change.needs = [{"approvals": 3}]
+    change.save(update_fields=["needs"])
+    everybody = (lead, other_lead, admin)
+    assert [waiting(each, clock)[1] for each in everybody] == [1, 1, 1]
+
+    assert approve_change(change, by=lead, now=clock.now)
+    assert [waiting(each, clock)[1] for each in everybody] == [0, 1, 1]
+    Invitation.objects.create(
+        team=team, email="x@example.com", role="lead", digest="1", invited_at=clock.now, expires_at=clock.now,
+        invited_by=lead, accepted_by=other_lead, accepted_at=clock.now,
+    )  # fmt: skip
+
+    assert [waiting(each, clock)[1] for each in everybody] == [0, 0, 1], "an account of the lead's counts as theirs"
+    assert approve_change(change, by=admin, now=clock.now)
+    assert [waiting(each, clock)[1] for each in everybody] == [0, 0, 0]
