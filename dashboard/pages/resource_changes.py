@@ -26,6 +26,7 @@ from jobs.clock import database_now
 from jobs.errors import NotAllowed, NotPermitted
 from jobs.models import ResourceChange, Team
 from jobs.requests.resource_figures import cost_of
+from jobs.requests.resource_owners import OF_OTHER_TEAM, owner_of
 from jobs.requests.resource_requests import approve_change, ask_for_change, reject_change
 from jobs.submission import resize_body
 from jobs.translations import translated
@@ -75,11 +76,15 @@ def create(request: Request) -> HttpResponse:
 def change(request: Request, pk: int, action: str) -> HttpResponse:
     """Show the consequences of a change of a persistent resource. On confirmation, queue the change."""
     resource = resource_for(request, pk)
-    team = next(iter(teams_by_own_project(request.user, "approve").get(resource.project, ())), None)
+    teams = teams_by_own_project(request.user, "approve").get(resource.project, ())
     if action not in ACTIONS:
         raise Http404
-    if team is None:
+    if not teams:
         raise PermissionDenied(NO_TEAM)
+    owner = owner_of(resource.project, resource.region, resource.resource_id)
+    team = next((each for each in teams if owner in (None, each.pk)), None)
+    if team is None:
+        raise PermissionDenied(translated(OF_OTHER_TEAM))
     known = timeline.known_resource(resource)
     pools = known.resource.resource_pools if known else ()
     form = _form_of(action, request, pools)

@@ -20,8 +20,7 @@ from jobs.budget import BudgetLeft
 from jobs.budgets import MAX_LIFETIME, OUTAGE, groups_of_resource, left_for, load_ceilings
 from jobs.errors import NotAllowed, NotPermitted
 from jobs.gate import Charge
-from jobs.models import Message, PersistentResource, ResourceChange, Role, Team
-from jobs.permissions import role_of
+from jobs.models import Message, PersistentResource, ResourceChange, Team
 from jobs.policy_rules import Approvers, Facts, deciding_rule, with_sums
 from jobs.requests import resource_figures as figures
 from jobs.requests.allowed_resources import allowed_of
@@ -29,9 +28,9 @@ from jobs.requests.approval_coverage import is_group_covered
 from jobs.requests.approver_groups import Roster
 from jobs.requests.one_person import APPROVED, why_one, with_inviters
 from jobs.requests.policy_versions import load_policy, load_recent
+from jobs.requests.resource_owners import check_may_change, check_still_may_change, may_change
 from jobs.spec import Finding, Severity
-from jobs.texts import Text, translatable
-from jobs.translations import translated
+from jobs.texts import translatable
 
 Action, Outcome = ResourceChange.Action, ResourceChange.Outcome
 SEEN_WITHIN = timedelta(hours=1)
@@ -46,11 +45,6 @@ class Place(NamedTuple):
     project: str
     region: str
     resource_id: str
-
-
-def may_change(by: User, team: Team) -> bool:
-    """Return whether `by` may change the persistent resources of a team's projects, as its approvers and leads may."""
-    return role_of(by, team_id=team.pk) in {Role.APPROVER, Role.LEAD}
 
 
 def ask_for_change(
@@ -71,11 +65,11 @@ def ask_for_change(
     `create` and `extend` need a `lifetime`. `body` is the REST body to send. `before` is that of the existing resource;
     for `extend` it is what stays. What adds cost waits for an approval.
 
-    Raise NotPermitted for everybody but the team's approvers and leads, and for projects of other teams. Raise
-    NotAllowed and write nothing if policy refuses the machines or the region, if a ceiling would be exceeded, or if a
-    budget that stops jobs has too little left.
+    Raise NotPermitted for everybody but the team's approvers and leads, and for projects and resources of other teams.
+    Raise NotAllowed and write nothing if policy refuses the machines or the region, if a ceiling would be exceeded, or
+    if a budget that stops jobs has too little left.
     """
-    _check_may_change(by, team, project)
+    check_may_change(by, team, project, region, resource_id, is_new=action == Action.CREATE)
     wanted, waits, place = dict(body or {}), False, Place(team, project, region, resource_id)
     columns: dict[str, Any] = {}
     try:
@@ -190,8 +184,7 @@ def check_again(change: ResourceChange, now: datetime) -> bool:
     if not is_larger and change.action not in (Action.CREATE, Action.EXTEND, Action.REBOOT):
         return True
     team, place = change.team, Place(change.team, change.project, change.region, change.resource_id)
-    if team.pk not in Team.objects.owning(change.project, "pk"):
-        raise NotAllowed([Finding("project_not_allowed", Severity.ERROR, "", _not_of_team(change.project, team))])
+    check_still_may_change(change)
     body: dict[str, Any] = change.body or _dearest(place, has)
     with transaction.atomic():
         budgets.lock_teams([team.pk])
@@ -240,17 +233,6 @@ def _is_covered(change: ResourceChange, now: Mapping[str, Any], drift_percent: i
     if change.most_usd is None or now["most_usd"] is None:
         return change.most_usd is None and now["most_usd"] is None
     return bool(round(now["most_usd"], 2) <= change.most_usd * (100 + drift_percent) / 100)
-
-
-def _check_may_change(by: User, team: Team, project: str) -> None:
-    if team.pk not in Team.objects.owning(project, "pk"):
-        raise NotPermitted(translated(_not_of_team(project, team)))
-    if not may_change(by, team):
-        raise NotPermitted(_("Only approvers and leads of %(team)s change persistent resources.") % {"team": team})
-
-
-def _not_of_team(project: str, team: Team) -> Text:
-    return translatable("%(project)s is not a project of %(team)s.", project=project, team=str(team))
 
 
 def _lock(change: ResourceChange) -> ResourceChange | None:

@@ -5,6 +5,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from jobs.models import ResourceChange, Team
+from tests.conftest import person
 from tests.pages.conftest import SignIn, text_of
 from tests.support.clock import Clock
 from tests.support.resources import seen
@@ -131,6 +132,24 @@ class TestChange:
             assert outside.get(f"/persistent-resources/{row.pk}/{action}/").status_code == 404
             assert outside.post(f"/persistent-resources/{row.pk}/{action}/").status_code == 404
         assert not ResourceChange.objects.exists()
+
+    @pytest.mark.parametrize("action", ["resize", "extend", "reboot", "delete"])
+    def test_is_not_for_another_team_of_the_project(
+        self, approver: User, signed_in: SignIn, team: Team, clock: Clock, action: str
+    ) -> None:
+        row = seen(now=clock.now)
+        others = Team.objects.create(name="others", project=team.project)
+        ResourceChange.objects.create(
+            team=team, project=row.project, region=row.region, resource_id=row.resource_id, action="create",
+            asked_by=approver, asked_at=clock.now, ended_at=clock.now, outcome="accepted",
+        )  # fmt: skip
+        outside, address = signed_in(person("one", others, "lead")), f"/persistent-resources/{row.pk}/{action}/"
+
+        for answer in (outside.get(address), outside.post(address, {"pool-0": "2", "lifetime_days": "3"})):
+            assert answer.status_code == 403
+            assert "belongs to another team of the project" in text_of(answer)
+        assert ResourceChange.objects.count() == 1
+        assert signed_in(approver).get(address).status_code == 200
 
     def test_is_listed_for_the_team_alone(
         self, lead: Client, stranger: User, signed_in: SignIn, team: Team, clock: Clock
