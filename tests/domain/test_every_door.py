@@ -45,7 +45,7 @@ CHEAP = samples.body(name="cheap", scheduling={"timeout": "600s"})
 H100 = {"machineType": "a3-highgpu-8g", "acceleratorType": "NVIDIA_H100_80GB", "acceleratorCount": 8}
 DEAR: tuple[dict[str, Any], ...] = (
     LONG,
-    samples.body(name="large", machine=H100, replicas=100, scheduling={"timeout": "604800s"}),
+    samples.body(name="large", machine=H100, extra_replicas=99, scheduling={"timeout": "604800s"}),
     samples.body(name="unknown", machine={"machineType": "a9-ultragpu-64g"}, scheduling={"timeout": "60s"}),
     samples.tuning_job(name="trials", trials=400, parallel=400, scheduling={"timeout": "3600s"}),
 )
@@ -152,6 +152,13 @@ DOORS = (
     by_the_form, by_a_sweep, by_the_api, by_a_repeated_key, by_the_command, by_a_schedule_of_the_api, by_copies,
     by_further_attempts,
 )  # fmt: skip
+
+
+def test_the_large_job_is_one_that_vertex_ai_could_run(world: World) -> None:
+    """Else every door refuses it, and none is tried."""
+    by_the_api(world, DEAR[1])
+
+    assert {(job.display_name, job.state) for job in Job.objects.all()} == {("large", "awaiting_approval")}
 
 
 @pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
