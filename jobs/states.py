@@ -94,7 +94,8 @@ LOCAL_MOVES: dict[str, frozenset[str]] = {
     JobState.APPROVED: frozenset(
         {JobState.SUBMITTING, JobState.WITHDRAWN, JobState.SUBMIT_FAILED, JobState.AWAITING_APPROVAL}
     ),
-    JobState.SUBMITTING: frozenset({JobState.SUBMIT_FAILED, JobState.WITHDRAWN}),
+    # Back to the approvers only where it is certain that no try has created anything.
+    JobState.SUBMITTING: frozenset({JobState.SUBMIT_FAILED, JobState.WITHDRAWN, JobState.AWAITING_APPROVAL}),
 }
 """The local states that may follow each local state. Our jobs enter remote states from `submitting` only."""
 

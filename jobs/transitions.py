@@ -52,8 +52,8 @@ def transition(
         once_key=once_key or f"state:{to}:{occurred_at.isoformat()}",
     )
     rest: dict[str, Any] = {"due_at": None} if to in FINISHED and not job.may_have_duplicates else {}
-    if to in {JobState.WITHDRAWN, JobState.REJECTED} and job.attempted_at is not None:
-        rest = {"due_at": now}  # it is looked up: a forgotten job of this request may still run
+    if to in {JobState.WITHDRAWN, JobState.REJECTED} and (job.attempted_at is not None or job.submit_attempts):
+        rest = {"due_at": now}  # it is looked up: a job of this request may still run
     return _write(job, event, columns | rest | {"state": to}, only_from=job.state)
 
 

@@ -315,11 +315,12 @@ class Job(models.Model):
     def may_have_duplicates(self) -> bool:
         """Whether a create may have reached Vertex AI that the row does not follow and that was not looked up yet.
 
-        That takes two creates, or one whose request ended without a job. A request that was withdrawn or rejected
-        while in doubt may have been sent before the database was restored.
+        That takes two creates, or one whose request was withdrawn or rejected later. A request that ended while in
+        doubt may have been sent, also before the database was restored.
         """
-        is_sent_in_vain = self.submit_attempts == 1 and not self.remote_name and self.state == JobState.WITHDRAWN
-        is_in_doubt = self.attempted_at is not None and self.state in {JobState.WITHDRAWN, JobState.REJECTED}
+        is_ended_here = self.state in {JobState.WITHDRAWN, JobState.REJECTED}
+        is_sent_in_vain = self.submit_attempts == 1 and not self.remote_name and is_ended_here
+        is_in_doubt = self.attempted_at is not None and (is_ended_here or self.state == JobState.SUBMIT_FAILED)
         is_possible = self.submit_attempts > 1 or is_sent_in_vain or is_in_doubt
         return is_possible and self.duplicates_checked_at is None
 

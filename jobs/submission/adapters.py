@@ -69,7 +69,7 @@ class DatabaseStore:
         return Written(fresh, read_at, is_changed=change is not None)
 
     def reassess(self, job: Job) -> Change | None:
-        """Assess an approved job again before it is sent. Return None if it may be sent, else the change to write."""
+        """Assess an allowed job again before each try. Return None if it may be sent, else the change to write."""
         return reassess(job, self._clock.now())
 
     def trust(self) -> installation.Trust:

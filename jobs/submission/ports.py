@@ -79,7 +79,7 @@ class Store(Protocol):
         """
 
     def reassess(self, job: Job) -> Change | None:
-        """Assess an approved job again before it is sent. Return None if it may be sent, else the change to write."""
+        """Assess an allowed job again before each try. Return None if it may be sent, else the change to write."""
 
     def trust(self) -> Trust:
         """Return since when the database is known not to have been replaced by an older copy.

@@ -1,5 +1,9 @@
-"""Assess an approved job again before it is sent: policy, prices and resources may have changed since the request."""
+"""Assess an allowed job again before each try to send it.
 
+Policy, prices and resources may have changed since the request, and since the last try.
+"""
+
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -15,6 +19,7 @@ from jobs.requests.approval_coverage import find_approval, find_uncovered
 from jobs.requests.context import load_context, submission_of, sweep_size
 from jobs.requests.persistent_resources import known_resources, waits_for_resource
 from jobs.requests.questions import Question
+from jobs.spec import Finding
 from jobs.states import JobState
 from jobs.strategies import STRATEGIES
 from jobs.submission.ports import Change, Event
@@ -63,6 +68,10 @@ def _reassess(job: Job, now: datetime, ceilings: tuple[CeilingUse, ...]) -> Chan
     if waits_for_resource(submission, resources, refused):
         columns = {"due_at": now + RESOURCE_INTERVAL, "last_error": refused[0].message}
         return Change(columns=columns, releases=True)
+    return _refuse(refused)
+
+
+def _refuse(refused: Sequence[Finding]) -> Change:
     words = "; ".join(finding.message for finding in refused)
     event = Event(
         JobEvent.Kind.STATE,
@@ -109,6 +118,6 @@ def save_price_snapshot(job: Job, assessment: Assessment, context: Context, now:
         "prices_as_of": estimate.prices_as_of.isoformat() if estimate.prices_as_of else None,
         "lines": [line.as_dict() for line in estimate.lines],
     }
-    ours = Job.objects.filter(pk=job.pk, claim=job.claim, state=JobState.APPROVED)
+    ours = Job.objects.filter(pk=job.pk, claim=job.claim, state__in=[JobState.APPROVED, JobState.SUBMITTING])
     most = assessment.max_usd
     ours.update(price_snapshot=snapshot, hourly_usd=hourly, max_usd=most, cap_cancels=context.cap_cancels)

@@ -6,7 +6,8 @@ The API has no request id, so a repeat could create a second job. One step of th
    answer, and if the database may have been replaced by an older copy since the job was first requested. A job's id
    derives from its cause (`jobs.requests.request_keys`), so a request that is made again has the label of the first.
    If the job is found, follow it. If it may still appear, wait. Else it never arrived.
-2. Assess the job again and take a creation from the rate limit.
+2. Assess the job again, before each try, and take a creation from the rate limit. What refuses it or asks about it ends
+   the request or sends it back to its approvers: by now it is certain that Vertex AI has created nothing.
 3. Record that a create is about to be sent (`attempted_at`, the database's time) and hold the claim for longer than the
    call may take. This needs an unexpired claim and the current row; a job to be cancelled ends here.
 4. If recording took too long, send nothing. Else create the job with our label. One time limit for connecting, sending
@@ -58,11 +59,11 @@ def submit(job: Job, ports: Ports) -> None:
     # Called in every case: after a restore, this call records before which time requests are in doubt.
     trust = ports.store.trust()
     may_be_forgotten = job.requested_at < trust.since or (job.may_exist_already and not trust.is_complete)
-    if (may_be_forgotten or job.attempted_at is not None) and not _is_absent(job, trust, ports):
+    was_in_doubt = job.attempted_at is not None
+    if (may_be_forgotten or was_in_doubt) and not _is_absent(job, trust, ports):
         return
-    if job.state == JobState.APPROVED and (objection := ports.store.reassess(job)):
-        # A poll may have listed the job while it was assessed. It is then followed, and the objection comes too late.
-        ports.store.apply(job, lambda fresh, _now: objection if is_unsent(fresh) else Change(releases=True))
+    if objection := ports.store.reassess(job):
+        ports.store.apply(job, objected(objection, was_in_doubt=was_in_doubt))
         return
     try:
         # Before the attempt is recorded, so that a job that waits for the rate limit is not in doubt.
@@ -136,6 +137,28 @@ def is_unsent(job: Job) -> bool:
 
 
 # ---------------------------------------------------------------- decisions: pure, from the locked row and the time
+def objected(objection: Change, *, was_in_doubt: bool) -> Decide:
+    """Write an objection to sending the job. What an earlier try may have created all the same is looked up later.
+
+    A poll may have listed the job while it was assessed. It is then followed, and the objection comes too late.
+    """
+
+    def decide(job: Job, now: datetime) -> Change:
+        if not is_unsent(job):
+            return Change(releases=True)
+        if job.cancel_requested_at is not None:
+            return begin_create(job, now) or Change(releases=True)  # which withdraws it
+        columns = dict(objection.columns)
+        ends = {event.to_state for event in objection.events}
+        if was_in_doubt and ends:
+            columns["attempted_at"] = now
+        if JobState.SUBMIT_FAILED in ends and (was_in_doubt or job.may_have_duplicates):
+            columns["due_at"] = now + CHECK_AFTER
+        return replace(objection, columns=columns)
+
+    return decide
+
+
 def begin_create(job: Job, now: datetime) -> Change | None:
     """Record that a create is about to be sent, or withdraw a job that is to be cancelled."""
     if not is_unsent(job):

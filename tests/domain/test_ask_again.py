@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from jobs import requests, steps, transitions
+from jobs import budgets, requests, steps, transitions
 from jobs.models import Job, Membership, Policy, Role, Team
 from jobs.observation.record import mark_seen
 from jobs.policy_rules import Rule
@@ -38,6 +38,11 @@ def request_job(request_job: RequestJob, team: Team) -> RequestJob:
 def send(job: Job, cloud: Cloud) -> Job:
     steps.advance(job.pk, clock=cloud.clock)
     return Job.objects.get(pk=job.pk)
+
+
+def wait_and_send(job: Job, cloud: Cloud) -> Job:
+    cloud.forward(minutes=6)
+    return send(job, cloud)
 
 
 def messages(job: Job) -> list[str]:
@@ -124,6 +129,85 @@ class TestLimitThatWasLowered:
         assert requests.approve(job, by=approver, comment="", now=cloud.now)
 
         assert send(job, cloud).state != "awaiting_approval"
+
+
+class TestTryAfterARefusedOne:
+    """Vertex AI has answered that it created nothing, or a look-up has shown that nothing arrived."""
+
+    @pytest.fixture
+    def tried(self, request_job: RequestJob, cloud: Cloud, fault: str) -> Job:
+        job = request_job()
+        cloud.fail("customJobs.create", fault)
+        job = send(job, cloud)
+        assert (job.state, job.attempted_at is None) == ("submitting", fault != "reset")
+        return job
+
+    @pytest.mark.parametrize("fault", ["429", "403", "reset"])
+    def test_asks_if_the_policy_asks_by_now(self, tried: Job, team: Team, cloud: Cloud) -> None:
+        limit(team, "0.01")
+
+        job = wait_and_send(tried, cloud)
+
+        assert (job.state, job.due_at, job.claim) == ("awaiting_approval", None, None)
+        assert cloud.jobs() == []
+        assert list(audit(cloud.now)) == []
+
+    @pytest.mark.parametrize("fault", ["429", "reset"])
+    @pytest.mark.parametrize("what", ["ceiling", "project"])
+    def test_is_refused_if_something_forbids_it_by_now(
+        self, tried: Job, team: Team, admin: User, cloud: Cloud, what: str
+    ) -> None:
+        if what == "ceiling":
+            budgets.set_ceiling(None, "hour", Decimal("0.01"), by=admin, reason="stop", now=cloud.now)
+        else:
+            Team.objects.filter(pk=team.pk).update(project="elsewhere-1")
+
+        job = wait_and_send(tried, cloud)
+
+        assert (job.state, cloud.jobs(), list(audit(cloud.now))) == ("submit_failed", [], [])
+        for _ in range(2):
+            job = wait_and_send(job, cloud)  # what may have arrived all the same has been looked up
+        assert (job.state, job.due_at, job.may_have_duplicates) == ("submit_failed", None, False)
+
+    @pytest.mark.parametrize("fault", ["429", "reset"])
+    def test_is_sent_once_it_is_approved(self, tried: Job, team: Team, approver: User, cloud: Cloud) -> None:
+        limit(team, "0.01")
+        job = wait_and_send(tried, cloud)
+        assert requests.approve(job, by=approver, comment="", now=cloud.now)
+
+        for _ in range(3):
+            job = wait_and_send(job, cloud)
+
+        assert (job.is_remote, len(cloud.jobs()), job.submit_attempts) == (True, 1, 2)
+
+    @pytest.mark.parametrize("fault", ["429", "reset"])
+    def test_is_looked_up_once_more_after_a_rejection(
+        self, tried: Job, team: Team, approver: User, cloud: Cloud
+    ) -> None:
+        limit(team, "0.01")
+        job = wait_and_send(tried, cloud)
+
+        assert requests.reject(job, by=approver, comment="too much", now=cloud.now)
+
+        assert (job.due_at, job.may_have_duplicates) == (cloud.now, True)
+        job = wait_and_send(job, cloud)
+        assert (job.state, job.due_at, job.may_have_duplicates) == ("rejected", None, False)
+        assert list(audit(cloud.now)) == []
+
+    @pytest.mark.parametrize("fault", ["429"])
+    def test_is_withdrawn_if_its_owner_cancels_it(self, tried: Job, team: Team, cloud: Cloud) -> None:
+        limit(team, "0.01")
+        assert steps.cancel(tried, by=tried.owner, clock=cloud.clock)
+
+        assert wait_and_send(tried, cloud).state == "withdrawn"
+
+    @pytest.mark.parametrize("fault", ["429"])
+    def test_costs_what_machines_cost_by_then(self, tried: Job, cloud: Cloud) -> None:
+        Job.objects.filter(pk=tried.pk).update(hourly_usd=Decimal("0.01"))
+
+        job = wait_and_send(tried, cloud)
+
+        assert (job.is_remote, job.hourly_usd) == (True, tried.hourly_usd)
 
 
 class TestApprovedAmount:
