@@ -35,9 +35,14 @@ def check_is_admin(by: User) -> None:
         raise NotPermitted(_("Only an admin of this site may do this."))
 
 
+def may_request(by: User, *, team_id: int) -> bool:
+    """Return whether a person is a member of a team whose role may request jobs."""
+    return role_of(by, team_id=team_id) in REQUESTING
+
+
 def check_may_request(by: User, team: Team) -> None:
     """Raise NotPermitted unless `by` is a member of `team` whose role may request jobs."""
-    if role_of(by, team_id=team.pk) not in REQUESTING:
+    if not may_request(by, team_id=team.pk):
         raise NotPermitted(_("Only engineers, approvers and leads of %(team)s request jobs for it.") % {"team": team})
 
 

@@ -1,6 +1,6 @@
 """Assess an allowed job again before each try to send it.
 
-Policy, prices and resources may have changed since the request, and since the last try.
+Policy, prices, resources and the team's members may have changed since the request, and since the last try.
 """
 
 from collections.abc import Sequence
@@ -15,14 +15,16 @@ from jobs.cost import rate_of
 from jobs.cost.lines import as_text
 from jobs.gate import CeilingUse
 from jobs.models import Job, JobEvent
+from jobs.permissions import may_request
 from jobs.requests.approval_coverage import find_approval, find_uncovered
 from jobs.requests.context import load_context, submission_of, sweep_size
 from jobs.requests.persistent_resources import known_resources, waits_for_resource
 from jobs.requests.questions import Question
-from jobs.spec import Finding
+from jobs.spec import Finding, Severity
 from jobs.states import JobState
 from jobs.strategies import STRATEGIES
 from jobs.submission.ports import Change, Event
+from jobs.texts import translatable
 
 RESOURCE_INTERVAL = timedelta(seconds=30)
 """Pause before a job is tried again whose persistent resource is on the way to RUNNING."""
@@ -46,6 +48,8 @@ def reassess(job: Job, now: datetime) -> Change | None:
 
 
 def _reassess(job: Job, now: datetime, ceilings: tuple[CeilingUse, ...]) -> Change | None:
+    if not may_request(job.owner, team_id=job.team_id):
+        return _refuse([_no_longer_member(job)])
     submission, expected = submission_of(job), timedelta(seconds=job.expected_seconds)
     resources = known_resources(submission, apart_from=job.pk)
     approval = find_approval(job) if job.cap_usd is not None else None
@@ -69,6 +73,13 @@ def _reassess(job: Job, now: datetime, ceilings: tuple[CeilingUse, ...]) -> Chan
         columns = {"due_at": now + RESOURCE_INTERVAL, "last_error": refused[0].message}
         return Change(columns=columns, releases=True)
     return _refuse(refused)
+
+
+def _no_longer_member(job: Job) -> Finding:
+    """Return the error about a job whose requester has left the team, may only read by now, or is deactivated."""
+    words = {"person": job.owner.get_username(), "team": str(job.team)}
+    message = translatable("%(person)s may no longer request jobs for %(team)s.", **words)
+    return Finding("requester_left", Severity.ERROR, "", message, translatable("Let a member of the team request it."))
 
 
 def _refuse(refused: Sequence[Finding]) -> Change:

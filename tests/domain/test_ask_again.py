@@ -153,14 +153,16 @@ class TestTryAfterARefusedOne:
         assert list(audit(cloud.now)) == []
 
     @pytest.mark.parametrize("fault", ["429", "reset"])
-    @pytest.mark.parametrize("what", ["ceiling", "project"])
+    @pytest.mark.parametrize("what", ["ceiling", "project", "member"])
     def test_is_refused_if_something_forbids_it_by_now(
         self, tried: Job, team: Team, admin: User, cloud: Cloud, what: str
     ) -> None:
         if what == "ceiling":
             budgets.set_ceiling(None, "hour", Decimal("0.01"), by=admin, reason="stop", now=cloud.now)
-        else:
+        elif what == "project":
             Team.objects.filter(pk=team.pk).update(project="elsewhere-1")
+        else:
+            Membership.objects.filter(team=team, user=tried.owner).delete()
 
         job = wait_and_send(tried, cloud)
 
@@ -208,6 +210,38 @@ class TestTryAfterARefusedOne:
         job = wait_and_send(tried, cloud)
 
         assert (job.is_remote, job.hourly_usd) == (True, tried.hourly_usd)
+
+
+class TestRequesterWhoLeft:
+    """A job that its requester may no longer request is not sent, whoever approved it."""
+
+    @pytest.mark.parametrize("how", ["removed", "viewer", "deactivated"])
+    @pytest.mark.parametrize("hours", [0.1, 20])
+    def test_sends_nothing_more(
+        self, request_job: RequestJob, team: Team, owner: User, approver: User, cloud: Cloud, how: str, hours: float
+    ) -> None:
+        job = request_job(hours=hours)
+        if how == "removed":
+            Membership.objects.filter(team=team, user=owner).delete()
+        elif how == "viewer":
+            Membership.objects.filter(team=team, user=owner).update(role=Role.VIEWER)
+        else:
+            User.objects.filter(pk=owner.pk).update(is_active=False)
+        if hours > 1:
+            assert requests.approve(job, by=approver, comment="", now=cloud.now)
+
+        job = send(job, cloud)
+
+        assert (job.state, cloud.jobs()) == ("submit_failed", [])
+        assert messages(job)[-1].endswith(f"{owner.get_username()} may no longer request jobs for {team}.")
+
+    def test_leaves_those_of_other_people_and_of_site_admins(
+        self, request_job: RequestJob, team: Team, owner: User, approver: User, admin: User, cloud: Cloud
+    ) -> None:
+        jobs = [request_job(by=approver), request_job(by=admin)]
+        Membership.objects.filter(team=team, user=owner).delete()
+
+        assert all(send(job, cloud).is_remote for job in jobs)
 
 
 class TestApprovedAmount:

@@ -223,6 +223,7 @@ class TestEnds:
 
     def test_a_closed_account_gets_no_further_attempt(self, begin: Begin, cloud: Cloud, owner: User) -> None:
         begin("stockout")
+        sweep(cloud)
         User.objects.filter(pk=owner.pk).update(is_active=False)
 
         (only,) = go_on(cloud)
