@@ -59,7 +59,7 @@ REHEARSAL = env.flag("TRAINBOARD_REHEARSAL", default=False)
 
 # ---------------------------------------------------------------- Django
 INSTALLED_APPS = [
-    "django.contrib.admin",
+    "dashboard.admin_app.ConfirmedAdmin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

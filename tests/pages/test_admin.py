@@ -1,5 +1,7 @@
 """Tests of Django's admin: teams, people and policies can be edited; jobs and events are read-only."""
 
+from typing import Any
+
 import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
@@ -8,7 +10,9 @@ from jobs import observation
 from jobs.models import LogFeed, Policy, RetentionSetting, Scope, SetAsideItem, Team, Template, Upkeep
 from jobs.observation.set_aside import SetAside
 from jobs.upkeep import retention
-from tests.pages.conftest import MakeJob, SignIn
+from tests.conftest import PASSWORD
+from tests.pages.conftest import MakeJob, SignIn, text_of
+from tests.support.clock import Clock
 
 
 @pytest.mark.parametrize("model", ["team", "membership", "policy", "job", "jobevent", "discovery", "externaljob"])
@@ -102,6 +106,27 @@ def test_sets_how_long_rows_are_kept(admin: User, stranger: User, signed_in: Sig
 
     assert retention.days_kept()["log_lines"] == 7
     assert "log lines of replicas" in client.get("/admin/jobs/retentionsetting/").content.decode()
+
+
+def test_an_old_session_needs_the_password_again(
+    admin: User, owner: User, stranger: User, signed_in: SignIn, clock: Clock, settings: Any
+) -> None:
+    client, outside, address = signed_in(admin), signed_in(stranger), f"/admin/auth/user/{owner.pk}/change/"
+    form = {"username": owner.username, "email": "new@example.com", "is_active": "on", "is_superuser": "on"}
+    form |= {"date_joined_0": "2026-01-01", "date_joined_1": "00:00:00"}
+    clock.forward(seconds=settings.CONFIRM_AGE.total_seconds() + 1)
+
+    assert client.get(address).status_code == 200
+    assert "Confirm that it is you" in text_of(client.post(address, form))
+    assert client.post(address, form | {"confirm_password": "wrong"}).status_code == 422
+    assert outside.post(address, form).status_code == 302
+    owner.refresh_from_db()
+    assert (owner.email == "new@example.com", owner.is_superuser) == (False, False)
+    assert client.post(address, form | {"confirm_password": PASSWORD}).status_code == 302
+    owner.refresh_from_db()
+    assert (owner.email, owner.is_superuser) == ("new@example.com", True)
+    clock.forward(seconds=settings.CONFIRM_AGE.total_seconds() + 1)
+    assert "Confirm that it is you" not in text_of(client.post("/admin/logout/"))
 
 
 def test_tells_what_the_last_prune_removed(admin: User, signed_in: SignIn) -> None:
