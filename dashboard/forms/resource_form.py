@@ -7,8 +7,8 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from jobs.budgets import MAX_LIFETIME
 from jobs.catalog import ACCELERATORS, REGIONS, default_disk, machine, trainable
-from jobs.requests.resource_requests import MAX_LIFETIME
 from jobs.spec import ResourcePool
 
 ID = re.compile(r"[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?")
