@@ -183,6 +183,7 @@ urlpatterns = [
     path("jobs/<uuid:pk>/log/new/", job_log.new_lines, name="job-log-new"),
     path("jobs/<uuid:pk>/log.txt", job_log.text, name="job-log-text"),
     path("jobs/<uuid:pk>/cancel/", job.cancel, name="cancel"),
+    path("jobs/<uuid:pk>/fine/", job.fine, name="job-fine"),
     path("jobs/<uuid:pk>/delete/", job.delete, name="job-delete"),
     path("jobs/<uuid:pk>/decide/", decisions.decide, name="decide"),
     path("jobs/<uuid:pk>/offers/", decisions.offers, name="job-offers"),

@@ -18,6 +18,7 @@ from dashboard.api.shapes import (
     GroupShape,
     JobDetail,
     JobShape,
+    WarningShape,
 )
 from dashboard.pages.parts.why import why
 from dashboard.queries.jobs import list_attempts, list_events
@@ -95,6 +96,7 @@ def job_detail(request: HttpRequest, job: Job, now: datetime) -> JobDetail:
         attempts=_attempts(job, now),
         diagnosis=_diagnosis(job),
         fallback=_fallback(job),
+        warning=_warning(job, now),
         spec=job.spec,
     )
 
@@ -125,6 +127,16 @@ def _fallback(job: Job) -> FallbackShape | None:
     kept = {name: getattr(row, name) for name in ("words", "outcome", "message")}
     size, jobs = plan_of(row.plan).size, [attempt.job_id for attempt in attempts]
     return FallbackShape(number=own.number, size=size, jobs=jobs, **kept)
+
+
+def _warning(job: Job, now: datetime) -> WarningShape | None:
+    found = timeline.warning_of(job, now)
+    if found is None:
+        return None
+    amount = None if found.usd is None else usd(found.usd.quantize(MICRO))
+    return WarningShape(
+        code=found.code, since=found.since, is_certain=found.is_certain, evidence=str(found.words), usd=amount
+    )
 
 
 def _attempts(job: Job, now: datetime) -> list[AttemptShape]:

@@ -40,7 +40,7 @@ def list_jobs(request: Request, filters: Query[JobFilters]) -> JobPage:
 @router.get("/jobs/{uuid:job_id}", response=JobDetail, summary="Get a job")
 def get_job(request: Request, job_id: UUID) -> JobDetail:
     """Return a job with its estimate, its cost so far, its attempts, its approval and its diagnosis."""
-    return job_detail(request, job_for(request, job_id), database_now())
+    return job_detail(request, job_for(request, job_id, joined=("health",)), database_now())
 
 
 @router.get("/jobs/{uuid:job_id}/events", response=EventPage, summary="List or wait for events of a job")

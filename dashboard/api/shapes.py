@@ -169,6 +169,19 @@ class FallbackShape(Schema):
     jobs: list[UUID]
 
 
+class WarningShape(Schema):
+    """A sign that a running job wastes money. `code` is idle, stuck, diverged, hopeless or lost_peer.
+
+    `usd` is what the time since `since` has cost, null without a price. Nothing is cancelled because of it.
+    """
+
+    code: str
+    since: datetime
+    is_certain: bool
+    evidence: str
+    usd: str | None
+
+
 class JobDetail(JobShape):
     """All details of a job except its events and its log."""
 
@@ -183,6 +196,7 @@ class JobDetail(JobShape):
     attempts: list[AttemptShape]
     diagnosis: DiagnosisShape | None
     fallback: FallbackShape | None
+    warning: WarningShape | None
     spec: dict[str, Any]
 
 

@@ -122,7 +122,7 @@ def board_context(
     """Return the figures above the board and one page of grouped rows; `listed` is the result of `list_board`."""
     listed = _list(request, asked, now) if listed is None else listed
     everything = [each.job for each in listed]
-    viewer = Viewer.load(request.user, everything, now.date())
+    viewer = Viewer.load(request.user, everything, now)
     reruns = reruns_of(everything)
     page = _page(listed, asked, viewer, reruns, now)
     shown = [job for _, job in page.object_list]

@@ -10,7 +10,7 @@ from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from dashboard.access import Request, can, job_for, role_in
 from dashboard.pages.parts.advice import what_now
@@ -31,11 +31,12 @@ from dashboard.queries.persistent_resources import get_holdings_for
 from jobs import requests, steps, tasks, timeline
 from jobs.clock import DatabaseClock, database_now, display_now
 from jobs.models import Job
+from jobs.requests.declared_fine import declare_fine, may_declare_fine
 from jobs.spec import COLLECTIONS
 from jobs.states import JobState
 from jobs.submission import delete_job, may_delete
 
-JOINED = ("metrics", "attempt__fallback", "figures")
+JOINED = ("metrics", "health", "attempt__fallback", "figures")
 """Related rows that are loaded with the job."""
 LIVE_SECONDS = 15
 """Seconds for which the page shows the same durations and costs if nothing else changes."""
@@ -98,6 +99,7 @@ def job_context(request: Request, known: Known, now: datetime) -> dict[str, Any]
             "advice": what_now(job, now, budgets, study, events=story.events, errors=known.errors),
             "approval": getattr(job, "approval", None),
             "silent": silent,
+            "warning": timeline.warning_of(job, now),
             "budgets": budgets,
         }
         | action_part(request, job, now)
@@ -122,6 +124,7 @@ def action_part(request: Request, job: Job, now: datetime) -> dict[str, Any]:
     return {
         "may_approve": may_decide(request, job, now),
         "may_cancel": may_cancel(request, job),
+        "may_declare_fine": may_declare_fine(job, by=request.user, role=role_in(request.user, job.team)),
         "may_delete": may_delete(job, by=request.user, role=role_in(request.user, job.team)),
         "links": links_of(job, may_enter=can(request.user, "cancel", job.team)),
     }
@@ -183,6 +186,19 @@ def delete(request: Request, pk: UUID) -> HttpResponse:
     else:
         words = _("%(name)s has not ended at Vertex AI, or its deletion was already requested.")
         messages.warning(request, words % {"name": job.display_name})
+    return redirect("job", job.pk)
+
+
+@require_POST
+def fine(request: Request, pk: UUID) -> HttpResponse:
+    """Report nothing about a job's work for some hours, because its owner or a lead declares it fine."""
+    job = job_for(request, pk)
+    with forbidding():
+        is_declared = declare_fine(job, by=request.user, now=database_now())
+    if is_declared:
+        messages.success(request, _("Nothing is reported about %(name)s for 6 hours.") % {"name": job.display_name})
+    else:
+        messages.warning(request, _("%(name)s does not run.") % {"name": job.display_name})
     return redirect("job", job.pk)
 
 

@@ -33,7 +33,9 @@ COLUMNS = (
     "cancel_requested_at", "custom_job_state", "team", "owner", "kind", "display_name", "region", "strategy",
     "machines", "project", "state_since", "requested_at", "approved_at", "submitted_at", "expected_seconds",
     "estimate_usd", "max_usd", "cloned_from", "metrics__ends_at", "revision", "failures", "last_error", "wait_error",
-    "cost_micros", "cost_until",
+    "cost_micros", "cost_until", "restarts",
+    "health__code", "health__since", "health__is_certain", "health__facts", "health__assessed_at",
+    "health__restarts", "health__running_since", "health__fine_until",
 )  # fmt: skip
 """Columns for ordering, grouping and counting the jobs of the board. Jobs whose rows are redrawn are loaded in full."""
 DRAWN = (*timeline.SPAN_KINDS, JobEvent.Kind.RESTARTED, JobEvent.Kind.MACHINES_LOST, JobEvent.Kind.EXPLAINED)
@@ -102,7 +104,7 @@ def _load_changed(jobs: QuerySet[Job], values: dict[UUID, tuple[Any, ...]], now:
     """Return the jobs with these values of CHANGING. Jobs cached with the same values are not loaded."""
     loaded = {pk: job for pk, changing in values.items() if (job := _kept.get(pk, changing, now)) is not None}
     missing = [pk for pk in values if pk not in loaded]
-    rows = jobs.filter(pk__in=missing).select_related(None).select_related("metrics").only(*COLUMNS)
+    rows = jobs.filter(pk__in=missing).select_related(None).select_related("metrics", "health").only(*COLUMNS)
     rows = rows.annotate(has_offer=Q(approval__requested_spec__isnull=False))
     for job in rows if missing else ():
         _kept.keep(job.pk, values[job.pk], job, now)
@@ -144,7 +146,7 @@ def load_jobs(jobs: JobQuerySet, keys: Sequence[UUID]) -> list[Job]:
     """Return the jobs with these keys and their approvals, in the order of the keys. One query, none without keys."""
     if not keys:
         return []
-    loaded = jobs.select_related("approval__decided_by", "metrics", "attempt__fallback")
+    loaded = jobs.select_related("approval__decided_by", "metrics", "health", "attempt__fallback")
     found = {job.pk: job for job in loaded.filter(pk__in=keys).defer(*DEFERRED)}
     return [found[key] for key in keys if key in found]
 

@@ -40,6 +40,7 @@ TITLES: "dict[str, StrPromise]" = {
     Kind.CANCELLED: gettext_lazy("Cancelled"),
     Kind.OVER_APPROVED: gettext_lazy("Costs more than approved"),
     Kind.CAP: gettext_lazy("Near its cap"),
+    Kind.WASTE: gettext_lazy("May waste money"),
     Kind.FALLBACK: gettext_lazy("Further attempts"),
 }
 NEXT: "dict[str, StrPromise]" = {
@@ -53,6 +54,7 @@ NEXT: "dict[str, StrPromise]" = {
     Kind.RESTARTED: gettext_lazy("It goes on by itself, from its last checkpoint if it has one."),
     Kind.WAITING_LONG: gettext_lazy("Wait, or cancel it and submit it in another region or under another strategy."),
     Kind.OVER_APPROVED: gettext_lazy("Cancel it, or let it go on."),
+    Kind.WASTE: gettext_lazy("Look at its log; then cancel it, or declare on its page that it is fine."),
     Kind.FALLBACK: gettext_lazy("Its page lists all attempts and what each cost."),
     Kind.CAP: gettext_lazy(
         "Cancel it, or let it go on; at its cap it is cancelled unless the team's policy says otherwise."

@@ -41,6 +41,7 @@ ABOUT: dict[str, About] = {
     Kind.CANCELLED: About((OWNER,), BROWSER),
     Kind.OVER_APPROVED: About((OWNER, LEADS), BOTH),
     Kind.CAP: About((OWNER, LEADS), BOTH),
+    Kind.WASTE: About((OWNER,), BOTH),
     Kind.FALLBACK: About((OWNER,), BOTH),
     Kind.SCHEDULE: About((OWNER, LEADS), BOTH, is_of_job=False),
     Kind.BUDGET: About((LEADS,), BOTH, is_of_job=False),

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 
 from jobs.messages import kinds
-from jobs.models import Delivery, Membership, Message, MessagePreference
+from jobs.models import Delivery, JobHealth, Membership, Message, MessagePreference
 from jobs.states import WAITING, JobState
 
 Kind = Message.Kind
-UNTIL_THE_END = frozenset({Kind.APPROVED, Kind.STARTED, Kind.RESTARTED})
+UNTIL_THE_END = frozenset({Kind.APPROVED, Kind.STARTED, Kind.RESTARTED, Kind.WASTE})
 """Kinds that are outdated once the job has ended, because a message about the end follows."""
 WHILE_ASKING = frozenset({Kind.APPROVAL_NEEDED, Kind.APPROVAL_REMINDER})
 
@@ -43,6 +43,8 @@ def outdated_reason(message: Message) -> str:
         return "The job no longer waits for an approval."
     if message.kind in UNTIL_THE_END and job.is_finished:
         return "The job has ended."
+    if message.kind == Kind.WASTE and not JobHealth.objects.filter(job=job.pk).exclude(code="").exists():
+        return "The job works again."
     if message.kind == Kind.WAITING_LONG and job.state not in WAITING:
         return "The job is no longer waiting."
     return ""

@@ -12,7 +12,16 @@ from jobs.models.installation import Heartbeat, Installation, MetricCount
 from jobs.models.job import Job
 from jobs.models.ledger import CostEntry, Dimension, SpendSum
 from jobs.models.message import Channel, Delivery, Digest, Message, MessagePreference, Via
-from jobs.models.observed import ImageReading, JobMetrics, LastSeen, LogLine, QuotaReading, Trial, UnmatchedJob
+from jobs.models.observed import (
+    ImageReading,
+    JobHealth,
+    JobMetrics,
+    LastSeen,
+    LogLine,
+    QuotaReading,
+    Trial,
+    UnmatchedJob,
+)
 from jobs.models.persistent_resource import PersistentResource, ResourceChange, ResourceSize
 from jobs.models.polling import LogFeed, Scope
 from jobs.models.price import CatalogueEntry, Price
@@ -56,6 +65,7 @@ __all__ = [
     "Job",
     "JobEvent",
     "JobFigures",
+    "JobHealth",
     "JobMetrics",
     "LastSeen",
     "LearnedFigures",

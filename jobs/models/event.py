@@ -63,6 +63,8 @@ class JobEvent(AppendOnly):
         CHANGE_ANSWERED = "change_answered", "the requester answered a change"
         FALLBACK = "fallback", "further attempts"
         FAMILY = "family", "moved to another family"
+        WARNED = "warned", "it may waste money"
+        DECLARED_FINE = "declared_fine", "somebody declared it fine"
 
     PASSING = (Kind.STEP_FAILED, Kind.REPAIRED)
     """Kinds that may be deleted long after the job's end: retried and repaired steps, which changed nothing."""

@@ -95,6 +95,7 @@ class Message(models.Model):
         OVER_APPROVED = "over_approved", _("Cost more than approved")
         BUDGET = "budget", _("Budget")
         CAP = "cap", _("Cap reached")
+        WASTE = "waste", _("May waste money")
         FALLBACK = "fallback", _("Further attempts")
         SCHEDULE = "schedule", _("Schedule")
         RESOURCE_ENDS = "resource_ends", _("A persistent resource ends")

@@ -81,6 +81,25 @@ class JobMetrics(models.Model):
         return f"metrics of {self.job_id}"
 
 
+class JobHealth(models.Model):
+    """What is known of the work of a running job (`jobs.timeline.health`). It holds only for the attempt it names."""
+
+    job = models.OneToOneField(Job, on_delete=models.CASCADE, primary_key=True, related_name="health")
+    code = models.CharField(max_length=16, blank=True, help_text="Such as idle or stuck; empty: nothing to report.")
+    since = models.DateTimeField(null=True, blank=True)
+    is_certain = models.BooleanField(default=False)
+    facts = models.JSONField(default=dict, blank=True, help_text="The values of its evidence: seconds, shares, names.")
+    assessed_at = models.DateTimeField(null=True, blank=True)
+    restarts = models.PositiveIntegerField(default=0, help_text="Of the job when it was assessed.")
+    running_since = models.DateTimeField(null=True, blank=True, help_text="Of the job when it was assessed.")
+    fine_until = models.DateTimeField(
+        null=True, blank=True, help_text="Until when its owner or a lead declares the job fine."
+    )
+
+    def __str__(self) -> str:
+        return f"health of {self.job_id}: {self.code or 'none'}"
+
+
 class UnmatchedJob(models.Model):
     """A job at Vertex AI with our label that no row follows, as last seen.
 

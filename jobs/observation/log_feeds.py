@@ -17,7 +17,17 @@ from jobs import vertex
 from jobs.clients import client
 from jobs.models import Job, LogFeed, LogLine
 from jobs.models.job import JobQuerySet
-from jobs.observation import cadence, checkpoints, log_metrics, log_turns, machine_usage, restarts, starts, wait_reports
+from jobs.observation import (
+    cadence,
+    checkpoints,
+    health,
+    log_metrics,
+    log_turns,
+    machine_usage,
+    restarts,
+    starts,
+    wait_reports,
+)
 from jobs.observation.child_jobs import poll_tuning_jobs
 from jobs.observation.failures import record_failure
 from jobs.observation.log_sources import replica_name
@@ -162,6 +172,10 @@ def _read_tails(
             if log_turns.is_watched(job, now) or job.ended_at is not None:
                 checkpoints.list_checkpoints(job, now=now)
                 machine_usage.read_usage(job, now=now)
+            else:
+                machine_usage.read_usage(job, now=now, pause=machine_usage.UNWATCHED_PAUSE)
+            with aside.item(f"health of job {job.pk}"):
+                health.assess(job.pk, now=now)
     return last_error
 
 

@@ -1,4 +1,4 @@
-"""Read the machine usage of a running job from Cloud Monitoring while somebody views the job.
+"""Read the machine usage of a running job from Cloud Monitoring: often while somebody views it, else now and then.
 
 A failure is recorded with the job's metrics and never changes the job's state.
 """
@@ -13,20 +13,22 @@ from jobs.observation import cadence
 from jobs.vertex.monitoring import METRICS
 
 PAUSE = timedelta(minutes=1)
+UNWATCHED_PAUSE = timedelta(minutes=10)
+"""For a job at which nobody looks: often enough to see that it has been idle for an hour."""
 LOOK_BACK = timedelta(hours=6)
 """Time span of each read. Older points that were never read are not drawn."""
-SOURCE, BUSY = "Cloud Monitoring", "accelerator"
+SOURCE, BUSY, CPU = "Cloud Monitoring", "accelerator", "CPU"
 
 
-def read_usage(job: Job, *, now: datetime) -> None:
-    """Read what a job used since the last read, at most once a minute.
+def read_usage(job: Job, *, now: datetime, pause: timedelta = PAUSE) -> None:
+    """Read what a job used since the last read, unless that is less than `pause` ago.
 
     Jobs with several sources have no single series.
     """
     if job.started_at is None or len(job.log_sources) != 1:
         return
     kept = JobMetrics.objects.filter(job=job).first() or JobMetrics(job=job)
-    if kept.usage_read_at is not None and now - kept.usage_read_at < PAUSE:
+    if kept.usage_read_at is not None and now - kept.usage_read_at < pause:
         return
     record = Record.load(kept.usage, Totals())
     kept.usage_read_at, kept.usage_error = now, ""

@@ -3,6 +3,7 @@
 from jobs.timeline.attempts import ATTEMPT_BEGINS, ATTEMPT_RUNS, Attempt, Attempts, attempts
 from jobs.timeline.daily_costs import days_of, micros_by_day
 from jobs.timeline.event_rows import Entry, entries
+from jobs.timeline.health_words import WasteWarning, warning_of
 from jobs.timeline.job_timeline import JobTimeline, Phase, build_timeline, restart_marks
 from jobs.timeline.losses import Loss, Row, attempt_rows, loss_if_cut, moments_of, usual_wait
 from jobs.timeline.parameter_influence import influences
@@ -89,6 +90,7 @@ __all__ = [
     "Stretch",
     "Study",
     "Usage",
+    "WasteWarning",
     "attempt_rows",
     "attempts",
     "billable",
@@ -146,4 +148,5 @@ __all__ = [
     "wait_words",
     "waited",
     "waiting_again",
+    "warning_of",
 ]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, Self, cast
 from uuid import UUID
@@ -69,10 +69,11 @@ class Viewer:
     """Teams in which the user may request and cancel jobs."""
     decides: frozenset[UUID]
     """Jobs about which the user may decide."""
+    now: datetime
 
     @classmethod
-    def load(cls, user: User, jobs: Sequence[Job], today: date) -> Self:
-        """Load what the user may do about these jobs on a day (UTC). One query if one of them waits."""
+    def load(cls, user: User, jobs: Sequence[Job], now: datetime) -> Self:
+        """Load what the user may do about these jobs now. One query if one of them waits."""
         sees, approves, asks = (
             frozenset(team.pk for team in teams_where(user, verb)) for verb in ("see", "approve", "request")
         )
@@ -80,7 +81,8 @@ class Viewer:
             job.state == JobState.AWAITING_APPROVAL and job.team_id in approves and job.owner_id != user.pk
             for job in jobs
         )
-        return cls(user.pk, sees, asks, decidable_jobs(user, today) if waiting else frozenset())
+        decides = decidable_jobs(user, now.date()) if waiting else frozenset()
+        return cls(user.pk, sees, asks, decides, now)
 
     def may_decide(self, job: Job) -> bool:
         """Whether the user may approve or reject the job."""
@@ -113,6 +115,7 @@ class BoardRow:
     """What a running job's log and machines show: step or epoch, metric, how busy the accelerators are, time left."""
     attempt: str
     """Which attempt of its request the job is, or "" if it is the only one."""
+    warning: timeline.WasteWarning | None
 
     @property
     def job(self) -> Job:
@@ -153,14 +156,15 @@ def reruns_of(jobs: Iterable[Job]) -> frozenset[UUID]:
 
 
 def needs(job: Job, viewer: Viewer, reruns: frozenset[UUID]) -> bool:
-    """Whether a job needs the viewer: it needs their decision, or it is theirs, failed and was not rerun.
+    """Whether a job needs the viewer: it needs their decision, or it is theirs and failed or may waste money.
 
-    Theirs is also the decision about another strategy that an approver offers for a job of their own. Jobs come from
-    `list_board`.
+    A failed job that was rerun needs nobody. Theirs is also the decision about another strategy that an approver offers
+    for a job of their own. Jobs come from `list_board`.
     """
     if job.owner_id != viewer.pk:
         return viewer.may_decide(job)
-    return has_offer(job) or (job.state in FAILED and job.pk not in reruns)
+    is_failed = job.state in FAILED and job.pk not in reruns
+    return has_offer(job) or is_failed or timeline.warning_of(job, viewer.now) is not None
 
 
 def has_offer(job: Job) -> bool:
@@ -228,6 +232,7 @@ def board_row(
         percent=percent,
         training=_training_words(job, now, end) if job.running_since is not None else "",
         attempt=attempt_words(job),
+        warning=timeline.warning_of(job, now),
     )
 
 

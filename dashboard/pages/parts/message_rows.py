@@ -11,7 +11,7 @@ from jobs.texts import is_translatable
 
 LOOKS = {
     "failed": "bad", "rejected": "bad", "over_approved": "bad", "approval_expired": "bad",
-    "done": "ok", "approved": "ok", "started": "run", "waiting_long": "wait", "restarted": "again",
+    "done": "ok", "approved": "ok", "started": "run", "waiting_long": "wait", "waste": "wait", "restarted": "again",
     "approval_needed": "ask", "approval_reminder": "ask", "cancelled": "halt",
 }  # fmt: skip
 """The shape for a kind of message. Others have the neutral one."""

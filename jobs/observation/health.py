@@ -1,0 +1,152 @@
+"""Assess a running job after its log was read, store the result, and notify its owner once of each fault.
+
+The evidence changes only when the log or the utilization of a job is read, so jobs are assessed then, as often as the
+turns of `jobs.observation.log_turns` read it. Nothing is cancelled.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Count, Max, Min
+
+from jobs import outbox, transitions
+from jobs.explain import circumstances_of, times_out_at
+from jobs.metrics import Run
+from jobs.metrics.losses import has_finite_loss
+from jobs.models import Job, JobEvent, JobHealth, JobMetrics, LogLine, Message
+from jobs.observation.machine_usage import BUSY, CPU
+from jobs.texts import joined
+from jobs.timeline import warning_of
+from jobs.timeline.health import DIVERGED, FAULTS, UNKNOWN, Evidence, Health, ReplicaLines, health_of
+from jobs.vertex.logs import SERVICE
+
+MAX_UNSEEN = timedelta(minutes=15)
+"""A job that Vertex AI has not reported for longer may have ended."""
+MAX_LOSS_LINES = 60
+"""Newest lines that are searched for a loss."""
+MAX_REPLICAS = 1_000
+DEFERRED = ("estimate", "error", "explanation", "metrics__checkpoints")
+
+
+def assess(pk: UUID, *, now: datetime) -> None:
+    """Assess a job whose log was just read, and record its fault. At most six queries if it is as before."""
+    joined_rows = ("metrics", "last_seen", "health", "team")
+    job = Job.objects.select_related(*joined_rows).defer(*DEFERRED).get(pk=pk)
+    before: JobHealth | None = getattr(job, "health", None)
+    found = health_of(evidence_of(job, now), now) if _is_assessed(job, now) else Health(UNKNOWN)
+    if found.code not in FAULTS:
+        if before is not None and before.code:
+            JobHealth.objects.filter(pk=before.pk).update(code="", since=None, facts={}, assessed_at=now)
+        return
+    is_same = before is not None and before.code == found.code and _attempt_of(before) == _attempt_of(job)
+    since = found.since
+    if before is not None and before.since is not None and is_same and found.code == DIVERGED:
+        since = min(since or now, before.since)  # its first lines may not be searched any more
+    values: dict[str, Any] = {
+        "code": found.code,
+        "since": since,
+        "is_certain": found.is_certain,
+        "facts": dict(found.facts),
+    }
+    values |= {"assessed_at": now, "restarts": job.restarts, "running_since": job.running_since}
+    was_shown = is_same and warning_of(job, before.assessed_at or now) is not None if before is not None else False
+    with transaction.atomic():
+        row, _ = JobHealth.objects.update_or_create(job=job, defaults=values)
+        job.health = row
+        if not was_shown:
+            _announce(job, now)
+
+
+def _attempt_of(row: Job | JobHealth) -> tuple[int, datetime | None]:
+    return row.restarts, row.running_since
+
+
+def _is_assessed(job: Job, now: datetime) -> bool:
+    """Return whether the evidence is about this job alone: it runs, is seen, and has one log; no study has one."""
+    seen_at = job.seen_at
+    is_running = job.running_since is not None and job.ended_at is None and job.cancel_requested_at is None
+    is_seen = seen_at is not None and now - seen_at <= MAX_UNSEEN
+    return is_running and is_seen and len(job.log_sources) == 1 and job.trial_seconds is None
+
+
+def _announce(job: Job, now: datetime) -> None:
+    """Record the warning as an event of the job, and announce it unless the same was announced of the job before."""
+    warning = warning_of(job, now)
+    if warning is None:  # the job is declared fine
+        return
+    text = joined(warning.title, warning.words, between=": ")
+    key = f"warned:{warning.code}:{now.isoformat()}"
+    transitions.record_event(
+        job, JobEvent.Kind.WARNED, now=now, reason=warning.code, message=str(text), once_key=key
+    )  # fmt: skip
+    key, detail = f"waste:{warning.code}:{job.pk}", {"text": text}
+    outbox.announce(Message.Kind.WASTE, team=job.team, once_key=key, now=now, job=job, detail=detail)
+
+
+def evidence_of(job: Job, now: datetime) -> Evidence:
+    """Return what is kept about the present attempt of a running job. Its metrics are loaded. Three queries."""
+    assert job.running_since is not None
+    changes = job.events.filter(kind__in=(JobEvent.Kind.RESTARTED, JobEvent.Kind.MACHINES_LOST))
+    last = changes.aggregate(last=Max("occurred_at"))["last"]
+    began = max(job.running_since, last) if last is not None else job.running_since
+    own = LogLine.objects.filter(job=job, timestamp__gte=began).exclude(replica=SERVICE)
+    metrics: JobMetrics | None = getattr(job, "metrics", None)
+    record, usage = (metrics.record, metrics.usage) if metrics is not None else ({}, {})
+    runs = record.get("runs", ())
+    run = Run(**runs[-1]) if runs else None
+    steps, every = _steps(record, began.timestamp())
+    return Evidence(
+        began=began,
+        log_read_at=now,
+        lines=_lines(own),
+        steps=[*steps, *([_moment(run.until)] if run is not None else [])],
+        every=every,
+        losses=list(_losses(own)),
+        busy=_shares(usage, BUSY),
+        cpu=_shares(usage, CPU),
+        has_accelerators=circumstances_of(job).has_accelerator,
+        run=run,
+        times_out_at=times_out_at(job, now),
+    )
+
+
+def _lines(own: Any) -> list[ReplicaLines]:
+    rows = own.order_by().values("replica").annotate(first=Min("timestamp"), last=Max("timestamp"), count=Count("pk"))
+    listed = rows.order_by("replica").values_list("replica", "first", "last", "count")
+    return [ReplicaLines(*row) for row in listed[:MAX_REPLICAS]]
+
+
+def _losses(own: Any) -> Iterator[tuple[datetime, bool]]:
+    """Yield (time, whether it is finite) of each loss in the newest lines, oldest first."""
+    newest = own.order_by("-timestamp", "-pk").values_list("timestamp", "message")[:MAX_LOSS_LINES]
+    for at, message in reversed(newest):
+        for line in message.split("\n", MAX_LOSS_LINES)[:MAX_LOSS_LINES]:
+            if (is_finite := has_finite_loss(line)) is not None:
+                yield at, is_finite
+
+
+def _steps(record: dict[str, Any], began: float) -> tuple[list[datetime], int]:
+    """Return the times of the metric with most readings in the attempt, and that one of how many is kept."""
+    found: tuple[list[float], int] = ([], 1)
+    for series in record.get("series", ()):
+        times = [at for at, *_ in series["points"] if at >= began]
+        if len(times) * series["every"] > len(found[0]) * found[1]:
+            found = (times, series["every"])
+    return [_moment(at) for at in found[0]], found[1]
+
+
+def _shares(usage: dict[str, Any], name: str) -> Sequence[tuple[datetime, float]]:
+    """Return (time, share) of what Cloud Monitoring reported of a metric, the newest included."""
+    series = next((each for each in usage.get("series", ()) if each["name"] == name), None)
+    if series is None:
+        return ()
+    points, last = [tuple(point) for point in series["points"]], series.get("last")
+    points += [tuple(last)] if last and (not points or last[0] > points[-1][0]) else []
+    return [(_moment(at), share) for at, _, share in points]
+
+
+def _moment(at: float) -> datetime:
+    return datetime.fromtimestamp(at, UTC)

@@ -1,0 +1,85 @@
+"""The health of a running job as pages, messages and the API show it: if it still holds, its words and cost."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from jobs.cost.actual import HOUR, accrued
+from jobs.cost.notes import in_words
+from jobs.models import Job, JobHealth
+from jobs.texts import Text
+from jobs.texts import translatable as _
+from jobs.timeline.health import DIVERGED, FAULTS, HOPELESS, IDLE, LOST_PEER, STUCK
+
+MAX_AGE = timedelta(hours=1)
+"""A fault that was not confirmed for so long does not hold, whatever stopped the readings, as after a restore."""
+TITLES = {
+    IDLE: _("Idle"),
+    STUCK: _("Stuck"),
+    DIVERGED: _("Diverged"),
+    HOPELESS: _("Will not finish in time"),
+    LOST_PEER: _("Waiting for a lost replica"),
+}
+EVIDENCE = {
+    IDLE: _("The accelerators have been %(share)s busy for %(length)s."),
+    STUCK: _("No log line and no step for %(length)s; the usual time between steps is %(usual)s."),
+    DIVERGED: _("The loss has been NaN or infinite for %(length)s, in %(lines)s lines in a row."),
+    HOPELESS: _(
+        "At the pace of its last steps, %(reached)s of the training is done and the rest takes %(needed)s, but its"
+        " timeout ends the job after %(left)s."
+    ),
+    LOST_PEER: _("No step for %(length)s, and only %(talking)s still writes to the log."),
+}
+CPU_IDLE = _("The CPUs have been %(share)s busy for %(length)s.")
+ONE_SILENT = _("No step for %(length)s, and %(silent)s does not write to the log any more.")
+
+
+@dataclass(frozen=True, slots=True)
+class WasteWarning:
+    """A fault that holds now. `words` are one sentence of evidence; `usd` the cost since, None without a price."""
+
+    code: str
+    title: Text
+    words: Text
+    since: datetime
+    is_certain: bool
+    usd: Decimal | None
+
+
+def warning_of(job: Job, now: datetime) -> WasteWarning | None:
+    """Return the warning about a running job, or None. No query if `health` was loaded with the job.
+
+    A fault ends with its attempt, with the job, and when its evidence is old; a job that is declared fine has none.
+    """
+    row: JobHealth | None = getattr(job, "health", None)
+    if row is None or row.code not in FAULTS or row.since is None or row.assessed_at is None:
+        return None
+    is_of_attempt = job.running_since is not None and (row.restarts, row.running_since) == (
+        job.restarts,
+        job.running_since,
+    )
+    is_quiet = row.fine_until is not None and row.fine_until > now
+    is_over = job.ended_at is not None or job.is_finished or job.cancel_requested_at is not None
+    if not is_of_attempt or is_quiet or is_over or not now - MAX_AGE <= row.assessed_at <= now + MAX_AGE:
+        return None
+    length = max(now - row.since, timedelta())
+    usd = accrued(job.hourly_usd, length)
+    words = _words(row.code, row.facts, length)
+    return WasteWarning(row.code, TITLES[row.code], words, row.since, row.is_certain, usd)
+
+
+def _words(code: str, facts: Mapping[str, float | str], length: timedelta) -> Text:
+    values: dict[str, object] = {**facts, "length": in_words(length / HOUR)}
+    values |= {name: _seconds(facts[name]) for name in ("usual", "needed", "left") if name in facts}
+    values |= {name: f"{100 * float(facts[name]):.0f} %" for name in ("share", "reached") if name in facts}
+    words = EVIDENCE[code]
+    if code == IDLE and facts.get("of") == "cpu":
+        words = CPU_IDLE
+    if code == LOST_PEER and "silent" in facts:
+        words = ONE_SILENT
+    return _(words.msgid, **values)
+
+
+def _seconds(length: float | str) -> str:
+    return in_words(float(length) / 3600)
