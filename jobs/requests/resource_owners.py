@@ -3,6 +3,8 @@
 Teams that share a project do not change each other's machines.
 """
 
+from typing import Any
+
 from django.contrib.auth.models import User
 from django.utils.translation import gettext as _
 
@@ -26,7 +28,8 @@ def owner_of(project: str, region: str, resource_id: str) -> int | None:
     """
     place = {"project": project, "region": region, "resource_id": resource_id}
     bodies = PersistentResource.objects.existing().filter(**place).values_list("body", flat=True)
-    created_at = wire.moment(next(iter(bodies), {}).get("createTime"))
+    body: dict[str, Any] = next(iter(bodies), {})
+    created_at = wire.moment(body.get("createTime"))
     rows = ResourceChange.objects.filter(**place, outcome__in=ResourceChange.MADE).order_by("-asked_at", "-pk")
     owner: int | None = None
     for action, team_id, asked_at, needs in rows.values_list("action", "team_id", "asked_at", "needs"):
