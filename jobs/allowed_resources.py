@@ -63,7 +63,8 @@ def check_project(project: str, allowed: Allowed) -> Finding | None:
 def check(submission: Submission, allowed: Allowed, resources: Known = ()) -> tuple[Finding, ...]:
     """Return an error for each project, account, destination, network and key that the team may not use.
 
-    A job on one of `resources` may run as the account of that resource. Only names in the request are checked. The
+    A job on a persistent resource may run as the account of that resource, so closed lists refuse one that is not among
+    `resources`. Only names in the request are checked. The
     job's program may still reach all that its service account can access.
     """
     return tuple(dict.fromkeys(_findings(submission, allowed, resources)))
@@ -116,9 +117,23 @@ def _findings(submission: Submission, allowed: Allowed, resources: Known) -> Ite
     if (refused := check_project(submission.project, allowed)) is not None:
         yield refused
     yield from _refusals(used(body), allowed)
-    for each in resources:
-        if each.resource_id == submission.job_spec.persistent_resource_id:
-            yield from _refusals(_accounts(spec.rest_body(each.resource)), allowed)
+    wanted = submission.job_spec.persistent_resource_id
+    known = [each for each in resources if each.resource_id == wanted]
+    for each in known:
+        yield from _refusals(_accounts(spec.rest_body(each.resource)), allowed)
+    if wanted and not known and allowed.is_closed:
+        yield Finding(
+            code="resource_account_unknown",
+            severity=Severity.ERROR,
+            field=submission.spec_field("persistentResourceId"),
+            message=_(
+                "The persistent resource %(name)s has not been seen yet, so the account that it may run the job as is "
+                "not known.",
+                name=_shown(wanted),
+            ),
+            remedy=_("Submit the job again once the resource is on the page of persistent resources."),
+            source=SOURCE,
+        )
     for project in _projects(body) if allowed.is_closed else ():
         if (refused := check_project(project, allowed)) is not None:
             yield refused

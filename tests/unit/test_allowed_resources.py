@@ -196,7 +196,9 @@ class TestClosedLists:
 
         assert refused.code == "service_account_not_allowed"
         assert not check(submission(persistentResourceId="elastic"), both, known)
-        assert not check(submission(persistentResourceId="another"), lists, known)
+        (unseen,) = check(submission(persistentResourceId="another"), lists, known)
+        assert unseen.code == "resource_account_unknown"
+        assert not check(submission(persistentResourceId="another"), Allowed(frozenset({PROJECT})), known)
 
     def test_an_open_team_with_a_list_of_buckets_is_checked_there_too(self) -> None:
         data = {"datasetId": "1", "gcsDestination": {"outputUriPrefix": "gs://theirs/data"}}
