@@ -20,7 +20,16 @@ from jobs.models import Job, JobEvent, JobHealth, JobMetrics, LogLine, Message
 from jobs.observation.machine_usage import BUSY, CPU
 from jobs.texts import joined
 from jobs.timeline import warning_of
-from jobs.timeline.health import DIVERGED, FAULTS, UNKNOWN, Evidence, Health, ReplicaLines, health_of
+from jobs.timeline.health import (
+    DIVERGED,
+    FAULTS,
+    MAX_IDLE_SILENCE,
+    UNKNOWN,
+    Evidence,
+    Health,
+    ReplicaLines,
+    health_of,
+)
 from jobs.vertex.logs import SERVICE
 
 MAX_UNSEEN = timedelta(minutes=15)
@@ -87,7 +96,7 @@ def _announce(job: Job, now: datetime) -> None:
 
 
 def evidence_of(job: Job, now: datetime) -> Evidence:
-    """Return what is kept about the present attempt of a running job. Its metrics are loaded. Three queries."""
+    """Return what is kept about the present attempt of a running job. Its metrics are loaded. At most three queries."""
     assert job.running_since is not None
     changes = job.events.filter(kind__in=(JobEvent.Kind.RESTARTED, JobEvent.Kind.MACHINES_LOST))
     last = changes.aggregate(last=Max("occurred_at"))["last"]
@@ -98,11 +107,14 @@ def evidence_of(job: Job, now: datetime) -> Evidence:
     runs = record.get("runs", ())
     run = Run(**runs[-1]) if runs else None
     steps, every = _steps(record, began.timestamp())
+    steps += [_moment(run.until)] if run is not None else []
+    # Who is silent matters only if no step came for long. All lines of a long attempt are counted for it.
+    is_quiet = bool(steps) and now - max(steps) >= MAX_IDLE_SILENCE
     return Evidence(
         began=began,
         log_read_at=now,
-        lines=_lines(own),
-        steps=[*steps, *([_moment(run.until)] if run is not None else [])],
+        lines=_lines(own) if is_quiet else (),
+        steps=steps,
         every=every,
         losses=list(_losses(own)),
         busy=_shares(usage, BUSY),
