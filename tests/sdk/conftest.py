@@ -14,6 +14,8 @@ from tests.sdk.schema_check import Judge
 from tests.support import certificates
 from tests.support.running_emulator import Running, running
 
+# Before any test: others use Google's clients too, and the first of a process loads the certificate that all trust.
+certificates.shared()
 V1 = "GoogleCloudAiplatformV1"
 RESOURCES = {
     "customJobs": "CustomJob",
