@@ -44,6 +44,7 @@ from tests.pages.conftest import MakeJob, SignIn, fields_of
 from tests.pages.test_every_address import ACCESS, NO_ONE, address_of, keys, patterns
 from tests.support.clock import Clock
 from tests.support.pseudo import pseudo_language
+from tests.support.run_rows import make_family, make_stuck
 from tests.support.written_log import Log
 
 __all__ = ["keys"]
@@ -233,7 +234,8 @@ def drawn(
     measured = Record([Series("auroc", "workerpool0-0", points, last=points[-1])]).as_json()
     JobMetrics.objects.update_or_create(job=jobs[3], defaults={"record": measured})
     further.append("/compare/?" + "&".join(f"job={jobs[number].pk}" for number in (0, 3, 4)))
-    further += [f"/jobs/new/?job={fallen.pk}", f"/jump/?q={fallen.display_name}"]
+    make_stuck(Job.objects.get(pk=jobs[0].pk), clock.now)
+    further += [f"/jobs/new/?job={fallen.pk}", f"/jump/?q={fallen.display_name}", *make_family(jobs[4], jobs[5])]
     further += [f"/history/?of={each}&since=2020-01-01" for each in ("strategy", "accelerator", "region", "owner")]
     further += [f"/jobs/several/?action={each}&job={jobs[0].pk}&job={jobs[3].pk}" for each in ("cancel", "rerun")]
     return [*addresses, *(f"/jobs/{job.pk}/" for job in jobs), *further]

@@ -92,11 +92,11 @@ def _head(title: "StrOrPromise", name: str, look: Look) -> Head:
     return Head(title, name if falls else f"-{name}", order)
 
 
-def choices_of(known: Known) -> list[tuple[str, "StrOrPromise"]]:
-    """Return (value, words) of the columns by which runs can be filtered."""
-    own = [(name, title) for name, title in TITLES.items() if name != NEWEST]
-    metrics = [(BEST_OF + name, name) for name in known.metrics]
-    return [*own, *metrics, *((SETTING + name, name) for name in known.settings)]
+def choices_of(known: Known) -> list[tuple[str, "StrOrPromise", bool]]:
+    """Return (value, words, whether they are a name of the program) of the columns by which runs can be filtered."""
+    own = [(name, title, False) for name, title in TITLES.items() if name != NEWEST]
+    metrics = [(BEST_OF + name, name, True) for name in known.metrics]
+    return [*own, *metrics, *((SETTING + name, name, True) for name in known.settings)]
 
 
 def rows_of(
