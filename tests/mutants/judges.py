@@ -134,7 +134,7 @@ FEW_TESTS = Judge(
     ),
 )
 QUICK = {
-    "jobs/submission/submit.py submit.submit bc5c5e": FEW_SEEDS,  # a request in doubt is looked up
+    "jobs/submission/submit.py submit.submit 50b3bf": FEW_SEEDS,  # a request in doubt is looked up
     "jobs/submission/submit.py submit.absent.decide 92570f": FEW_TESTS,  # a list may lack a job for a while
     "jobs/submission/adapters.py adapters.apply 2b476a": FEW_TESTS,  # the claim has not expired
     "jobs/models/job.py job.due 65a9eb": FEW_TESTS,  # no other worker holds the job
