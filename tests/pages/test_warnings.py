@@ -10,6 +10,7 @@ from tests.conftest import person
 from tests.pages.conftest import MakeJob, SignIn, text_of
 from tests.support.api import caller
 from tests.support.clock import Clock
+from tests.support.run_rows import make_stuck
 
 EVIDENCE = "No log line and no step for 2 hours; the usual time between steps is 60 seconds."
 
@@ -19,17 +20,9 @@ def stuck(make_job: MakeJob, clock: Clock) -> Job:
     """A running job that is stuck for two hours, at $6 an hour."""
     job = make_job("running", name="clip")
     Job.objects.filter(pk=job.pk).update(hourly_usd=6)
-    since = clock.now
     clock.forward(hours=2)
     job.refresh_from_db()
-    JobHealth.objects.create(
-        job=job,
-        code="stuck",
-        since=since,
-        facts={"usual": 60.0},
-        assessed_at=clock.now,
-        running_since=job.running_since,
-    )
+    make_stuck(job, clock.now)
     return job
 
 

@@ -1,6 +1,7 @@
 // The rules of a policy are moved by dragging or by buttons, and removed by a button. What is posted stays the position
 // and the mark of each rule, which are fields to fill in where this script does not run.
 const list = document.querySelector("[data-rules]");
+const markOf = (rule) => rule.querySelector("[name$='-DELETE']:not([name*='-further-'])");
 const rules = () => [...list.querySelectorAll("[data-rule]")];
 let dragged = null;
 
@@ -21,7 +22,7 @@ function move(rule, step) {
 }
 
 function showMark(rule) {
-  const box = rule.querySelector("[name$='-DELETE']:not([name*='-further-'])");
+  const box = markOf(rule);
   const button = rule.querySelector("[data-remove]");
   button.dataset.remove ||= button.textContent;
   button.textContent = box.checked ? button.dataset.keep : button.dataset.remove;
@@ -41,7 +42,7 @@ if (list) {
       move(rule, Number(button.dataset.move));
       button.focus(); // a moved element loses the focus
     } else if (button) {
-      const box = rule.querySelector("[name$='-DELETE']:not([name*='-further-'])");
+      const box = markOf(rule);
       box.checked = !box.checked;
       showMark(rule);
     }
