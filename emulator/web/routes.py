@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from emulator.emulator import Emulator
 from emulator.methods import (
+    advice,
     artifacts,
     cloud_access,
     compute_types,
@@ -51,6 +52,7 @@ PARENT = "/v1/projects/{project}/locations/{location}"
 REPOSITORY = PARENT + "/repositories/{repository}"
 QUOTAS = "/v1/projects/{project}/locations/global/services/{service}/quotaInfos"
 COMPUTE = "/compute/v1/projects/{project}/aggregated"
+ADVICE = "/compute/v1/projects/{project}/regions/{region}/advice"
 ACCOUNT = "/v1/projects/-/serviceAccounts/{account}"
 TEST = "testIamPermissions"
 BUCKET_TEST = "/storage/v1/b/{bucket}/iam/testPermissions"
@@ -169,6 +171,9 @@ ROUTES = [
     route("GET", "/v1/projects/{project}/locations", "locations.list", locations.list_),
     route("GET", f"{COMPUTE}/machineTypes", "machineTypes.aggregatedList", compute_types.list_machines),
     route("GET", f"{COMPUTE}/acceleratorTypes", "acceleratorTypes.aggregatedList", compute_types.list_accelerators),
+    route("POST", f"{ADVICE}/capacity", "advice.capacity", advice.capacity),
+    route("POST", f"{ADVICE}/capacityHistory", "advice.capacityHistory", advice.capacity_history),
+    route("POST", f"{ADVICE}/calendarMode", "advice.calendarMode", advice.calendar_mode),
     route("POST", "/v2/entries:list", "entries.list", log_entries.list_),
     route("GET", "/v3/projects/{project}/timeSeries", "timeSeries.list", time_series.list_),
     route("POST", "/token", "token", token.exchange),

@@ -108,6 +108,7 @@ def test_every_http_method_of_google_is_there_over_grpc_too() -> None:
     elsewhere = {"projects.testIamPermissions", "serviceAccounts.testIamPermissions", "services.batchGet"}
     elsewhere |= {"quotaInfos.list", "timeSeries.list", "dockerImages.get", "repositories.get", "tags.get"}
     elsewhere |= {"machineTypes.aggregatedList", "acceleratorTypes.aggregatedList"}
+    elsewhere |= {"advice.capacity", "advice.capacityHistory", "advice.calendarMode"}
     of_vertex_ai = [each for each in routes.ROUTES if each.method not in elsewhere]  # not other services'
     over_http = {each.method for each in of_vertex_ai if "projects" in each.pattern.pattern}
     reached = set()
