@@ -17,14 +17,14 @@ from jobs.messages import queue
 from jobs.models import Discovery, ImageReading, Job, JobEvent, LogFeed, ResourceChange, Scope, Upkeep
 from jobs.queue import claims
 from jobs.states import LOCAL, JobState
+from jobs.submission.cancel import MAX_REPEAT
 from jobs.upkeep.schedules import repair_next_times
 from jobs.vertex.answers import MAX_WAIT
 
 logger = logging.getLogger(__name__)
 
-MAX_PAUSE = timedelta(minutes=10)
-"""The longest pause of a row whose last step did not fail: between two cancellations. A failed one may wait longer, if
-Google asks for it (`MAX_WAIT`)."""
+MAX_PAUSE = max(MAX_WAIT, MAX_REPEAT)
+"""The longest pause of a row, unless polls are further apart: what Google may ask for, or between two cancellations."""
 SLACK = timedelta(seconds=30)
 AT_ONCE = 500
 """Jobs repaired by one sweep. The next sweep finds the rest."""
@@ -63,12 +63,8 @@ def _times_too_late(now: datetime) -> int:
     They were written while the database's clock was ahead. A claim is only shortened: its worker may still be in the
     call that it was taken for.
     """
-    limit = max(MAX_PAUSE, 4 * settings.POLL_INTERVAL)
-    failed_late = Q(due_at__gt=now + MAX_WAIT + limit)
-    late = Q(due_at__gt=now + limit, failures=0) | failed_late
-    # A poll that was answered may wait as long as Google asks for one of its jobs, which is then in `last_error`.
-    late_poll = Q(due_at__gt=now + limit, failures=0, last_error="") | failed_late
-    far = [*_times_ahead(now, late, late_poll), *queue.times_ahead(now)]
+    late = Q(due_at__gt=now + max(MAX_PAUSE, 4 * settings.POLL_INTERVAL))
+    far = [*_times_ahead(now, late), *queue.times_ahead(now)]
     wrong: dict[type[Model], Q] = {Job: late}
     for model, condition, _ in far:
         wrong[model] = wrong.get(model, Q()) | condition
@@ -86,12 +82,12 @@ def _times_too_late(now: datetime) -> int:
     return count + take_each(first_jobs, lambda row: _make_due(*row, now), what="due times of jobs")
 
 
-def _times_ahead(now: datetime, late: Q, late_poll: Q) -> Iterator[Ahead]:
-    """Yield times that lie too far ahead, and the columns that repair them. `late`: of steps; `late_poll`: of polls."""
+def _times_ahead(now: datetime, late: Q) -> Iterator[Ahead]:
+    """Yield times that lie too far ahead, and the columns that repair them. `late` is that of steps and polls."""
     answered = Q(answered_at__gt=now + MAX_PAUSE)
     for row in POLLED:
         yield row, answered, {"due_at": now, "answered_at": now}
-        yield row, late_poll, {"due_at": now}
+        yield row, late, {"due_at": now}
     yield ResourceChange, late & Q(ended_at=None), {"due_at": now}
     yield ImageReading, Q(due_at__gt=now + SLACK), {"due_at": now}
     # Upkeep tasks have intervals of up to a day: the time of the last run shows that it was written ahead.

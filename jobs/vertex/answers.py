@@ -19,8 +19,9 @@ import urllib3.exceptions
 from jobs.spec.paths import json_path
 from jobs.vertex import deadline, errors, wire
 
-MAX_WAIT = timedelta(hours=1)
-"""A longer Retry-After is reduced to this."""
+MAX_WAIT = timedelta(minutes=10)
+"""A longer Retry-After is reduced to this. A row that is planned later was planned while the database's clock was ahead
+(`jobs.upkeep.repair`), so no pause may be longer."""
 MAX_MESSAGE = 8_000
 """Characters of a message that are read. The patterns below are fast on any text of that length."""
 

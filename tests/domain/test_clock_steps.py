@@ -202,12 +202,39 @@ def test_after_an_hour_ahead_a_job_in_doubt_is_looked_up(
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize(("fault", "asked"), [("503", None), ("429", 30), ("429", 3_600)])
+def test_after_an_hour_ahead_what_failed_then_is_tried_again(
+    request_job: RequestJob, cloud: Cloud, clock: Clock, fault: str, asked: int | None
+) -> None:
+    """What is planned an hour ahead after a failure could otherwise be a pause that Google asked for."""
+    job, sent = request_job(), request_job()
+    steps.advance(sent.pk, clock=cloud.clock)
+    clock.forward(hours=1)  # the database's clock alone
+    for call in ("customJobs.create", "customJobs.list"):
+        cloud.fail(call, fault, retry_after=asked)
+    steps.advance(job.pk, clock=clock.clock)
+    Scope.objects.update(due_at=clock.now)
+    for scope_id in steps.due_scopes(clock.now):
+        steps.observe(scope_id, clock=clock.clock)
+    clock.forward(hours=-1)
+    scope = Scope.objects.get(kind="custom_job")
+    job.refresh_from_db()
+    assert job.failures == scope.failures == 1
+
+    repair_times(clock.now)
+
+    job.refresh_from_db()
+    scope.refresh_from_db()
+    assert job.due_at == scope.due_at == clock.now
+
+
+@pytest.mark.django_db
 def test_pauses_that_are_planned_are_left_alone(request_job: RequestJob, cloud: Cloud) -> None:
     job = request_job()
     steps.advance(job.pk, clock=cloud.clock)
     later = cloud.now + timedelta(minutes=10)
     Job.objects.update(due_at=later)
-    Scope.objects.update(due_at=cloud.now + timedelta(hours=1), failures=1, last_error="Google asks to wait.")
+    Scope.objects.update(due_at=later, failures=1, last_error="Google asks to wait.")
     ResourceChange.objects.update(due_at=later)
 
     assert repair_times(cloud.now) == 0
