@@ -21,10 +21,11 @@ from django.db.models.fields.json import KeyTransform
 
 from dashboard.access import jobs_of
 from jobs.cost import from_micros
-from jobs.metrics import importance, is_lower_better
+from jobs.metrics import importance
 from jobs.models import Job, JobEvent
 from jobs.models.job import JobQuerySet
 from jobs.states import SUCCESSFUL, JobState
+from jobs.timeline.results import is_lower_better
 
 PAGE_SIZE = 30
 MAX_PAGES = 330

@@ -7,7 +7,6 @@ from jobs.metrics.lines import Reading, read_line
 from jobs.metrics.names import importance
 from jobs.metrics.progress import Run, lost_seconds, progress
 from jobs.metrics.record import MAX_POINTS, Record, Series
-from jobs.metrics.results import is_lower_better, results_of
 from jobs.metrics.totals import Totals, totals_of
 
 __all__ = [
@@ -18,10 +17,8 @@ __all__ = [
     "Series",
     "Totals",
     "importance",
-    "is_lower_better",
     "lost_seconds",
     "progress",
     "read_line",
-    "results_of",
     "totals_of",
 ]

@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
                 (
                     "results",
                     models.JSONField(
-                        default=dict, help_text="{metric: [last, lowest, highest]} by jobs.metrics.results."
+                        default=dict, help_text="{metric: [last, lowest, highest]} by jobs.timeline.results."
                     ),
                 ),
             ],

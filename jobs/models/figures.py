@@ -89,7 +89,7 @@ class RunSummary(models.Model):
 
     job = models.OneToOneField(Job, on_delete=models.CASCADE, primary_key=True, related_name="run_summary")
     settings = models.JSONField(default=dict, help_text="{name: value} by jobs.spec.settings, without secrets.")
-    results = models.JSONField(default=dict, help_text="{metric: [last, lowest, highest]} by jobs.metrics.results.")
+    results = models.JSONField(default=dict, help_text="{metric: [last, lowest, highest]} by jobs.timeline.results.")
 
     class Meta:
         verbose_name_plural = "summaries of runs"

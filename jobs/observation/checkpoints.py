@@ -3,11 +3,12 @@
 A failure is recorded with the job's metrics and never changes the job's state.
 """
 
+import re
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from jobs import bounds, vertex
 from jobs.clients import client
-from jobs.metrics.checkpoints import checkpoints_in
 from jobs.models import Job, JobMetrics
 from jobs.observation import cadence
 from jobs.spec.body import output_folder
@@ -17,6 +18,18 @@ PAUSE = timedelta(minutes=1)
 MAX_NAME_CHARACTERS = 400
 FOLDERS = ("checkpoints", "")
 """Subfolders of the output folder: where AIP_CHECKPOINT_DIR points, and if that is empty the whole output folder."""
+_CHECKPOINT = re.compile(r"(?:^|/)(?:checkpoints?|ckpts?)(?:[/_.-]|\d)|checkpoint|\.ckpt|\.(?:pt|pth|h5|keras)$", re.I)
+"""Names that Keras, PyTorch, Lightning, Trainer and JAX give to checkpoints.
+
+AIP_CHECKPOINT_DIR is <folder>/checkpoints/ (docs: "Environment variables for special Cloud Storage directories", read
+2026-11-21).
+"""
+SAME = timedelta(seconds=60)
+"""Files written within this time belong to one checkpoint, which is dated by the last of them."""
+MAX_CHECKPOINTS = 50
+
+Checkpoint = tuple[datetime, str, int]
+"""(when its last file was written, that file's name, bytes of all its files)"""
 
 
 def list_checkpoints(job: Job, *, now: datetime) -> None:
@@ -53,3 +66,14 @@ def checkpoints_below(folder: str, acts_as: str) -> list[tuple[float, str, int]]
         if found:
             return [(at.timestamp(), bounds.bounded(name, MAX_NAME_CHARACTERS), size) for at, name, size in found]
     return []
+
+
+def checkpoints_in(files: Iterable[Checkpoint]) -> list[Checkpoint]:
+    """Return the newest checkpoints among files (time, name, bytes), oldest first."""
+    found: list[Checkpoint] = []
+    for at, name, size in sorted(each for each in files if _CHECKPOINT.search(each[1])):
+        if found and at - found[-1][0] <= SAME:
+            found[-1] = (at, name, found[-1][2] + size)
+        else:
+            found.append((at, name, size))
+    return found[-MAX_CHECKPOINTS:]

@@ -4,6 +4,7 @@ The evidence changes only when the log or the utilization of a job is read, so j
 turns of `jobs.observation.log_turns` read it. Nothing is cancelled.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,7 +16,6 @@ from django.db.models import Count, Max, Min
 from jobs import outbox, transitions
 from jobs.explain import circumstances_of, times_out_at
 from jobs.metrics import Run
-from jobs.metrics.losses import has_finite_loss
 from jobs.models import Job, JobEvent, JobHealth, JobMetrics, LogLine, Message
 from jobs.observation.machine_usage import BUSY, CPU
 from jobs.texts import joined
@@ -37,6 +37,14 @@ MAX_UNSEEN = timedelta(minutes=15)
 MAX_LOSS_LINES = 60
 """Newest lines that are searched for a loss."""
 MAX_REPLICAS = 1_000
+MAX_LOSS_CHARACTERS = 2_000
+"""Characters of a line that are searched."""
+_LOSS = re.compile(
+    r"(?<![a-z0-9_/.])((?:[a-z0-9_/.]{1,40}[_/. ])?loss)['\"]?\s{0,4}(?:[:=]|is\s)?\s{0,8}(?:tensor\()?"
+    r"([-+]?(?:nan|inf(?:inity)?)\b|[-+]?\.?\d)"
+)
+_OF_OTHERS = re.compile(r"best|min|prev|last|low|init")
+"""Losses that are compared with, such as a best loss that begins as infinity."""
 DEFERRED = ("estimate", "error", "explanation", "metrics__checkpoints")
 
 
@@ -138,6 +146,15 @@ def _losses(own: Any) -> Iterator[tuple[datetime, bool]]:
         for line in message.split("\n", MAX_LOSS_LINES)[:MAX_LOSS_LINES]:
             if (is_finite := has_finite_loss(line)) is not None:
                 yield at, is_finite
+
+
+def has_finite_loss(text: str) -> bool | None:
+    """Return whether a line names a loss with a finite number, False if all its losses are not; None without a loss."""
+    lower = text[:MAX_LOSS_CHARACTERS].lower()
+    if "loss" not in lower:
+        return None
+    values = [value for name, value in _LOSS.findall(lower) if _OF_OTHERS.search(name) is None]
+    return any(value[-1].isdigit() for value in values) if values else None
 
 
 def _steps(record: dict[str, Any], began: float) -> tuple[list[datetime], int]:

@@ -10,11 +10,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from jobs import bounds
-from jobs.metrics import Reading, Record, importance, progress, read_line, results_of, totals_of
+from jobs.metrics import Reading, Record, importance, progress, read_line, totals_of
 from jobs.metrics.record import Place
 from jobs.models import Job, JobMetrics, LogLine, RunSummary
 from jobs.spec.secret_names import is_secret_name
 from jobs.spec.secrets import Masker
+from jobs.timeline.results import results_of
 from jobs.vertex.logs import SERVICE
 
 MAX_LINES = 5_000

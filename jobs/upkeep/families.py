@@ -15,11 +15,12 @@ from django.db import transaction
 from jobs import spec
 from jobs.cost.likeness import program_of
 from jobs.isolation import take_portions
-from jobs.metrics import Record, Totals, results_of
+from jobs.metrics import Record, Totals
 from jobs.models import FallbackAttempt, Job, JobMetrics, RunSummary
 from jobs.models.job import JobQuerySet
 from jobs.spec.secrets import Masker
 from jobs.spec.settings import settings_of
+from jobs.timeline.results import results_of
 
 PORTION = 200
 """Jobs of one transaction: a fraction of a second, so that no worker waits for long."""

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.metrics.checkpoints import MAX_CHECKPOINTS, checkpoints_in
 from jobs.models import Job, JobMetrics
-from jobs.observation.checkpoints import list_checkpoints
+from jobs.observation.checkpoints import MAX_CHECKPOINTS, checkpoints_in, list_checkpoints
 from jobs.vertex import VertexClient
 from tests.domain.conftest import Cloud
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.metrics import Run
-from jobs.metrics.losses import has_finite_loss
+from jobs.observation.health import has_finite_loss
 from jobs.timeline.health import (
     DIVERGED,
     FAULTS,

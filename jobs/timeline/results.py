@@ -2,8 +2,8 @@
 
 import math
 
-from jobs.metrics.names import LOSSES, importance, words_of
-from jobs.metrics.record import Record
+from jobs.metrics import Record, importance
+from jobs.metrics.names import LOSSES, words_of
 
 Result = tuple[float, float, float]
 """(last, lowest, highest)"""

@@ -5,8 +5,8 @@ import math
 
 import pytest
 
-from jobs.metrics import Record, Series, is_lower_better, results_of
-from jobs.metrics.results import MAX_RESULTS
+from jobs.metrics import Record, Series
+from jobs.timeline.results import MAX_RESULTS, is_lower_better, results_of
 
 
 def series(name: str, *values: float, source: str = "workerpool0-0", start: float = 0.0) -> Series:
