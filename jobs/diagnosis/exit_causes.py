@@ -43,6 +43,8 @@ def program_cause(lines: list[Line]) -> tuple[str, Line] | None:
 def output_cause(output: Sequence[Output]) -> tuple[FailureRecord | None, tuple[str, Line] | None]:
     """Return the failure in a program's output, and the cause that a rule knows for it with the line that shows it."""
     record, lines = find_failure(output) or (None, [])
+    if record is not None and record.words == "Killed":  # as the shell writes it of a process that the kernel ended
+        return record, ("out_of_memory", lines[0])
     return record, program_cause(lines)
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from jobs.diagnosis.consequences import follows, is_consequence
 from jobs.diagnosis.cues.lines import Line, fold
 from jobs.diagnosis.cues.own_words import has_form, is_readable
+from jobs.diagnosis.frames import Frame, call_of, frame_of, is_installed, is_of_library, of_user
 from jobs.diagnosis.output_lines import TRACEBACK, Output, Text, clean
 
 MAX_LINES = 20
@@ -25,9 +26,6 @@ MAX_SEEN = 80  # lines in which these are looked for, between frames
 MAX_OTHERS = 8
 HANDLED_AFTER = 40
 """A process that writes more lines than this after an exception has survived it."""
-_FRAME = re.compile(
-    r'\s*(?:> )?File "(?P<file>[^"]{1,400})", line (?P<line>\d{1,7})|│ (?P<rich>\S{1,400}\.py):(?P<at>\d{1,7}) in '
-)
 _EXCEPTION = re.compile(
     r"(?:E\s{1,4})?(?P<name>[A-Za-z_](?:[\w.]{0,200}\w)?)\.?(?:\(\w{1,80}\))?(?::\s?(?P<message>.*))?\Z"
 )
@@ -56,8 +54,6 @@ _MEANINGFUL = re.compile(
     r"|denied|cannot|can't|could not|couldn't|unable|invalid|missing|mismatch|unknown|unsupported|unbound|point exc",
     re.IGNORECASE,
 )
-_LIBRARY = re.compile(r"site-packages|dist-packages|/lib/python\d|/lib64/python\d|\A<|/conda/lib/|\.px[id]\Z|\.pyx\Z")
-_PACKAGE = re.compile(r".{0,200}/\.local/lib/python\S{1,9}/site-packages/\w{1,80}/")
 _STACK = re.compile(
     r"\s*(?:\[(?:0x|bt\]|call stack)|@ +0x|#\d|stack trace|(?:\w{1,80}::)+~?\w{1,80}(?:[<(]|\Z)"
     r"|\S{1,200}\(\S{0,200}\) ?\[0x|\[C\]: |\S{1,200}:\d{1,7}: in (?:main chunk|function))",
@@ -133,7 +129,8 @@ def find_failure(output: Sequence[Output]) -> tuple[FailureRecord, list[Line]] |
     rank = root if all(end.record.rank is None for end in causes) else first.record.rank
     record = replace(first.record, rank=rank, others=tuple(dict.fromkeys(others))[:MAX_OTHERS])
     has_run = any(each.order < first.first.order and each.process[0] == record.replica for each in texts)
-    clues = [Line(text, folded) for text in first.cues if (folded := fold(text))]
+    faults = [each.text for each in texts if "NVRM: Xid" in each.text] if "CUDA error" in record.words else []
+    clues = [Line(text, folded) for text in [*first.cues, *faults] if (folded := fold(text))]
     # A program that wrote before is not built for another processor.
     return record, [each for each in clues if not (has_run and "illegal instruction" in each.folded)]
 
@@ -187,11 +184,11 @@ def _end_of(lines: Sequence[Text]) -> _Found | None:
     aborted = end.record.exception.count("::") and len(causes) > 1 and end.until - 10 <= causes[-2].until
     end = causes[-2] if aborted and causes[-2].record.file else end  # its traceback comes before
     end.is_consequence = end.is_consequence and is_consequence(end.record.words)
-    if end.record.exception and (not end.record.file or _LIBRARY.search(end.record.file)):
+    if end.record.exception and (not end.record.file or is_of_library(end.record.file)):
         # The user's code is shown by the same failure elsewhere, or by what follows from it.
         later = found[found.index(end) :]
         others = [each.record for each in found if each in later or each.record.words == end.record.words]
-        places = [(each.file, each.line) for each in others if each.file and not _LIBRARY.search(each.file)]
+        places = [(each.file, each.line) for each in others if each.file and not is_of_library(each.file)]
         file, line = (places or [(end.record.file, end.record.line)])[0]
         end.record = replace(end.record, file=file, line=line)
     elif not causes and not end.record.exception:  # what was written before a process aborted
@@ -211,7 +208,7 @@ def _failures(lines: Sequence[Text]) -> Iterator[_Found]:
     place = 0
     while place < len(lines):
         each = lines[place]
-        if (is_whole := TRACEBACK in each.text) or _frame(each.text) is not None:  # its first lines may be lost
+        if (is_whole := TRACEBACK in each.text) or frame_of(each.text) is not None:  # its first lines may be lost
             found = _traceback(lines, place if is_whole else place - 1)
             place = found.until
             if (is_whole and (found.record.words or found.record.file)) or _NAMED.search(found.record.exception):
@@ -244,12 +241,15 @@ def _plain(lines: Sequence[Text], at: int, name: str = "", message: str = "") ->
         what = next((other.text.strip() for other in lines[at + 1 : at + 4] if "what():" in other.text), "")
         name, message = thrown[1], what.partition("what():")[2].strip()
     record = FailureRecord(name, message if name else words, is_certain=bool(name))
+    calls = (call_of(other.text) for other in lines[at + 1 : at + 60]) if name else ()
+    if (call := next(filter(None, calls), None)) is not None:
+        record = replace(record, file=call[0], line=call[1])
     if not name or name == "SyntaxError":  # their place is in the lines around them
         around = [other.text for other in lines[max(at - 5, 0) : at + 60]]
         current = next((place for place, text in enumerate(around) if text.startswith("Current thread")), None)
         near = tuple(around[current : current + 5]) if current is not None and words.startswith("Fatal Py") else near
-        frames = [frame for text in near if (frame := _frame(text)) is not None]
-        file, number = (_of_user(frames) or [("", 0)])[0]
+        frames = [frame for text in near if (frame := frame_of(text)) is not None]
+        file, number = (of_user(frames) or [("", 0)])[0]
         record = replace(record, file=file, line=number)
     record = replace(record, replica=each.process[0], rank=each.rank, lines=near, key=each.key)
     is_late = at > 0 and _SHUTDOWN.match(lines[at - 1].text) is not None
@@ -272,16 +272,16 @@ def _traceback(lines: Sequence[Text], start: int) -> _Found:
     place, link = start, ""
     cause: tuple[str, str, str] | None = None
     chain: list[tuple[str, bool]] = []
-    frames, outer = list[tuple[str, int]](), list[tuple[str, int]]()
+    frames, outer = list[Frame](), list[Frame]()
     while True:
         own, place, name, message = _block(lines, place)
         words = ": ".join(filter(None, (name, message)))
-        chain.append((words, is_readable(name, words, is_of_library=_is_of_library(own))))
+        chain.append((words, is_readable(name, words, is_of_library=is_installed(own))))
         if cause is None or link != _DIRECT or is_consequence(cause[2]):
             frames, cause = own, (name, message, words)
         else:
             frames = own + frames
-        if place < len(lines) and _frame(lines[place].text) is not None:  # Ray: the traceback of the task itself
+        if place < len(lines) and frame_of(lines[place].text) is not None:  # Ray: the traceback of the task itself
             place, link = place - 1, _DIRECT
             cause, outer, frames = None, outer + frames, []
             continue
@@ -289,7 +289,7 @@ def _traceback(lines: Sequence[Text], start: int) -> _Found:
         while place < len(lines) and _NESTED.match(lines[place].text):  # of a data loader's worker, or of each rank
             inner, place, name, message = _block(lines, place)
             words = ": ".join(filter(None, (name, message)))
-            chain.append((words, is_readable(name, words, is_of_library=_is_of_library(inner))))
+            chain.append((words, is_readable(name, words, is_of_library=is_installed(inner))))
             if is_first:
                 outer, frames, cause, is_first = outer + frames, inner, (name, message, words), False
         after = place
@@ -303,7 +303,7 @@ def _traceback(lines: Sequence[Text], start: int) -> _Found:
             break
         place = following
     name, message, words = cause
-    file, number = (_of_user(outer + frames) or [("", 0)])[-1]
+    file, number = (of_user(outer + frames) or [("", 0)])[-1]
     shown = [each.text for each in lines[start:place] if each.text.strip()]
     shown = shown if len(shown) <= MAX_LINES else [*shown[:2], "...", *shown[3 - MAX_LINES :]]
     first = lines[start]
@@ -317,16 +317,16 @@ def _traceback(lines: Sequence[Text], start: int) -> _Found:
     return _Found(record, first, place, cues + more, is_consequence=is_consequent)
 
 
-def _block(lines: Sequence[Text], start: int) -> tuple[list[tuple[str, int]], int, str, str]:
+def _block(lines: Sequence[Text], start: int) -> tuple[list[Frame], int, str, str]:
     """Return the frames of a traceback, the place after it, and name and message of its exception."""
     indent = len(lines[start].text) - len(lines[start].text.lstrip()) if TRACEBACK in lines[start].text else 0
-    frames, place, code = list[tuple[str, int]](), start + 1, 0
+    frames, place, code = list[Frame](), start + 1, 0
     while place < len(lines):
         text = lines[place].text
         if text[:3] == "│ /" and place + 1 < len(lines):  # a box breaks long paths
             text = text.rstrip("│ ") + lines[place + 1].text.lstrip("│ ")
         depth = len(text) - len(text.lstrip())
-        if (frame := _frame(text)) is not None:
+        if (frame := frame_of(text)) is not None:
             frames.append(frame)
             code = place + 1 if depth <= indent else 0  # a log may have lost all indentation
         elif not _RULER.match(text) and depth <= indent and text[:1] not in "│╰" and place != code:
@@ -346,27 +346,9 @@ def _block(lines: Sequence[Text], start: int) -> tuple[list[tuple[str, int]], in
     return frames, place, name, message
 
 
-def _of_user(frames: list[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Return the frames of the user's code, else all. Vertex AI installs a Python package with `pip --user`."""
-    own = [frame for frame in frames if not _LIBRARY.search(frame[0])]
-    package = next((found[0] for file, _line in frames if (found := _PACKAGE.match(file))), None)
-    return own or [frame for frame in frames if package and frame[0].startswith(package)] or frames
-
-
-def _is_of_library(frames: list[tuple[str, int]]) -> bool:
-    """Return whether the innermost frame is of an installed library, and not of a package that Vertex AI installed."""
-    return bool(frames) and "-packages/" in frames[-1][0] and _PACKAGE.match(frames[-1][0]) is None
-
-
 def _has_meaning(line: Text) -> bool:
     is_loud = line.level not in _QUIET and _STACK.match(line.text) is None
     return is_loud and _MEANINGFUL.search(line.text) is not None
-
-
-def _frame(text: str) -> tuple[str, int] | None:
-    """Return file and line of a line of a traceback."""
-    found = _FRAME.match(text)
-    return (found["file"] or found["rich"], int(found["line"] or found["at"])) if found is not None else None
 
 
 def _more(lines: Sequence[Text], start: int) -> list[str]:
@@ -375,7 +357,7 @@ def _more(lines: Sequence[Text], start: int) -> list[str]:
     for each in lines[start : start + MAX_SEEN]:
         if each.level or TRACEBACK in each.text or _exception_of(each.text) is not None or len(found) == MAX_MORE:
             break
-        is_frame = _frame(each.text) is not None
+        is_frame = frame_of(each.text) is not None
         found += [] if is_frame or is_code else [each.text]
         is_code = is_frame
     return found

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from jobs.metrics import names
-from jobs.metrics.objects import MAX_VALUES, is_measure, number_of
+from jobs.metrics.objects import CALLS, MAX_VALUES, is_measure, number_of
 from jobs.metrics.positions import WHOLE, Position, splits_in
 
 MAX_WORDS = 4
@@ -13,10 +13,10 @@ MAX_WORDS = 4
 MAX_OTHERS = 3
 """Maximum number of settings per metric. A line with more, without a step or an epoch, lists a program's settings."""
 NUMBER = rf"[-+]?(?:{WHOLE}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
-_SIGN = r"\s*[:=]\s*(?:\[{1,2}(?=[^\[\],]{1,40}\])|(?!\[)|\((?=[-+.\deE]{1,30},?\)))|\s\[(?=[^\[\],]{1,40}\])"
-_SIGN += r"|\s-\s(?=\d*\.\d)|\s\|\s{2}(?=\s*[-\d.e]{1,30}\s*\Z)\s*"
-"""A sign before a number that may stand in brackets: `lr:(2.0e-04,)`, `Pseudo dice [0.84]`; a dash before a decimal:
-`iou - 0.71`; a bar before the last number of a line: `train loss |  4.1`."""
+_SIGN = r"\s*[:=]\s*(?:\[{1,2}(?=(?P<one>[^\[\],]{1,40})(?:,\s?(?P=one)){0,16}\])|(?!\[)|\((?=[-+.\deE]{1,30},?\)))"
+_SIGN += r"|\s\[(?=[^\[\],]{1,40}\])|\s-\s(?=\d*\.\d)|\s\|\s{2}(?=\s*[-\d.e]{1,30}\s*\Z)\s*"
+"""A sign before a number that may stand in brackets, also repeated: `lr:(2.0e-04,)`, `lr=[1e-5, 1e-5]`; a dash before a
+decimal: `iou - 0.71`; a bar before the last number of a line: `train loss |  4.1`."""
 _FIGURE = re.compile(
     rf"(?:(?<=[\w@'\")])(?: is| was)?(?P<sign>{_SIGN})|(?<=[\w@])(?: is| was| of)?\s+|(?<=') reached\s+)"
     rf"(?P<number>{NUMBER})(?P<of>/\d{{1,15}})?(?!(?!dB\b)[\w/]|\.\w|:\w|\s?: \d+\.\d|-\d|\s*-+>|\s*\*(?!\s*\d)"
@@ -26,7 +26,7 @@ _AFTER = re.compile(
     rf"(?:^\s*|[,;|(]\s*|: )(?P<number>{NUMBER})\s+(?:=\s+)?(?P<name>[A-Za-z][\w ]{{0,30}}?)\s*(?=[,;|)]|$)"
 )
 """Darknet's `0.6892 avg loss, 0.0008 rate`, and AutoGluon's `0.956 = Validation accuracy score`."""
-_UNIT = re.compile(r"\s?(?:%|dB|m?s|secs?|[A-Za-z]{1,12}/s(?:ec(?:ond)?s?)?)(?![\w/])")
+_UNIT = re.compile(r"\s?(?:%|dB|[kKMGT]i?B|m?s|secs?|[A-Za-z]{1,12}/s(?:ec(?:ond)?s?)?)(?![\w/])")
 _BEST, _BEST_LINE = re.compile(r"(?i)\bbest\b"), re.compile(r"(?i)[^A-Za-z]*(?:[A-Za-z]+ ){0,2}best\b")
 _ENDS_NAME = re.compile(
     r"(?:(?<=[\d%)])|(?<=done)|(?<=complete)|(?<=ished)|(?<=ended))\.\s+|[,;|\t()\[\]{}<>\"]\s*|'(?!s\s)\s*|\s-{1,2}\s+|\s{2,}|[:=]\s+|:(?=[A-Za-z])"
@@ -41,7 +41,7 @@ _CONDITION = re.compile(r"@\[[^\]]*\]|(?<=[A-Za-z])\(\d[^()]{0,20}\)(?=\s?[:=])|
 _KIND = re.compile(r"(?<=\w)\(([A-Za-z]{4,30})\)(?=\s?[:=])")  # `MRR(filter): 0.4`
 """A condition, not a metric: COCO's `AP @[ IoU=0.50:0.95 ] = 0.391`, `mAP(0.50, 11point) = 80.7`, `lr(Cosine): 0.1`."""
 _NOTE = re.compile(
-    r"(?i)(?<=\w) (?:\([A-Za-z][A-Za-z .]{0,30}(?:@[\d.:]+)?\)|for final step|\[\d[\d, -]{0,30}\]"
+    r"(?i)(?<=\w) (?:\([A-Za-z][A-Za-z .\d]{0,30}(?:@[\d.:]+)?\)|for final step|\[\d[\d, -]{0,30}\]"
     r"|(?<!\d )(?:(?:of|on) (?:the|\d[\d,]*)|per(?= (?:train|eval|val|test)))"
     r"(?:(?: \w+){0,9}( train(?:ing)?| test| val(?:idation)?| eval(?:uation)?)\b)?(?: \w+){0,9})(?= ?[:=]|\s+\d*\.\d)"
 )
@@ -136,6 +136,7 @@ def figures_in(text: str, position: Position) -> tuple[dict[str, float], dict[st
 def _without_notes(text: str) -> str:
     """Return a text without notes between names and numbers: `Average loss at step 100: 3.45`."""
     text = _PAIR.sub(r" \1=", text) if "OrderedDict(" in text else text
+    text = CALLS.sub(r"\1", text) if "tensor(" in text or "Array(" in text or ".float" in text else text
     if (
         "@[" in text
         or ")" in text
@@ -178,7 +179,7 @@ def _figures(text: str) -> Iterator[Figure]:
         unit = _UNIT.match(text, found.end())
         start = unit.end() if unit is not None else found.end()
         if name:
-            is_alone = before.rpartition(")")[2].strip(" ,;|\t%-") == name
+            is_alone = before.rpartition(")")[2].rpartition("|")[2].strip(" ,;\t%-") == name
             yield Figure(name, found["number"], found["of"] or "", sign, found.start(), is_alone)
     if not start or "," in text:
         for found in _AFTER.finditer(text):

@@ -20,11 +20,11 @@ _DIGIT = re.compile(r"\d")
 _WIDE = str.maketrans("：，（）", ":,()")
 _RANK = re.compile(
     r"(?:[A-Z]{4,8}:[\w.]{1,60}:)?[^A-Za-z]{0,40}\[?(?:[Rr]ank|default|trainer)[ :=]?(\d{1,6})\]?(?=[:\s,|])"
-    r"|\[\d+,(\d{1,6})\]<std"
+    r"|\[\d+,(\d{1,6})\]<std|(\d{1,4}): (?=\W{0,2}(?:[Ee]poch|[Ss]tep|[Ii]ter))"
 )
 _LOGGED = re.compile(
-    r"[^A-Za-z]{1,40}(?:[\w.]{1,40}[ -]{1,3})?(?:INFO|DEBUG|WARNING)\b[\s:|\])-]{1,4}|\[[^A-Za-z\]]{1,40}\]\s"
-    r"|[\[(]?[A-Za-z]{2,12}[ =:]?\d{1,6}[\])]?:\s"
+    r"[^A-Za-z]{1,40}(?:[\w.]{1,40}[ -]{1,3})?(?:INFO|DEBUG|WARNING)\b[\s:|\])-]{1,4}"
+    r"|\[[^A-Za-z\]]{1,40}(?:[\w.]{1,40}\]:|\])\s(?:copypaste: )?|[\[(]?[A-Za-z]{2,12}[ =:]?\d{1,6}[\])]?:\s"
 )
 """What a logger or a process writes before the line of a table."""
 _HEADING = re.compile(
@@ -92,7 +92,7 @@ def read_line(message: str, columns: Sequence[str] = ()) -> Reading:
         begun = "train" if "etrics" in heading[0] else ""
         reading = replace(reading, heading=(heading[1] or heading[2] or heading[3] or begun).lower())
     ranked = _RANK.match(message[:80])
-    return replace(reading, rank=int(ranked[1] or ranked[2])) if ranked is not None else reading
+    return replace(reading, rank=int(ranked[ranked.lastindex or 1])) if ranked is not None else reading
 
 
 def _pieces(message: str) -> list[str]:
@@ -130,9 +130,10 @@ def _read_piece(text: str, columns: tuple[str, ...]) -> Reading:
     logged = _LOGGED.match(text)
     cells = text[logged.end() :] if logged is not None else text
     if columns and has_digit and (row := tables.row_of(cells, columns)) is not None:
-        bar = position_of(text) if "%" in text and row.step is None else Position()
+        place, values = row
+        bar = position_of(text) if "%" in text and place.step is None else Position()
         is_inner = bar.step is not None
-        return Reading(row.epoch, row.epochs, bar.step if is_inner else row.step, bar.steps, is_inner, row.values)
+        return Reading(place.epoch, place.epochs, bar.step if is_inner else place.step, bar.steps, is_inner, values)
     if names := tables.columns_of(cells):
         return Reading(columns=names)
     if (cell := tables.cell_of(text)) is not None:

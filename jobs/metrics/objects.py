@@ -24,7 +24,7 @@ MAX_VALUES = 40
 MAX_DEPTH = 3
 """Objects inside each other: RLlib has `learners`, a policy, its losses."""
 
-_CALLS = re.compile(r"(?<![\w.])(?:\w+\.)*+[A-Za-z_]\w*+\(\s*([-+.\w]+)\s*(?:,[^()]*)?\)")
+CALLS = re.compile(r"(?<![\w.])(?:\w+\.)*+[A-Za-z_]\w*+\(\s*([-+.\w]+)\s*(?:,[^()]*)?\)")
 """Numbers as numpy and PyTorch print them: np.float64(0.5), tensor(0.5, device='cuda:0')."""
 _NO_NUMBER = re.compile(r"(?<![\w'\"])[-+]?(?:nan|inf)(?![\w'\"])")
 
@@ -46,14 +46,14 @@ def _parsed(body: str) -> Any:
     except (ValueError, RecursionError):
         pass
     try:
-        return ast.literal_eval(_NO_NUMBER.sub("None", _CALLS.sub(r"\1", body) if "(" in body else body))
+        return ast.literal_eval(_NO_NUMBER.sub("None", CALLS.sub(r"\1", body) if "(" in body else body))
     except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
         return None
 
 
 def number_of(value: Any) -> float | None:
-    """Return a finite number, which may be written as text or the only one of a list, or None for anything else."""
-    value = value[0] if isinstance(value, list) and len(value) == 1 else value
+    """Return a finite number, which may be written as text or as a list of the same, or None for anything else."""
+    value = value[0] if isinstance(value, list) and value and value.count(value[0]) == len(value) else value
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:

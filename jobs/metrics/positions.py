@@ -6,6 +6,8 @@ from dataclasses import dataclass
 MAX_COUNT = 10**12
 WHOLE = r"(?<!\d)(?:\d{1,3}(?:,\d{3}){1,5}|\d{1,18})(?!\d)"
 """A whole number, read once: from its first digit, and not a part of a longer one."""
+_MANY = rf"(?:{WHOLE}|(?<![\d.])\d{{1,3}}\.\d{{1,2}}[kM])"
+"""A count as tqdm writes it, in thousands or millions if it is asked to."""
 _WORD = r"(?:(?<![\w-])|(?<=---))(?<!(?<!\d)/)"
 """Where a word may begin: not inside a flag, a path or another name."""
 _EPOCH_OF = re.compile(
@@ -26,8 +28,8 @@ _NOT_AFTER = "".join(
     f"(?<!{word} )" for word in "total max num skipped nan warmup best eval val test validation per each".split()
 )
 _STEP = re.compile(
-    rf"{_WORD}{_NOT_AFTER}(?:(global[ _]?|num[ _](?=updates)))?"
-    r"(training_iteration|step|iter(?:ation)?|batch|update|episode|generation|round)((?:e?s)?)"
+    rf"{_WORD}{_NOT_AFTER}(?:(global[ _]?|num[ _](?=updates|timesteps)))?"
+    r"(training_iteration|(?:time)?step|iter(?:ation)?|batch|update|episode|generation|round)((?:e?s)?)"
     r"(?:[_ ]i(?:d|dx|ndex)?)?\b(?!\s*=\s*\[)['\"]?\s*[:=#]?\s*[\[(]?\s*"
     rf"({WHOLE}K?)(?!\w|\.\d|[:-]\d)(?:\s*(?:/|of|out of)\s*({WHOLE}))?",
     re.IGNORECASE,
@@ -42,7 +44,7 @@ _TOTAL_EPOCHS = re.compile(
 _TOTAL_STEPS = re.compile(
     rf"(?:max|total)[ _-](?:optimization |train(?:ing)?[ _-])?steps['\"]?\s*[:=]\s*({WHOLE})", re.IGNORECASE
 )
-_BAR = re.compile(rf"({WHOLE})/({WHOLE})\s*\[(\d[^\]<]*<[^\]]*)\]?")
+_BAR = re.compile(rf"({_MANY})(?:it)?/({_MANY})(?:it)?(?: (?=rate:)|\s*\[)((?:\d[^\]<]*<|rate:)[^\]]*)\]?")
 _RICH_BAR = re.compile(rf"(?<![━╸╺─-])[━╸╺─-]{{3,}}+\s+({WHOLE})/({WHOLE})\s+(?=\d+:\d\d|\d[\d.]*(?:it/s|s/it))")
 _OPEN_BAR = re.compile(rf"(?<![\w.])({WHOLE})it\s*\[\d")
 _LETTER = re.compile(r"[A-Za-z]")
@@ -63,10 +65,11 @@ _SPLIT = re.compile(
     r"(?i)(?:^|[\s|\]:*])(train|test|val|valid|validation|eval|evaluation|dev|cv)"
     r"(?:(?<=train)ing|(?<=test)ing|(?<=valid)at(?:e|ing)|(?<=eval)uating)?"
     r"(?:[\s_]+(?:set|results?|metrics|summary|net output #\d+))?\s*"
-    r"(?:(?:(?:after|at|for)\s+)?(?:epoch|(?:global )?step|iter)"
+    r"(?:(?:(?:after|at|for)\s+)?(?:epoch|(?:global )?step|num_timesteps|iter)"
     r"|batch|(?<=set )\d+\s|:\s*(?![\d.+\s-]|n/a|none|nan)|,\s+(?=[A-Za-z][\w ]{0,30}[:=])"
     r"|\||\[|@|\((?:\d+/|epoch|step)|on\b|with\b|(?:loss )?at\b|- [A-Z]|\s(?!t|v)\w+: [A-Z])"
     r"|[(\[](train|val|valid|validation|test|eval)(?:[)\]]| ?@)"
+    r"|\b(?:split|phase|mode|collection)=(?:training_(?=eval))?(train|valid|val|test|eval)"
 )
 
 
@@ -106,10 +109,14 @@ def position_of(text: str) -> Position:
     splits = {split for _, split in splits_in(text)} if "v" in lower or "t" in lower else set()
     position.is_of_training = "train" in splits
     position.part = splits.pop() if len(splits) == 1 and not position.is_of_training else ""
-    if not position.is_known and _set_totals(position, text, lower):
-        return position
+    if not position.is_known:
+        text = _set_totals(position, text, lower)
+        lower = text.lower()
     if not _set_by_bar(position, text):
+        total = position.steps
         _set_step(position, text, lower, rest)
+        if total and (position.is_guess or position.step is None):
+            position.step, position.steps, position.is_guess = None, total, False
     if position.part and position.steps is not None:
         position.step = position.steps = None
         position.is_inner = position.is_guess = False
@@ -118,7 +125,7 @@ def position_of(text: str) -> Position:
 
 def splits_in(text: str) -> list[tuple[int, str]]:
     """Return where a line names a part of the data: [(place, "train")]."""
-    return [(found.start(), (found[1] or found[2]).lower()) for found in _SPLIT.finditer(text)]
+    return [(found.start(), (found[1] or found[2] or found[3]).lower()) for found in _SPLIT.finditer(text)]
 
 
 def _set_epoch(position: Position, text: str) -> str:
@@ -130,18 +137,19 @@ def _set_epoch(position: Position, text: str) -> str:
     return text[found.end() :] if found is not None else ""
 
 
-def _set_totals(position: Position, text: str, lower: str) -> bool:
-    """Set the total of epochs or steps if the line contains it. Return whether it has a total of steps."""
+def _set_totals(position: Position, text: str, lower: str) -> str:
+    """Set the total of epochs or steps if the line contains it. Return the text without the total of steps."""
     if "epochs" in lower and (found := _TOTAL_EPOCHS.search(text)) is not None:
         position.epochs = count_of(found[1])
     if "steps" in lower and (found := _TOTAL_STEPS.search(text)) is not None:
         position.steps = count_of(found[1])
-    return position.steps is not None
+        return f"{text[: found.start()]} {text[found.end() :]}"
+    return text
 
 
 def _set_by_bar(position: Position, text: str) -> bool:
     """Set the step from a progress bar. Return whether there is one."""
-    found = _BAR.search(text) if "<" in text else None
+    found = _BAR.search(text) if "<" in text or " rate:" in text else None
     if found is None and ("━" in text or "---" in text):
         found = _RICH_BAR.search(text)
     if found is None:
@@ -194,7 +202,7 @@ def _set_by_word(position: Position, steps: list[re.Match[str]], *, has_epoch: b
     """
     found = min(steps, key=lambda each: (not each[5], not each[1]))
     whole, word, plural, step, total = found.groups()
-    position.step, position.steps = count_of(step), count_of(total)
+    position.step, position.steps = count_of(step), count_of(total) or position.steps
     is_part = (has_epoch and found.start() >= behind) or any(each[1] for each in steps)
     position.is_inner = word.lower() == "batch" or bool(is_part and total and not whole)
     if not has_epoch and not total:
@@ -215,8 +223,8 @@ def _set_by_bracket(position: Position, found: re.Match[str], *, has_epoch: bool
 
 
 def float_of(text: str) -> float:
-    """Return a number that may have commas between its thousands, or be in thousands, such as `31K`."""
-    return float(text.rstrip("Kk").replace(",", "")) * (1_000 if text[-1:] in "Kk" else 1)
+    """Return a number that may have commas between its thousands, or be in thousands or millions, such as `31K`."""
+    return float(text.rstrip("KkM").replace(",", "")) * {"K": 1_000, "k": 1_000, "M": 1_000_000}.get(text[-1:], 1)
 
 
 def epoch_of(text: str) -> float | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from jobs.metrics.figures import named
 from jobs.metrics.names import SUMS, is_figure, is_quality
 from jobs.metrics.objects import number_of
-from jobs.metrics.positions import count_of
+from jobs.metrics.positions import Position, count_of
 
 EPOCH_COLUMNS = frozenset({"epoch", "epochs", "e", "ep", "itn."})
 STEP_COLUMNS = frozenset({"step", "steps", "#", "iter", "iteration", "round", "batch", "gen", "episode"})
@@ -63,16 +63,6 @@ class Table:
         return cells
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One line below the names of the columns."""
-
-    epoch: float | None
-    epochs: int | None
-    step: int | None
-    values: dict[str, float]
-
-
 def columns_of(text: str) -> tuple[str, ...]:
     """Return the column names in a line, or () if it is not a line of names."""
     is_piped = text.lstrip()[:1] in _PIPES
@@ -83,7 +73,8 @@ def columns_of(text: str) -> tuple[str, ...]:
     first = cells[0].lower().split()  # `Epoch batch         loss       loss_f`
     if len(first) > 1 and {*first} <= COUNT_COLUMNS:
         cells[:1] = cells[0].split()
-    is_wide = (MIN_COLUMNS if is_piped else MIN_COLUMNS + 1) <= len(cells) <= MAX_COLUMNS
+    is_curve = cells[0].lower() in COUNT_COLUMNS and is_quality(cells[-1])
+    is_wide = (MIN_COLUMNS if is_piped or is_curve else MIN_COLUMNS + 1) <= len(cells) <= MAX_COLUMNS
     if not is_wide or not all(_COLUMN.match(cell) for cell in cells):
         return ()
     if is_piped:  # Ray Tune's tables begin with the names of trials
@@ -91,8 +82,8 @@ def columns_of(text: str) -> tuple[str, ...]:
             any(cell.lower() in COUNT_COLUMNS for cell in cells) and any(is_quality(cell) for cell in cells)
         )
     else:
-        is_table = ("," in stripped or "\t" in stripped) and all(is_quality(cell) for cell in cells)
-        is_table = is_table or ("\t" in stripped and " " not in stripped and is_quality(cells[0]))
+        is_table = is_quality(cells[0]) and (" " not in stripped or all(is_quality(cell) for cell in cells))
+        is_table = is_table and ("," in stripped or "\t" in stripped)
     is_table = is_table or cells[0].lower() in FIRST_COLUMNS
     return tuple(named(name, part.lower()) for name in _distinct(cells)) if is_table else ()
 
@@ -115,8 +106,8 @@ def _distinct(cells: list[str]) -> list[str]:
     return names
 
 
-def row_of(text: str, columns: tuple[str, ...]) -> Row | None:
-    """Return the values of a line in the columns of its table, or None if it does not fit them."""
+def row_of(text: str, columns: tuple[str, ...]) -> tuple[Position, dict[str, float]] | None:
+    """Return the position and the values of a line in the columns of its table, or None if it does not fit them."""
     stripped = _BAR.sub("", text.strip(" |\t│┃"))
     cells = _cells(stripped) if _PIPE.search(stripped) or "," in stripped else stripped.split()
     odd = [name for name in columns if name.lower() not in FIRST_COLUMNS and is_figure(name) and not is_quality(name)]
@@ -126,26 +117,25 @@ def row_of(text: str, columns: tuple[str, ...]) -> Row | None:
         return None
     filled = [cell for cell in cells if cell]
     if len(filled) == 2 and is_quality(cells[0]) and (total := number_of(filled[1])) is not None:
-        return Row(None, None, None, {cells[0]: total})  # the sum below: `| mAP |  |  | 0.61 |`
+        return Position(), {cells[0]: total}  # the sum below: `| mAP |  |  | 0.61 |`
     is_class = columns[0].lower() in CLASS_COLUMNS
     is_named = columns[0].lower() not in FIRST_COLUMNS and not is_quality(columns[0])
     is_value = is_quality if is_named else is_figure
     if (cells[0] != "all") if is_class else not (is_named or cells[0][:1].isdigit()):
         return None
-    row: dict[str, float] = {}
-    epoch, epochs, step = None, None, None
+    place, row = Position(), dict[str, float]()
     for column, cell in zip(columns, cells, strict=True):
         number = number_of(cell.strip("[]").partition("/")[0].replace(",", ""))
         name = column.lower()
         if number is None and (name in EPOCH_COLUMNS or name in STEP_COLUMNS):
             return None
         if name in EPOCH_COLUMNS:
-            epoch, epochs = number, count_of(number_of(cell.partition("/")[2]))
+            place.epoch, place.epochs = number, count_of(number_of(cell.partition("/")[2]))
         elif name in STEP_COLUMNS:
-            step = count_of(number)
+            place.step = count_of(number)
         elif number is not None and (is_value(column) or (name in SUMS and "." in cell)):
             row[column] = number
-    return Row(epoch, epochs, step, row)
+    return place, row
 
 
 def cell_of(text: str) -> tuple[str, float | None] | None:

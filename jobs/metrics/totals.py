@@ -42,7 +42,7 @@ def _counts(words: list[str]) -> Iterator[tuple[bool, int]]:
     for word, following in zip_longest(words, words[1:], fillvalue=""):
         flag, sign, value = word.partition("=")
         found = _FLAG.match(flag)
-        number = number_of(value if sign else following if flag.startswith("-") else None)
+        number = number_of(value if sign else following if flag.startswith("-") or "." in flag else None)
         if found is not None and number is not None and number >= 1:
             yield found[1] is not None, int(number)
 

@@ -9,7 +9,8 @@ gpu_memory: cuda out of memory|torch.cuda.outofmemory|torch.outofmemory|cuda_err
 gpu_not_ready: system not yet initialized|cudaerrorsystemnotready|system_not_ready|error 802
 no_compiler: failed to find c compiler|no working c++ compiler|invalidcxxcompiler|unable to execute gcc|
     unable to execute g++|command gcc failed|command g++ failed|gcc: not found|gcc: command not found|
-    no such file or directory: gcc|.h: no such file|x86_64-linux-gnu-gcc failed|no such file or directory: g++
+    no such file or directory: gcc|.h: no such file|x86_64-linux-gnu-gcc failed|no such file or directory: g++|
+    cuda_home environment variable
 hub_limit: huggingface|hf.co|hfhubhttperror|github.com|wandb & 429|too many requests|rate limit
 open_files: too many open files|errno 24]|received 0 items of ancdata
 bucket_scheme: scheme gs not implemented|file or directory: gs://|file or directory: bgs://

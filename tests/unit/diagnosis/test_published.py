@@ -14,6 +14,7 @@ from jobs.diagnosis import Output, diagnose, diagnose_output
 
 CASES: list[dict[str, Any]] = json.loads((Path(__file__).parent / "published.json").read_text())
 IDS = [each["of"] for each in CASES]
+OF_REPLICAS: list[dict[str, Any]] = json.loads((Path(__file__).parent / "replicas.json").read_text())
 NOISE = "2026-11-26 10:00:00 INFO loading, shared memory size 64 GB"
 QUOTE = "The replica workerpool0-0 exited with a non-zero status of 1. Termination reason: Error. \n"
 BUG = (
@@ -45,6 +46,17 @@ def test_a_published_log_gives_exception_place_and_cause(case: dict[str, Any]) -
     assert case.get("words", "") in record.words
     assert record.lines
     assert record.replica == REPLICA
+
+
+@pytest.mark.parametrize("case", OF_REPLICAS, ids=lambda each: each["of"])
+def test_the_replica_that_failed_first_is_named(case: dict[str, Any]) -> None:
+    record, known = diagnose_output([Output(replica, line, key) for key, (replica, line) in enumerate(case["log"])])
+
+    assert record is not None
+    assert record.exception.rpartition(".")[2] in case["exceptions"]
+    assert (record.replica, record.rank) == (case["replica"], case["rank"])
+    assert not case["places"] or record.place in case["places"]
+    assert (known.cause if known is not None else "user_code") in case["causes"]
 
 
 @pytest.mark.parametrize("case", CASES, ids=IDS)
