@@ -37,7 +37,7 @@ _PAIR = re.compile(r"\('(\w{1,64})', (?=[-\d.])")  # `OrderedDict([('loss', 2.9)
 _TOP = re.compile(r"(?i)(?<=\btop) (?=\d{1,2} )")
 NO_FIGURES = frozenset({"train", "training", "step", "epoch", "iteration", "iter", "batch"})
 """Last words of counters: timm's `Train: 2` is an epoch, and so is the number after `val loss, epoch`."""
-_CONDITION = re.compile(r"@\[[^\]]*\]|(?<=[A-Za-z])\(\d[^()]{0,20}\)(?=\s?[:=])|(?<=lr)\([A-Za-z]{4,30}\)(?=\s?[:=])")
+_CONDITION = re.compile(r"@\[[^\]]*\]|(?<=[A-Za-z]) ?\(\d[^()]{0,20}\)(?=\s?[:=])|(?<=lr)\([A-Za-z]{4,30}\)(?=\s?[:=])")
 _KIND = re.compile(r"(?<=\w)\(([A-Za-z]{4,30})\)(?=\s?[:=])")  # `MRR(filter): 0.4`
 """A condition, not a metric: COCO's `AP @[ IoU=0.50:0.95 ] = 0.391`, `mAP(0.50, 11point) = 80.7`, `lr(Cosine): 0.1`."""
 _NOTE = re.compile(

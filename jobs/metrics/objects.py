@@ -11,7 +11,7 @@ from jobs.metrics.names import is_metric, is_quality, may_be_metric, words_of
 
 EPOCH_NAMES = ("epoch", "current_epoch", "epochs_done")
 STEP_NAMES = (
-    "global_step", "step", "iteration", "iter", "num_updates", "update", "current_steps", "training_iteration",
+    "global_step", "step", "iteration", "iter", "itr", "num_updates", "update", "current_steps", "training_iteration",
     "total_timesteps", "num_timesteps", "episode",
 )  # fmt: skip
 STEPS_NAMES = ("total_steps", "max_steps", "num_steps")

@@ -112,7 +112,7 @@ class Place:
             self.overall, self.overall_of, self.is_doubtful = None, None, False
         is_inner = reading.is_inner or (reading.is_bare and self.is_headed)
         if reading.step is None:
-            is_count = self.overall_of is not None and (reading.steps or 0) < self.overall_of
+            is_count = self.overall_of and (self.overall is not None or (reading.steps or 0) < self.overall_of)
             self.overall_of = self.overall_of if is_count else reading.steps or self.overall_of
         elif is_inner and not self.is_through and self.epoch is not None:
             if reading.steps is None or not self._is_shorter(reading.steps, self.step, self.steps):
@@ -253,7 +253,7 @@ class Record:
             point = (at, reading.step if reading.step is not None else place.overall, value)
             new = Series(named(name, place.part), source, rank=reading.rank, has_step=has_step)
             self._add(new, point, owner, is_sure=name in values)
-        fraction = place.fraction(self.totals, has_values=bool(reading.values))
+        fraction = place.fraction(self.totals, has_values=bool(reading.values) or not reading.has_position)
         if fraction is not None and is_taken and not owner and where == next(iter(self.places)):
             self._advance(at, fraction)
 
