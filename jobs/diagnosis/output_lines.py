@@ -25,6 +25,7 @@ _PREFIX = re.compile(
     r"|\d\d:\d\d:\d\d (?=\S|\s\s)|(?:\[[^\]]{0,160}\])?[^\[]{0,120} \[\d[\d:]{0,9}<[^\]]{0,80}\](?=\S)"  # a bar
     r"|\[?[\w./-]{1,80}\.(?:py|cc|cpp|h):\d{1,6}(?::\w{1,80})?(?:\]| --)\s?|[\w.]{1,60} - (?=[A-Z]{4,8} - )"
     r"|\[[\w.]{1,60}\](?=\[[A-Z]{4,8}\])|\s?Termination log message:\s?|Exception in thread \"[^\"]{1,80}\" (?=[a-z])"
+    r"|Unhandled exception\. (?=\w)"
 )
 _LEVEL = re.compile(
     r"\[?(?P<level>DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL)\]?(?::[A-Za-z_][\w.]{0,80}:|\s?[:|-]\s?|\s+(?=\S))"

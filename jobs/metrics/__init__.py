@@ -5,7 +5,7 @@ Pure: a text becomes a `Reading`, readings become a `Record` that is stored as J
 
 from jobs.metrics.lines import Reading, read_line
 from jobs.metrics.names import importance
-from jobs.metrics.progress import Run, lost_seconds, progress
+from jobs.metrics.progress import Run, progress
 from jobs.metrics.record import MAX_POINTS, Record, Series
 from jobs.metrics.totals import Totals, totals_of
 
@@ -17,7 +17,6 @@ __all__ = [
     "Series",
     "Totals",
     "importance",
-    "lost_seconds",
     "progress",
     "read_line",
     "totals_of",

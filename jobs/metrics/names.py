@@ -31,8 +31,8 @@ NO_METRIC = frozenset(
 )
 """Words of times, sizes and settings. A name with one of them is never a metric."""
 COUNTS = frozenset(
-    "code epoch epochs epch step steps iter iters itr iteration iterations batch batches total data line rank rank0 seqlen"
-    " update updates run fold timesteps depth leaves tokens tok ite percentage progress episode".split()
+    "code epoch epochs epch step steps iter iters itr iteration iterations batch batches total data line rank rank0"
+    " seqlen update updates run fold timesteps depth leaves tokens tok ite percentage progress episode".split()
 )
 """Words of counters. A name with one is a metric only with another word of a metric, as in `step_loss`."""
 SUMS = frozenset("id total".split())

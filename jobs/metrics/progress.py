@@ -1,4 +1,4 @@
-"""The progress of a training, its expected end, and how much of it a restart lost. Pure; times are seconds."""
+"""The progress of a training and its expected end. Pure; times are seconds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -55,19 +55,3 @@ def progress(runs: Sequence[Run]) -> Progress | None:
     last = runs[-1]
     pace = next((run.pace for run in reversed(runs) if run.pace), None)
     return Progress(last.reached, last.until, (1 - last.reached) / pace if pace else None)
-
-
-def lost_seconds(runs: Sequence[Run], at: float) -> float | None:
-    """Return how much run time was repeated after an interruption at `at`, or None if no run shows it.
-
-    This is the time before `at` in which the previous run went further than where the next run began.
-    """
-    before = [run for run in runs if run.since <= at]
-    after = [run for run in runs if run.since > at]
-    if not before or not after or after[0].began > before[-1].reached:
-        return None
-    run, resumed = before[-1], after[0].began
-    whole = run.reached - run.began
-    share = (resumed - run.began) / whole if whole > 0 else 0.0
-    reached_at = run.since + max(0.0, share) * (run.until - run.since)
-    return max(0.0, at - reached_at)

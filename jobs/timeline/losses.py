@@ -13,7 +13,7 @@ from itertools import pairwise
 from statistics import median
 
 from jobs.cost.actual import for_time
-from jobs.metrics import Run, lost_seconds
+from jobs.metrics import Run
 from jobs.models import Job, JobEvent
 from jobs.texts import translatable as _
 from jobs.timeline.attempts import Attempts
@@ -166,3 +166,19 @@ def moments_of(checkpoints: Sequence[Sequence[object]]) -> list[datetime]:
         for checkpoint in checkpoints
         if isinstance(checkpoint[0], int | float)
     )
+
+
+def lost_seconds(runs: Sequence[Run], at: float) -> float | None:
+    """Return how much run time was repeated after an interruption at `at`, or None if no run shows it.
+
+    This is the time before `at` in which the previous run went further than where the next run began.
+    """
+    before = [run for run in runs if run.since <= at]
+    after = [run for run in runs if run.since > at]
+    if not before or not after or after[0].began > before[-1].reached:
+        return None
+    run, resumed = before[-1], after[0].began
+    whole = run.reached - run.began
+    share = (resumed - run.began) / whole if whole > 0 else 0.0
+    reached_at = run.since + max(0.0, share) * (run.until - run.since)
+    return max(0.0, at - reached_at)

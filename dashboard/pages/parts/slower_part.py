@@ -9,9 +9,9 @@ from django.utils.translation import gettext_lazy as _
 from dashboard.drawing.figures import duration, percent
 from dashboard.queries.families import get_prepared
 from dashboard.queries.jobs import get_measured
-from jobs.metrics import lost_seconds
 from jobs.models import Job
 from jobs.states import SUCCESSFUL
+from jobs.timeline.losses import lost_seconds
 from jobs.timeline.slower import Part, Times, compare_times, pace_of
 
 if TYPE_CHECKING:

@@ -24,9 +24,7 @@ class Cue:
 
     def fits(self, text: str) -> bool:
         """Return whether the cue matches a line of folded text."""
-        return all(any(phrase in text for phrase in group) for group in self.wanted) and not any(
-            phrase in text for phrase in self.unwanted
-        )
+        return self.may_fit(text) and not any(phrase in text for phrase in self.unwanted)
 
     def may_fit(self, text: str) -> bool:
         """Return whether a line of the folded text could match: every group has a phrase somewhere in the text."""

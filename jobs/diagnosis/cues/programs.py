@@ -65,7 +65,7 @@ gpu_driver: driver version is insufficient|driver on your system is too old|syst
 gpu_driver: driver & nvidia|cuda|gpu & too old|mismatch|insufficient|incompatib|not support|update|not match
 gpu_program: device-side assert|illegal memory access|misaligned address|cublas_status_execution_failed|
     cudnn_status_execution_failed|cuda_error_illegal|indexselectlargeindex|scattergatherkernel|unspecified launch|
-    cublas_status_not_initialized|cuda_error_launch_failed|cudnn_status_mapping_error
+    cublas_status_not_initialized|cudnn_status_not_initialized|cuda_error_launch_failed|cudnn_status_mapping_error
 tpu_in_use: tpu|/dev/accel|/dev/vfio & already in use|in use by|lockfile|resource busy|being used by|used by
 tpu_setup: libtpu|tpu initialization|tpu_topology|tpu topology|tpu backend|tpu system|tpu driver|tpu device|no tpu|
     tpu platform|tpu name|tpu_worker_|tpuinit|tpu cores|backend tpu|tpu slice|tpu metadata|tpu_process|tpu chips|

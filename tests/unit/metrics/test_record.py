@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.metrics import MAX_POINTS, Record, Totals, lost_seconds, progress, read_line, totals_of
+from jobs.metrics import MAX_POINTS, Record, Totals, progress, read_line, totals_of
 from jobs.metrics.record import MAX_SERIES
+from jobs.timeline.losses import lost_seconds
 
 REPLICA = "workerpool0-0"
 
