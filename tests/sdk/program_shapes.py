@@ -30,6 +30,9 @@ spare = args
 parser = argparse.ArgumentParser()
 parser.add_argument("--epochs", type=int, default="3")
 parser.add_argument("-q", "--quiet", action="store_true")
+parser.add_argument("--zone")
+parser.add_argument("--note", default="")
+parser.add_argument("--tags", type=lambda text: text.split(","), default="t,u")
 flags = parser.parse_args([])
 
 @dataclasses.dataclass
@@ -58,6 +61,7 @@ KNOWN += (
     "True",
     "count % 2",
 )
+KNOWN += ("flags.zone is None", "not flags.note", "flags.note == 'x'", "flags.zone", "flags.zone and count > 1")
 UNKNOWN = ("helpers.coin()", "os.path.exists(helpers.path())", "os.environ.get('NOT_SET_X')", "helpers.SIZE == size")
 UNKNOWN += ("helpers.coin() and count > 0", "not helpers.coin()", "count > helpers.number()")
 SIMPLE = (
@@ -125,6 +129,14 @@ SIMPLE = (
     "spare = [*spare, f'{out!s}-{count}']",
     "pools[0] = {**pools[0], 'disk_spec': {'boot_disk_size_gb': 100 + count}}",
     "args = args + ['-t'] * count",
+    "size = flags.zone or size",
+    "args += ['--note', flags.note] if flags.note else []",
+    "args += flags.tags",
+    "made = {'a': Config(), 'b': Config(size='odd')}\nsize = made['a' if count > 1 else 'b'].size",
+    "args += [word for each in (config, Config('odd')) for word in each.words()]",
+    "def zone_of(options, *, config=None):\n    return options.zone or (config or Config('none')).size\nsize = zone_of(flags)",  # noqa: E501
+    "def sized(config, options):\n    if options.zone is not None:\n        config.size = options.zone\n    return config\n"  # noqa: E501
+    "size = sized(config, flags).size",
 )
 ODD = (
     "helpers.change(args)",
@@ -165,6 +177,11 @@ ODD = (
     "n = helpers.coin() and args.append('walrus')",
     "size = (got := helpers.SIZE) + got",
     "args.remove('--seed') if '--seed' in args else None",
+    "made = {'a': Config(), 'b': config}\nhelpers.touch(made['b'])\nsize = config.size + made['a'].size",
+    "some = {} if helpers.coin() else {'Z': 'q'}\nout = 'gs://demo-out/' + some.get('Z', 'a')",
+    "some = {}\nother = some if helpers.coin() else helpers.mapping()\nsome['Z'] = 'z'\n"
+    "out = 'gs://demo-out/' + other.get('Z', 'a')",
+    "made = [config, Config()][helpers.coin()]\nmade.size = 'one'\nsize = config.size",
     "pool['machine_spec']['accelerator_type'] = aiplatform.gapic.AcceleratorType.NVIDIA_TESLA_T4.name",
 )
 BLOCKS = (
@@ -191,6 +208,8 @@ BLOCKS = (
     "n = 0\nwhile n < 2:\n    n += 1\n{a}",
     "n = 0\nwhile True:\n    n += 1\n    if n > 2 or {test}:\n        break\n{a}",
     "with contextlib.suppress(ValueError):\n    helpers.fail({test})\n{a}",
+    "if flags.zone and {test}:\n    parser.error('two')\n{a}",
+    "if {test}:\n    if flags.zone is None and count > 90:\n        sys.exit(1)\n{a}",
     "for i, item in enumerate(args[:2]):\n    env[f'K{{i}}'] = item\n{a}",
     "try:\n    import missing_module_x\n{a}\nexcept ImportError:\n{b}\nelse:\n{c}\nfinally:\n    args.append('end')",
     "def early(n):\n    if n > 2:\n        return 'many'\n    if {test}:\n        return 'some'\n    return 'few'\nsize = early(count)",  # noqa: E501

@@ -5,7 +5,6 @@ This is used only for a text that is not a job itself. The lines of a part keep 
 
 import contextlib
 import re
-import shlex
 import textwrap
 from collections.abc import Iterator
 
@@ -24,6 +23,7 @@ from jobs.importer.nodes import Node, Notes
 from jobs.importer.python.parsing import ERRORS, parse
 from jobs.importer.python.program import Program
 from jobs.importer.readers.documents import NO_JOBS, looks_like
+from jobs.importer.readers.gcloud import command_of
 from jobs.importer.sdk_names import MAKES_A_JOB
 from jobs.importer.syntax.json_text import read_json
 from jobs.importer.syntax.shell import Shell
@@ -35,7 +35,7 @@ AT_MARGIN = re.compile(
 )
 """Statements without indent: the text is a program, so its indented lines are not blocks of a page."""
 VARIABLE = re.compile(r"\$?\{(\w+)\}|\$(\w+)")
-MAX_NODES, MAX_DEPTH, MAX_WORDS = 20_000, 20, 500
+MAX_NODES, MAX_DEPTH = 20_000, 20
 MAX_GUESSED, MAX_FILLED = 100_000, 200
 
 
@@ -110,18 +110,10 @@ def _of_node(node: Node, depth: int) -> Part | None:
     if isinstance(node.value, str) and CREATE.search(node.value):
         return Part("gcloud", on_line(node.line + ("\n" in node.value), node.value), where)
     if isinstance(node.value, list):
-        command = _command_of(node)
+        command = command_of(node)
         return Part("gcloud", on_line(node.line, command), where) if command else None
     is_job = depth and looks_like(node) in ("job", "spec", "tuning", "pipeline")
     return Part("", "", where, node=node) if is_job else None
-
-
-def _command_of(node: Node) -> str:
-    """Return the command in a list of words, as steps of Cloud Build and subprocess take it."""
-    words = [item.text() for item in node.value if item.is_scalar] if len(node.value) <= MAX_WORDS else []
-    if "create" not in words or not {"custom-jobs", "hp-tuning-jobs"} & set(words):
-        return ""
-    return shlex.join(words[words.index("gcloud") :] if "gcloud" in words else ["gcloud", *words])
 
 
 def _in_program(text: str, shell: str, *, is_followed: bool = True) -> Iterator[Part]:
@@ -131,7 +123,7 @@ def _in_program(text: str, shell: str, *, is_followed: bool = True) -> Iterator[
         program.follow(parse(text if is_followed else "").tree)
     texts: list[tuple[int, str]] = []
     for node in program.texts:
-        text = node.value if isinstance(node.value, str) else _command_of(node)
+        text = node.value if isinstance(node.value, str) else command_of(node)
         if not CREATE.search(text) and not CONFIG.search(text):
             continue
         pieces = [each for each in texts if each[1] in text]  # of which it is made

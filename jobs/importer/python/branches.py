@@ -108,12 +108,12 @@ class Branches:
     def change(self, node: Node, text: str, line: int) -> bool:
         """Prepare a change of a value; return False if it is open: what it may be is open then, too."""
         for kin in node.kin if isinstance(node, Held) else ():
-            self.open(kin, text, line)
+            self.open(kin, text, line, has_entries=True)
         if not node.open:
             self._record(Slot(node))
         return not node.open
 
-    def open(self, node: Node, text: str, line: int) -> None:
+    def open(self, node: Node, text: str, line: int, *, has_entries: bool = False) -> None:
         """Make a value, and everything in it, open: something unknown may change it."""
         waiting, seen = [node], set()
         while waiting:
@@ -123,11 +123,11 @@ class Branches:
                 continue
             seen.add(id(current))
             waiting += [*(current.kin if isinstance(current, Held) else ()), *items_of(current)]
+            if isinstance(current, Held):
+                current.has_entries = current.has_entries or has_entries or isinstance(current.value, dict)
             if not current.is_scalar and not current.open:
                 self._record(Slot(current))
                 changed = unknown(text, line)
-                if isinstance(current, Held):
-                    current.has_entries = isinstance(current.value, dict)
                 current.value, current.open = changed.value, changed.open
 
     def derived(self, text: str, line: int, origins: Iterable[Node], *, is_outside: bool = False) -> Held:
@@ -135,7 +135,7 @@ class Branches:
         kin = [each for each in origins if isinstance(each, Held) or items_of(each)]
         is_outside = is_outside or any(each.open and each.is_outside for each in kin if isinstance(each, Held))
         result = unknown(text, line, "", kin, is_outside=is_outside)
-        result.has_entries = any(isinstance(e.value, dict) or (isinstance(e, Held) and e.has_entries) for e in kin)
+        result.has_entries = any(bool(e.entries) or (isinstance(e, Held) and e.has_entries) for e in kin)
         return result
 
     def choose(self, blocks: Sequence[Block], condition: str, line: int) -> str:

@@ -50,7 +50,8 @@ class Expressions(Branches):
         self.arguments = Held({}, 1)
         self.texts: list[Node] = []
         self.sources: dict[ast.AST, str] = {}
-        self.depth = 0
+        self.depth = self.assumptions = 0
+        self.is_assuming = True
 
     def source(self, expression: ast.AST) -> str:
         """Return the source text of an expression, shortened; it is written once."""
@@ -84,12 +85,9 @@ class Expressions(Branches):
         return node
 
     def data(self, expression: ast.expr) -> Node:
-        """Return the value of an expression as data or a job; a function, a class or a module is open."""
+        """Return the value of an expression; a module, or a name imported from it, is open."""
         node = self.evaluate(expression)
-        if is_data(node) or isinstance(node.value, values.Jobs):
-            return node
-        is_module = isinstance(node.value, Module)
-        return unknown(node.value.path, expression.lineno) if is_module else self.open_at(expression, node)
+        return unknown(node.value.path, expression.lineno) if isinstance(node.value, Module) else node
 
     def filled(self, expression: ast.expr) -> Node:
         """Return a value that becomes part of a text; a name that is still empty, as in PROJECT = "", is open."""
@@ -123,6 +121,16 @@ class Expressions(Branches):
         root = path.partition(".")[0]
         is_bound = self.scope.find(root) is not None or root in sys.stdlib_module_names
         return bool(path) and (Module(path).is_sdk or not is_bound)
+
+    def assumed(self, node: Node) -> Node:
+        """Return what a condition takes for a value: the default of an option that may be given, else the value."""
+        default = node.default if isinstance(node, Held) and node.open and self.is_assuming else None
+        self.assumptions += default is not None
+        return default or node
+
+    def truth(self, node: Node) -> bool | None:
+        """Return whether a value counts as true; None if it is not known."""
+        return values.truth_of(self.assumed(node))
 
     def default(self, node: Node | None, line: int) -> Node | None:
         """Return a default that is taken for a value that is not set, with one note; None if it gives no value."""
@@ -262,26 +270,27 @@ class Expressions(Branches):
         raise NotImplementedError
 
     def _boolop(self, expression: ast.BoolOp) -> Node:
-        is_or, nodes = isinstance(expression.op, ast.Or), [self.data(expression.values[0])]
-        for part in expression.values[1:]:
-            if values.truth_of(nodes[-1]) is is_or:
+        is_or, nodes = isinstance(expression.op, ast.Or), list[Node]()
+        for part in expression.values:
+            holds = self.truth(nodes[-1]) if nodes else None
+            if holds is is_or:
                 break
-            is_sure = not any(node.open for node in nodes)
-            nodes.append(self.data(part) if is_sure else self.either([part, None], expression))
+            nodes = nodes if holds is None else nodes[:-1]  # it decides nothing
+            nodes.append(self.either([part, None], expression) if nodes else self.data(part))
         first, *others = expression.values
-        if not any(node.open for node in nodes):
-            return nodes[-1]
+        if len(nodes) == 1:
+            return nodes[0]
         is_default = is_or and _is_lookup(first) and len(others) == 1 and isinstance(others[0], ast.Constant)
         default = self.default(nodes[-1], expression.lineno) if is_default else None
         if default is not None:
             return default
         result = self.open_at(expression, *nodes)
-        result.holds = is_or if any(values.truth_of(node) is is_or for node in nodes) else None
+        result.holds = is_or if any(self.truth(node) is is_or for node in nodes) else None
         return result
 
     def _unaryop(self, expression: ast.UnaryOp) -> Node | None:
         node = self.evaluate(expression.operand)
-        holds = values.truth_of(node)
+        holds = self.truth(node)
         if isinstance(expression.op, ast.Not):
             return None if holds is None else Node(not holds, expression.lineno)
         value = calls.scalar(node)
@@ -310,8 +319,10 @@ class Expressions(Branches):
         answers: list[bool | None] = []
         for kind, left, right in zip(expression.ops, nodes, nodes[1:], strict=False):
             try:
-                pair = [self.plain(left), self.plain(right)]
-                is_sure = not isinstance(kind, ast.Is | ast.IsNot) or None in pair or type(pair[0]) is bool
+                is_identity = isinstance(kind, ast.Is | ast.IsNot)
+                both = [self.assumed(left), self.assumed(right)]
+                pair = [each.value if is_identity and not is_data(each) else self.plain(each) for each in both]
+                is_sure = not is_identity or None in pair or type(pair[0]) is bool
                 answers.append(bool(calls.carried_out(calls.COMPARISONS[type(kind)], pair)) if is_sure else None)
             except NotKnown:
                 answers.append(None)
@@ -340,7 +351,7 @@ class Expressions(Branches):
         return self.node_of(found, line)
 
     def _ifexp(self, expression: ast.IfExp) -> Node:
-        taken = values.truth_of(self.evaluate(expression.test))
+        taken = self.truth(self.evaluate(expression.test))
         if taken is not None:
             return self.evaluate(expression.body if taken else expression.orelse)
         return self.either([expression.body, expression.orelse], expression.test)

@@ -6,7 +6,7 @@ from jobs.importer.nodes import Node
 from jobs.importer.python.branches import EXIT, RETURN, Reason
 from jobs.importer.python.expressions import Given
 from jobs.importer.python.statements import MAX_CALL_DEPTH, Statements
-from jobs.importer.python.values import Enum, Function, Module, Object, Scope, placed_at, unknown
+from jobs.importer.python.values import Enum, Function, Module, Object, Scope, is_data, placed_at, unknown
 
 KINDS = {"property": "property", "cached_property": "property", "staticmethod": "static", "classmethod": "class"}
 
@@ -75,14 +75,15 @@ class Functions(Statements):
             self.enter(setup.value, given._replace(placed=[node, *given.placed]), line)
         return node
 
-    def copied(self, node: Node) -> Node:
-        """Return a copy of a value that later changes leave as it is."""
+    def copied(self, node: Node, *, name: str = "") -> Node:
+        """Return a copy of a value that later changes leave as it is; with a name, of its data, for a request."""
         self.spend(1)
         if node.open or node.is_scalar:
-            return node
+            return unknown(name, node.line) if name and not is_data(node) else node
         if isinstance(node.value, dict):
-            return self.made({name: self.copied(item) for name, item in node.value.items()}, node.line)
-        return self.made([self.copied(item) for item in node.value], node.line)
+            held = node.value.items()
+            return self.made({key: self.copied(item, name=name and key) for key, item in held}, node.line)
+        return self.made([self.copied(item, name=name) for item in node.value], node.line)
 
     def enter(self, function: Function, given: Given, line: int) -> Node | None:
         """Return what a function of the program returns when it is called with these arguments."""
@@ -119,9 +120,12 @@ class Functions(Statements):
 
     def enter_unknown(self, function: Function) -> None:
         """Read a function that the program never calls: its parameters have their defaults, or are open."""
-        defaults = {name: node for name, node in function.defaults.items() if node.value not in (None, "")}
-        for node in defaults.values():
-            self.default(node, function.line)
+        defaults = {}
+        for name, node in function.defaults.items():
+            if (held := self.default(node, function.line)) is None:
+                held = unknown(name, function.line)
+                held.default = node if node.value in (None, "") else None
+            defaults[name] = held
         self.entered.add(id(function.body))
         rest = [each.arg for each in (function.parameters.vararg, function.parameters.kwarg) if each is not None]
         names = [*function.names, *rest]

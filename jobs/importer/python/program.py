@@ -5,11 +5,13 @@ Source: google-cloud-aiplatform 2.7.0, read 2026-11-26; its arguments are in `sd
 
 import ast
 import sys
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from jobs.importer.nodes import Node, Path
 from jobs.importer.python import calls, values
-from jobs.importer.python.branches import Reason, TooManySteps
+from jobs.importer.python.branches import EXIT, Reason, TooManySteps
 from jobs.importer.python.calls import NotKnown
 from jobs.importer.python.expressions import Given
 from jobs.importer.python.functions import Functions
@@ -51,7 +53,7 @@ class Program(Functions):
             self.block(tree.body)
             while self.skipped and not self.job_calls:
                 self.scope, statements = self.skipped.pop(0)
-                self.block(statements)
+                self.choose([partial(self._aside, statements)], "", 1)
             self.scope = self.module
             found = len(self.job_calls)
             for function in self.functions if not found else ():
@@ -60,6 +62,11 @@ class Program(Functions):
         except TooManySteps:
             message = _("The program takes too many steps to be followed.")
             self.notes.error("too_much", None, message, _("Give only the job."))
+
+    def _aside(self, statements: Sequence[ast.stmt]) -> str:
+        """Read what the program never runs; what it writes is undone."""
+        self.block(statements)
+        return EXIT
 
     def _call(self, call: ast.Call) -> Node | None:
         func, path, line = call.func, self.path_of(call.func), call.lineno
@@ -190,19 +197,26 @@ class Program(Functions):
         return None
 
     def _add_argument(self, placed: list[Node], named: dict[str, Node], call: ast.Call) -> None:
-        """Keep the default of `parser.add_argument(*flags, **options)`, if there is one."""
-        flags = [node.text() for node in placed]
+        """Keep what `parser.add_argument(*flags, **options)` gives if the option is missing; it is open if it must not.
+
+        Nothing and an empty text are taken by conditions only: where the job has the value, somebody gives it.
+        """
+        flags, line = [node.text() for node in placed], call.lineno
         name = next((flag for flag in flags if flag.startswith("--")), flags[0])
-        action, default = named.get("action", calls.NOTHING).value, named.get("default")
-        if default is None and action in ("store_true", "store_false"):
-            default = Node(action == "store_false", call.lineno)
-        if default is None or default.value in (None, ""):
-            return
-        kind = next((self.path_of(word.value) for word in call.keywords if word.arg == "type"), "")
-        if kind in ("int", "float") and isinstance(default.value, str) and not default.open:
-            default = self.node_of(calls.carried_out(calls.PLAIN[kind], [default.value[:20]]), default.line)
-        dest = named["dest"].text() if "dest" in named else name
-        self.arguments.value[dest.lstrip("-").replace("-", "_")] = default
+        action, default = named.get("action", calls.NOTHING).value, named.get("default", calls.NOTHING)
+        if default.value is None and action in ("store_true", "store_false"):
+            default = Node(action == "store_false", line)
+        kind = next((word.value for word in call.keywords if word.arg == "type"), None)
+        if kind is not None and isinstance(default.value, str) and default.value and not default.open:
+            made = ast.copy_location(ast.Call(kind, [ast.Constant(default.value)], []), call)
+            default = self.evaluate(ast.fix_missing_locations(made))
+        dest = (named["dest"].text() if "dest" in named else name).lstrip("-").replace("-", "_")
+        if default.value in (None, ""):
+            is_needed = not (name.startswith("-") or named.get("nargs", calls.NOTHING).value in ("?", "*"))
+            is_needed = is_needed or self.truth(named.get("required", calls.NOTHING)) is not False
+            default, option = unknown(f"args.{dest}", line), default
+            default.default = None if is_needed else option
+        self.arguments.value[dest] = default
 
     def _unknown_call(self, call: ast.Call, name: str, owner: Node | None, given: Given) -> Node:
         """Return an open value; what a function of another module is given may be changed by it."""
@@ -248,8 +262,7 @@ class Program(Functions):
             made.custom = custom.value[0]
             made.custom.is_used = True
             args["custom_job"] = made.custom.args
-        held = {name: node if is_data(node) else unknown(name, node.line) for name, node in args.items()}
-        made.args = self.copied(Node(held, line))
+        made.args = self.copied(Node(args, line), name=maker)
         self.job_calls.append(made)
         return Node(Jobs([made]), line)
 
@@ -262,7 +275,7 @@ class Program(Functions):
     def _run(self, jobs: Jobs, name: str, given: Given, call: ast.Call) -> Node:
         for made in jobs:
             maker = "CustomJob" if made.maker == LOCAL_SCRIPT else made.maker
-            args = self.copied(Node(self._named(f"{maker}.{name}", given), call.lineno))
+            args = self.copied(Node(self._named(f"{maker}.{name}", given), call.lineno), name=name)
             if made.run is not None:
                 reason = Reason(_("which of several calls runs the job"), call.lineno)
                 args = self.merge([made.run, args], "", reason) if self.journals else made.run
@@ -309,8 +322,9 @@ class Program(Functions):
         if steps[0] not in RESOURCES or None in steps:
             return False
         path: Path = [step for step in (steps if steps[0] == "job_spec" else steps[1:]) if step is not None]
+        step = str(path[-1]) if path else "job"
         for made in jobs:
             is_open = len(self.journals) > made.depth
-            value = unknown(str(path[-1]) if path else "job", node.line) if is_open else self.copied(node)
+            value = unknown(step, node.line) if is_open else self.copied(node, name=step)
             made.edits.append((path, value))
         return True

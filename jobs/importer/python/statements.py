@@ -25,7 +25,6 @@ from jobs.importer.python.values import (
     is_too_long,
     items_of,
     same_scalar,
-    truth_of,
     unknown,
 )
 from jobs.texts import translatable as _
@@ -93,6 +92,9 @@ class Statements(Expressions):
         path = self.path_of(value.func) if isinstance(value, ast.Call) else ""
         if isinstance(value, ast.Dict | ast.List | ast.Tuple) or path == "dict":
             self.bound.setdefault("it", node)
+        match value:
+            case ast.Call(func=ast.Attribute(value=ast.Name() as owner, attr="error")):
+                return EXIT if "ArgumentParser" in self.evaluate(owner).text() else ""
         return EXIT if path in ENDS else ""
 
     def _on_return(self, statement: ast.Return) -> str:
@@ -113,12 +115,18 @@ class Statements(Expressions):
         return self.evaluate(expression.value)
 
     def _on_if(self, statement: ast.If) -> str:
-        taken = truth_of(self.evaluate(statement.test))
+        before = self.assumptions
+        taken = self.truth(self.evaluate(statement.test))
+        blocks = [statement.body, statement.orelse]
         if taken is None:
-            blocks = [partial(self.block, each) for each in (statement.body, statement.orelse)]
-            return self.choose(blocks, self.source(statement.test), statement.lineno)
-        self.skipped.append((self.scope, statement.orelse if taken else statement.body))
-        return self.block(statement.body if taken else statement.orelse)
+            return self.choose(
+                [partial(self.block, each) for each in blocks], self.source(statement.test), statement.lineno
+            )
+        followed, other = blocks if taken else reversed(blocks)
+        self.skipped.append((self.scope, other))
+        is_assumed = self.assumptions > before
+        ending = self.block(followed)
+        return self.block(other) if ending == EXIT and is_assumed else ending  # the program needs the option
 
     def _on_match(self, statement: ast.Match) -> str:
         """Read `match` as `if`; a pattern that is no value, alternative or name is a condition that is not known."""
@@ -206,7 +214,7 @@ class Statements(Expressions):
         def read(body: Block) -> str:
             least, ending = self.steps - self.steps // SHARE, ""
             for _turn in range(MAX_TURNS):
-                holds = truth_of(self.evaluate(statement.test))
+                holds = self.truth(self.evaluate(statement.test))
                 if holds is False:
                     return ""
                 ending = body() if holds else MAYBE

@@ -27,15 +27,17 @@ class Held(Node):
     """A mapping or a list that a program holds, or an open value that may be one.
 
     `kin` are values that it may be, share parts with or be part of: what changes it may change them. `born` is the
-    block in which it is made, `holds` whether an open value counts as true. `is_outside` means that a module of the
-    user made it, whose methods may change what they are given; `has_entries` that an open value may be a mapping with
-    entries of this text, so that no default stands for them.
+    block in which it is made, `holds` whether an open value counts as true. `default` is what an option that may be
+    given has otherwise, nothing or an empty text: conditions take it. `is_outside` means that a module of the user made
+    it, whose methods may change what they are given; `has_entries` that an open value may be a mapping with entries of
+    this text, so that no default stands for them.
     """
 
     kin: list[Node] = field(default_factory=list)
     born: int = 0
     is_outside: bool = False
     holds: bool | None = None
+    default: Node | None = None
     has_entries: bool = False
 
 

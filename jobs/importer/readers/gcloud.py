@@ -5,6 +5,7 @@ flag takes precedence over the same field of the config file; counts that are no
 """
 
 import re
+import shlex
 from typing import Any, NamedTuple
 
 from jobs.bounds import parse_digits
@@ -40,8 +41,7 @@ UNSEEN = {
     "hyperparameter_tuning_job": ("studySpec", "trialJobSpec", "maxTrialCount", "parallelTrialCount"),
 }
 """Fields in a config file that is not part of the text, or that could not be read."""
-FLAGS_ONLY = ("displayName", "labels", "encryptionSpec")
-"""Fields that gcloud takes as flags, not in a config file."""
+MAX_WORDS = 500
 SET = re.compile(r"\bgcloud config set (?:core/|ai/)?(project|region) (\S+)")
 """A command that sets the default of a later command: gcloud's properties core/project and ai/region."""
 START = re.compile(r"(?:[@+-]*|\S*/)gcloud(?:\.cmd)?")
@@ -56,8 +56,11 @@ class Call(NamedTuple):
     command: Command
 
 
-def read_gcloud(text: str, notes: Notes, files: Files) -> list[Draft]:
-    """Return the jobs that the gcloud commands of a text create; `files` are those that they may refer to."""
+def read_gcloud(text: str, notes: Notes, files: Files, config: Draft | None = None) -> list[Draft]:
+    """Return the jobs that the gcloud commands of a text create.
+
+    `files` are those that they may refer to, `config` is the job of their config file if it is read already.
+    """
     shell = Shell(text)
     shell.variables.update(files.variables)
     calls, defaults = [], {"project": "", "region": ""}
@@ -73,7 +76,8 @@ def read_gcloud(text: str, notes: Notes, files: Files) -> list[Draft]:
     for call in calls[: max_jobs(text)]:
         own = Notes()
         note_repetition(call.command, own)
-        draft = (_former_job if call.kind in FORMER else _job)(call, shell, files, own)
+        is_former = call.kind in FORMER
+        draft = _former_job(call, shell, files, own) if is_former else _job(call, shell, files, own, config)
         project, region = (getattr(draft, name) or default for name, default in defaults.items())
         drafts.append(draft._replace(notes=own, project=project, region=region))
     return drafts
@@ -89,23 +93,29 @@ def read_gcloud_yaml(text: str, notes: Notes) -> list[Draft]:
     comment = COMMENT.search(text, len(heading) if is_command else 0)
     if drafts and comment is not None:
         notes.note("comments", text.count("\n", 0, comment.start()) + 1, _("Comments are not kept."))
-    if drafts and is_command and (shown := read_gcloud(command, Notes(), Files({}))):
-        drafts[0] = _with_command(drafts[0], shown[0])
+    if drafts and is_command:
+        drafts[0] = with_command(drafts[0], command)
     return drafts
 
 
-def _with_command(draft: Draft, command: Draft) -> Draft:
-    if not isinstance(draft.body.value, dict) or command.kind != draft.kind:
+def with_command(draft: Draft, text: str) -> Draft:
+    """Return the job of a config file with what the first command of a text sets for it, if it creates such a job."""
+    made = next(iter(read_gcloud(text, Notes(), Files({}), draft)), None)
+    if made is None or made.kind != draft.kind or not isinstance(draft.body.value, dict):
         return draft
-    taken = {name: node for name, node in command.body.value.items() if name in FLAGS_ONLY and not draft.body.get(name)}
     notes = Notes()
-    if taken or command.region or command.project:
-        message = _("The command in the comment at the top is read too: it sets what the file cannot.")
-        notes.note("command_in_comment", 1, message)
+    message = _("The command that creates the job is read too: it sets what a config file cannot.")
+    notes.note("command_beside", made.body.line, message)
     notes.extend(draft.notes)
-    project, region = draft.project or command.project, draft.region or command.region
-    body = Node(taken | draft.body.value, draft.body.line)
-    return draft._replace(body=body, project=project, region=region, notes=notes)
+    return made._replace(form=draft.form, body=Node(made.body.value, draft.body.line), notes=notes)
+
+
+def command_of(node: Node) -> str:
+    """Return the command in a list of words, as steps of Cloud Build and subprocess take it; "" if it is none."""
+    words = [item.text() for item in node.value if item.is_scalar] if len(node.value) <= MAX_WORDS else []
+    if "create" not in words or not set(KIND) & set(words):
+        return ""
+    return shlex.join(words[words.index("gcloud") :] if "gcloud" in words else ["gcloud", *words])
 
 
 def _call(command: Command) -> Call | None:
@@ -129,11 +139,11 @@ def _call(command: Command) -> Call | None:
     return Call(KIND[names[1]], given, line, command)
 
 
-def _job(call: Call, shell: Shell, files: Files, notes: Notes) -> Draft:
+def _job(call: Call, shell: Shell, files: Files, notes: Notes, config: Draft | None) -> Draft:
     """Return the job of a command: the content of its config file, changed by its flags."""
     given = read_flags(call.words, notes)
     check_lists(given, notes)
-    config = load_config(given, call.command.document, shell, files, notes)
+    config = config or load_config(given, call.command.document, shell, files, notes)
     if config is not None and config.kind != call.kind:
         message = _("The config file describes another kind of job than the command creates.")
         notes.error("other_kind", call.line, message)

@@ -8,11 +8,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
+from jobs.importer.detect import CREATE
 from jobs.importer.nodes import Draft, Node, Notes, folded, set_at
 from jobs.importer.python.parsing import MAX_LENGTH, parse
 from jobs.importer.python.program import Program
 from jobs.importer.python.values import JobCall
 from jobs.importer.readers.documents import PLACE_NAMES, identify
+from jobs.importer.readers.gcloud import command_of, with_command
 from jobs.importer.readers.sdk_requests import job_of
 from jobs.importer.sdk_names import CREATES, LOCAL_SCRIPT, MAKES_A_JOB, OPERATORS, SIGNATURES, TRAINING, other_job
 from jobs.spec import Severity, quoted
@@ -38,11 +40,15 @@ def read_program(text: str, notes: Notes, environment: Mapping[str, str] = Mappi
         message = _("Python is read only up to %(limit)s characters.", limit=f"{MAX_LENGTH:,}")
         notes.error("too_large", None, message, _("Give only the job."))
         return []
-    program = Program(notes, {name: Node(value, 1) for name, value in environment.items()})
+    program, again = (Program(notes, {name: Node(value, 1) for name, value in environment.items()}) for _ in range(2))
     try:
         tree, left_out = parse(text)
         program.follow(tree)
         drafts = list(_drafts(program, notes))
+        if not drafts and program.assumptions:  # without its options it makes no job
+            again.steps, again.is_assuming = program.steps, False
+            again.follow(tree)
+            drafts = list(_drafts(again, notes))
     except SyntaxError as error:
         _refuse_syntax(error.msg or "it cannot be parsed", error.lineno, notes)
         return []
@@ -78,13 +84,21 @@ def _drafts(program: Program, notes: Notes) -> Iterator[Draft]:
     ready = [made for made in program.job_calls if not made.is_used]
     ready.sort(key=lambda made: made.run is None and made.maker in ("CustomJob", *TRAINING))
     if not ready and (bound := _bound_job(program, notes)) is not None:
-        yield bound
+        commands = ((node.line, _command(node)) for node in program.texts)
+        line, command = next((each for each in commands if each[1]), (1, ""))
+        yield with_command(bound, "\n" * (line - 1) + command) if command else bound
     for made in ready[:MAX_JOBS]:
         own = Notes()
         if (draft := _draft(made, program, own)) is None:
             notes.extend(own)
         else:
             yield draft._replace(unseen=UNSEEN if made.is_open else draft.unseen, notes=own)
+
+
+def _command(node: Node) -> str:
+    """Return a text or a list of words of a program if it is a command that creates a job, else ""."""
+    text = node.value if isinstance(node.value, str) else command_of(node)
+    return text if CREATE.search(text) else ""
 
 
 def _draft(made: JobCall, program: Program, notes: Notes) -> Draft | None:

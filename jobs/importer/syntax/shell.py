@@ -93,8 +93,8 @@ class Blocks:
         old = self.variables.get(name)
         if self.open:
             self.open[-1].before.setdefault(name, old)
-        is_unknown = value is None or (is_conditional and old is not None and old != value)
-        self.variables[name] = f"${{{name}}}" if is_unknown or value is None else value
+        possible = {each for each in (value, old if is_conditional else None) if each is not None}
+        self.variables[name] = one_of(name, possible) if value is not None else f"${{{name}}}"
 
     def read(self, words: list[str], line: int) -> None:
         """Open, change or close a block for a reserved word that may begin a command, and the two words after it."""
@@ -119,7 +119,7 @@ class Blocks:
         elif first in ("fi", "done", "esac") and self.open:
             self.end_branch()
             for name, possible in self.open.pop().outcomes.items():
-                self.assign(name, possible.pop() if len(possible) == 1 else None)
+                self.assign(name, one_of(name, possible))
 
     def end_branch(self) -> None:
         """End a branch of the innermost block: its variables have the values from before it again."""
@@ -132,6 +132,16 @@ class Blocks:
             if old is not None:
                 self.variables[name] = old
         block.before.clear()
+
+
+def one_of(name: str, possible: set[str]) -> str:
+    """Return a value that is one of several; what all begin with is known, as where a condition appends to it."""
+    least = min(possible, key=len)
+    if possible == {least}:
+        return least
+    is_appended = bool(least) and all(each.startswith((f"{least},", f"{least} ")) for each in possible - {least})
+    mark = max(possible, key=len)[len(least)] if is_appended else ""
+    return f"{least if is_appended else ''}{mark}${{{name}}}"
 
 
 class Shell(Words):

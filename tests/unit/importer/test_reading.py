@@ -122,7 +122,7 @@ class TestForms:
         first, second = importer.read_text(text), importer.read_text(text, name="y", job="2")
 
         assert [each.submission and each.submission.region for each in (first, second)] == ["us-east1", ""]
-        assert "command_in_comment" not in codes(second)
+        assert "command_beside" not in codes(second)
 
     def test_further_jobs_are_not_lost_silently(self) -> None:
         reading = importer.read_text(f"workerPoolSpecs:{YAML_POOL}---\nworkerPoolSpecs:{YAML_POOL}")
