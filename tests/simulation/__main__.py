@@ -18,6 +18,9 @@ PORTIONS = {"protocol": 250, "site": 5}
 MAX_PORTIONS = 20
 """Of one process, which keeps ever more, so that collecting it takes ever longer; then a fresh one takes its place."""
 
+PROGRESS = {"protocol": 10_000, "site": 100}
+"""Seeds after which a long run says how far it is."""
+
 
 class Portion(NamedTuple):
     """Seeds to run one after the other."""
@@ -105,8 +108,12 @@ def run_many(simulation: str, options: argparse.Namespace) -> int:
     found: list[str] = []
     used = processor_seconds()
     with get_context("fork").Pool(options.processes, maxtasksperchild=MAX_PORTIONS) as pool:
-        for part in pool.imap(violations, portions):
+        for portion, part in zip(portions, pool.imap(violations, portions), strict=True):
             found += part
+            done, step = portion.first + portion.count - options.first, PROGRESS[simulation]
+            if done // step > (done - portion.count) // step:
+                minutes = (time.monotonic() - began) / 60
+                print(f"{done:,} seeds in {minutes:.0f} min", file=sys.stderr, flush=True)
             if found and not options.all:
                 break
             for each in part:
