@@ -73,8 +73,8 @@ def countdown(moment: datetime, now: datetime) -> str:
     return _("its wait ended at %(time)s") % {"time": when}
 
 
-def spent(usd: Decimal, jobs: int) -> str:
-    """Return the total cost of `jobs`, "< $0.01" if they cost less than a cent."""
+def spent(usd: Decimal, jobs: Decimal | int) -> str:
+    """Return the total cost of `jobs`, "< $0.01" if they cost less than a cent. `jobs` may be the amount itself."""
     return f"< {money(CENT)}" if jobs and 0 <= usd < CENT else money(usd)
 
 
