@@ -63,6 +63,9 @@ HARMLESS = frozenset(
     callable vars dir list dict tuple set enumerate zip map filter reversed object frozenset bytes""".split()
 )
 """Functions of Python, and of notebooks, that leave what they are given as it is."""
+KEEPING = frozenset("yaml requests httpx wandb mlflow rich tqdm loguru structlog dotenv click typer fire absl".split())
+"""Modules of others whose functions leave it so, too."""
+LOGGING = frozenset("debug info warning error critical exception success".split())
 OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Mult: operator.mul, ast.Add: operator.add, ast.Sub: operator.sub, ast.FloorDiv: operator.floordiv,
     ast.Div: operator.truediv, ast.Mod: operator.mod, ast.BitOr: operator.or_, ast.Pow: operator.pow,

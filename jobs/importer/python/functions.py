@@ -19,6 +19,11 @@ class Functions(Statements):
         self.functions.append(function)
         node: Node = Node(function, statement.lineno)
         for decorator in reversed(statement.decorator_list):
+            if isinstance(decorator, ast.Call) and self.path_of(decorator.func) in ("click.option", "click.argument"):
+                given = self.given_to(decorator)
+                dest, option = self.option(given.placed, given.named, decorator)
+                function.defaults[dest] = option
+                continue
             value = self.evaluate(decorator).value
             name = decorator.id if isinstance(decorator, ast.Name) else getattr(decorator, "attr", "")
             function.kind = KINDS.get(name, function.kind)
@@ -28,6 +33,10 @@ class Functions(Statements):
         self.put(self.scope, statement.name, node)
 
     _on_asyncfunctiondef = _on_functiondef
+
+    def option(self, placed: list[Node], named: dict[str, Node], call: ast.Call) -> tuple[str, Node]:
+        """Return the name and the default of an option; it is read by the class that reads command lines."""
+        raise NotImplementedError
 
     def _function(self, name: str, parameters: ast.arguments, body: list[ast.stmt], line: int) -> Function:
         placed = [each.arg for each in (*parameters.posonlyargs, *parameters.args)]
@@ -124,7 +133,7 @@ class Functions(Statements):
         for name, node in function.defaults.items():
             if (held := self.default(node, function.line)) is None:
                 held = unknown(name, function.line)
-                held.default = node if node.value in (None, "") else None
+                held.default = option if (option := self.assumed(node)).value in (None, "") else None
             defaults[name] = held
         self.entered.add(id(function.body))
         rest = [each.arg for each in (function.parameters.vararg, function.parameters.kwarg) if each is not None]

@@ -172,7 +172,8 @@ class Program(Functions):
         """Return the value of calls about the program itself: its command line, its names, its objects."""
         placed, line = given.placed, call.lineno
         if name == "add_argument" and placed:
-            self._add_argument(placed, given.named, call)
+            dest, node = self.option(placed, given.named, call)
+            self.arguments.value[dest] = node
         elif name in ("parse_args", "parse_known_args"):
             for default in self.arguments.entries.values():
                 self.default(default, line)
@@ -180,6 +181,8 @@ class Program(Functions):
             return held if name == "parse_args" else self.made([held, self.open_at(call)], line)
         elif name.startswith("DEFINE_") and len(placed) > 1 and placed[1].value not in (None, ""):
             self.arguments.value[calls.key_of(placed[0])] = placed[1]
+        elif path in ("typer.Option", "typer.Argument"):
+            return self._optional(placed[0] if placed else given.named.get("default", calls.NOTHING), name, line)
         elif path == "setattr" and len(call.args) == 3:
             self.set_field(ast.copy_location(ast.Attribute(call.args[0], calls.key_of(placed[1])), call), placed[2])
         elif path == "super":  # methods of a base class may change the object in any way
@@ -196,27 +199,34 @@ class Program(Functions):
             return self.evaluate(made) if factory is not None else given.named.get("default")
         return None
 
-    def _add_argument(self, placed: list[Node], named: dict[str, Node], call: ast.Call) -> None:
-        """Keep what `parser.add_argument(*flags, **options)` gives if the option is missing; it is open if it must not.
+    def option(self, placed: list[Node], named: dict[str, Node], call: ast.Call) -> tuple[str, Node]:
+        """Return the name of `add_argument(*flags, **options)`, and its value if it is missing; open if it must not be.
 
         Nothing and an empty text are taken by conditions only: where the job has the value, somebody gives it.
         """
         flags, line = [node.text() for node in placed], call.lineno
         name = next((flag for flag in flags if flag.startswith("--")), flags[0])
         action, default = named.get("action", calls.NOTHING).value, named.get("default", calls.NOTHING)
-        if default.value is None and action in ("store_true", "store_false"):
+        if default.value is None and (action in ("store_true", "store_false") or "is_flag" in named):
             default = Node(action == "store_false", line)
-        kind = next((word.value for word in call.keywords if word.arg == "type"), None)
+        is_click = self.path_of(call.func).startswith("click.")
+        kind = next((word.value for word in call.keywords if word.arg == "type" and not is_click), None)
         if kind is not None and isinstance(default.value, str) and default.value and not default.open:
             made = ast.copy_location(ast.Call(kind, [ast.Constant(default.value)], []), call)
             default = self.evaluate(ast.fix_missing_locations(made))
         dest = (named["dest"].text() if "dest" in named else name).lstrip("-").replace("-", "_")
-        if default.value in (None, ""):
-            is_needed = not (name.startswith("-") or named.get("nargs", calls.NOTHING).value in ("?", "*"))
-            is_needed = is_needed or self.truth(named.get("required", calls.NOTHING)) is not False
-            default, option = unknown(f"args.{dest}", line), default
-            default.default = None if is_needed else option
-        self.arguments.value[dest] = default
+        is_needed = not (name.startswith("-") or named.get("nargs", calls.NOTHING).value in ("?", "*"))
+        is_needed = is_needed or self.truth(named.get("required", calls.NOTHING)) is not False
+        default = unknown(f"args.{dest}", line) if is_needed and default.value in (None, "") else default
+        return dest, self._optional(default, f"args.{dest}", line)
+
+    def _optional(self, default: Node, name: str, line: int) -> Node:
+        """Return the default of an option, or an open value for one that is nothing or an empty text."""
+        if default.value not in (None, ""):
+            return default
+        held = unknown(name, line)
+        held.default = default
+        return held
 
     def _unknown_call(self, call: ast.Call, name: str, owner: Node | None, given: Given) -> Node:
         """Return an open value; what a function of another module is given may be changed by it."""
@@ -245,7 +255,8 @@ class Program(Functions):
         root = path.partition(".")[0]
         if path.rpartition(".")[2][:1].isupper() or path in calls.HARMLESS or path in calls.PLAIN:
             return False  # a class keeps what it is given
-        if (root in sys.stdlib_module_names and root not in calls.CHANGING_MODULES) or Module(path).is_sdk:
+        is_keeping = root in calls.KEEPING or (root in sys.stdlib_module_names and root not in calls.CHANGING_MODULES)
+        if is_keeping or Module(path).is_sdk or getattr(callee, "attr", "") in calls.LOGGING:
             return False
         owner = callee
         while isinstance(owner, ast.Attribute | ast.Call | ast.Subscript):

@@ -103,6 +103,8 @@ def with_command(draft: Draft, text: str) -> Draft:
     made = next(iter(read_gcloud(text, Notes(), Files({}), draft)), None)
     if made is None or made.kind != draft.kind or not isinstance(draft.body.value, dict):
         return draft
+    if made[3:5] == draft[3:5] and made.body.value.keys() <= draft.body.value.keys():
+        return draft  # a sentence about the command, or a part of it
     notes = Notes()
     message = _("The command that creates the job is read too: it sets what a config file cannot.")
     notes.note("command_beside", made.body.line, message)

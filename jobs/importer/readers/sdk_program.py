@@ -22,7 +22,7 @@ from jobs.texts import translatable as _
 
 PARENT = re.compile(r"projects/(.+?)/locations/([^/]+)")
 POOLS = re.compile(r"\bworker_?pool_?specs?\b", re.IGNORECASE)
-MAX_JOBS, MAX_BOUND = 20, 5_000
+MAX_JOBS, MAX_BOUND, MAX_TEXTS = 20, 5_000, 50
 UNSEEN = ("displayName", "jobSpec", "trialJobSpec", "studySpec", "maxTrialCount", "parallelTrialCount")
 """Fields that unknown `**names` may set."""
 OF_INIT = {"project": "project", "location": "location"}
@@ -84,9 +84,9 @@ def _drafts(program: Program, notes: Notes) -> Iterator[Draft]:
     ready = [made for made in program.job_calls if not made.is_used]
     ready.sort(key=lambda made: made.run is None and made.maker in ("CustomJob", *TRAINING))
     if not ready and (bound := _bound_job(program, notes)) is not None:
-        commands = ((node.line, _command(node)) for node in program.texts)
-        line, command = next((each for each in commands if each[1]), (1, ""))
-        yield with_command(bound, "\n" * (line - 1) + command) if command else bound
+        commands = ("\n" * (node.line - 1) + text for node in program.texts[:MAX_TEXTS] if (text := _command(node)))
+        completed = (with_command(bound, command) for command in commands)
+        yield next((each for each in completed if each is not bound), bound)
     for made in ready[:MAX_JOBS]:
         own = Notes()
         if (draft := _draft(made, program, own)) is None:
