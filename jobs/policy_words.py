@@ -18,6 +18,25 @@ KINDS = {
     "training_pipeline": _("training pipeline"),
 }
 
+FAULTS = {
+    "idle": _("when its accelerators are idle"),
+    "stuck": _("when it is stuck"),
+    "diverged": _("when its loss is no number any more"),
+    "hopeless": _("when it will not finish before its timeout"),
+    "lost_peer": _("when it waits for a lost replica"),
+}
+"""When a rule about running jobs applies, by the fault of `jobs.timeline.health`."""
+
+
+def describe_waste(fault: str, hours: int | None) -> str:
+    """Return what follows from a fault of a running job: `hours` is None to report it, 0 to ask, else to cancel."""
+    if hours is None:
+        return _("Tell the owner of a running job %(when)s", when=FAULTS[fault])
+    if not hours:
+        return _("Ask the owner of a running job %(when)s", when=FAULTS[fault])
+    values = {"when": FAULTS[fault], "hours": hours}
+    return _("Ask the owner of a running job %(when)s; unanswered, cancel it after %(hours)s h", **values)
+
 
 def describe(rule: Rule) -> str:
     """Return the rule as one sentence, for example "Ask 2 leads if a job may cost over $500.00, on Spot"."""

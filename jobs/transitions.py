@@ -111,6 +111,28 @@ def record_custom_job_state(
     return _write(job, event, {})
 
 
+def request_end(
+    job: Job, *, now: datetime, message: str, reason: str = "policy", detail: dict[str, Any] | None = None
+) -> bool:
+    """Request the end of a job at Vertex AI without a person.
+
+    Return False if it has ended or somebody has requested that before.
+    """
+    if job.is_finished or not job.remote_name or job.cancel_requested_at is not None:
+        return False
+    return record_event(
+        job,
+        JobEvent.Kind.CANCEL_REQUESTED,
+        now=now,
+        reason=reason,
+        message=message,
+        detail=detail,
+        once_key="cancel:requested",
+        cancel_requested_at=now,
+        due_at=now,
+    )
+
+
 def supersede(job: Job, *, by: Job, now: datetime) -> None:
     """End the row of an adopted job that `by`, the request that made it, now follows.
 

@@ -77,6 +77,10 @@ def parser() -> argparse.ArgumentParser:
     _list(add("list", commands.list_jobs, "list jobs, newest first"))
     _job(add("diagnose", commands.diagnose, "show why a job failed or cannot continue"))
     _job(add("cancel", commands.cancel, "request cancellation of a job"))
+    fine = _job(add("fine", commands.fine, "declare that a running job is right to be silent or slow"))
+    fine.add_argument(
+        "--for", dest="length", type=seconds_of, metavar="TIME", help="how long, such as 12h (default: 6h)"
+    )
     approve = _decision(add("approve", commands.approve, "approve a job that awaits approval"))
     approve.add_argument("--comment", default="", help="comment")
     reject = _decision(add("reject", commands.reject, "reject a job that awaits approval"))

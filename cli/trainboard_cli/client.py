@@ -91,7 +91,7 @@ class Client:
         return self._object(self.get(f"/jobs/{job}"))
 
     def act(self, job: str, verb: str, body: Json | None = None) -> Json:
-        """Cancel, approve or reject a job and return its new state."""
+        """Cancel, approve or reject a job, or declare it fine, and return its new state."""
         return self._object(self.post(f"/jobs/{job}/{verb}", body or {}))
 
     def jobs(self, *, most: int, **filters: Any) -> Iterator[Json]:

@@ -129,6 +129,12 @@ def cancel(options: Namespace, output: Output, connect: Connect) -> int:
     return SUCCEEDED
 
 
+def fine(options: Namespace, output: Output, connect: Connect) -> int:
+    """Declare a running job fine for --for, so that nothing is reported about its work and it is not cancelled."""
+    body = {} if options.length is None else {"hours": options.length / 3600}
+    return _act(options, output, connect(*load_sign_in()), "fine", body)
+
+
 def approve(options: Namespace, output: Output, connect: Connect) -> int:
     """Approve a job and the attempts decided with it, for --amount or else for its current maximum cost."""
     return _decide(options, output, connect(*load_sign_in()), "approve")
@@ -146,7 +152,7 @@ def _decide(options: Namespace, output: Output, client: Client, verb: str) -> in
     return _act(options, output, client, verb, {"comment": options.comment, "max_usd": amount})
 
 
-def _act(options: Namespace, output: Output, client: Client, verb: str, body: dict[str, str | None]) -> int:
+def _act(options: Namespace, output: Output, client: Client, verb: str, body: dict[str, Any]) -> int:
     job = client.act(options.job, verb, body)
     output.json(job)
     output.line(f"{job['name']}: {job['state']}")

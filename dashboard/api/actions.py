@@ -1,6 +1,7 @@
-"""Endpoints that change a job: cancel, approve, reject."""
+"""Endpoints that change a job: cancel, declare fine, approve, reject."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from decimal import Decimal, InvalidOperation
 from functools import partial
 from http import HTTPStatus
@@ -18,6 +19,7 @@ from jobs import requests, steps, tasks
 from jobs.bounds import clean
 from jobs.clock import DatabaseClock, database_now
 from jobs.models import Job
+from jobs.requests.declared_fine import FINE_FOR, HOUR, MAX_FINE_BY_LEAD, declare_fine
 
 router = Router(tags=["actions"])
 MAX_COMMENT_LENGTH = 2_000
@@ -55,6 +57,32 @@ def cancel_job(request: Request, job_id: UUID) -> JobShape:
         words = "The job has already ended." if job.is_finished else "The cancellation of the job is on its way."
         raise Problem(HTTPStatus.CONFLICT, words, kind="wrong-state")
     tasks.enqueue_job(job.pk)
+    return _now(request, job_id)
+
+
+class Fine(Schema):
+    """How long a running job is right to be silent or slow."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    hours: float = Field(FINE_FOR / HOUR, gt=0, le=MAX_FINE_BY_LEAD / HOUR, description="Hours from now.")
+
+
+@router.post("/jobs/{uuid:job_id}/fine", response=JobShape, auth=SUBMIT, summary="Declare a running job fine")
+def declare_job_fine(request: Request, job_id: UUID, body: Fine) -> JobShape:
+    """Answer “Still working?”: nothing is reported until then. A job may call this itself before it is silent.
+
+    Returns 403 unless the token belongs to the job's owner or a lead, 422 if the time is longer than they may choose,
+    and 409 if the job does not run or is being cancelled.
+    """
+    job = job_for(request, job_id)
+    try:
+        is_done = declare_fine(job, by=request.user, now=database_now(), length=timedelta(hours=body.hours))
+    except ValueError as error:
+        raise field_error("body", "hours", str(error)) from None
+    if not is_done:
+        words = "The job does not run, or is being cancelled."
+        raise Problem(HTTPStatus.CONFLICT, words, kind="wrong-state")
     return _now(request, job_id)
 
 

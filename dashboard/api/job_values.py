@@ -135,8 +135,9 @@ def _warning(job: Job, now: datetime) -> WarningShape | None:
         return None
     amount = None if found.usd is None else usd(found.usd.quantize(MICRO))
     return WarningShape(
-        code=found.code, since=found.since, is_certain=found.is_certain, evidence=str(found.words), usd=amount
-    )
+        code=found.code, since=found.since, is_certain=found.is_certain, evidence=str(found.words), usd=amount,
+        asked_at=found.asked_at, cancels_at=found.cancels_at,
+    )  # fmt: skip
 
 
 def _attempts(job: Job, now: datetime) -> list[AttemptShape]:

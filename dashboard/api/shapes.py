@@ -172,7 +172,8 @@ class FallbackShape(Schema):
 class WarningShape(Schema):
     """A sign that a running job wastes money. `code` is idle, stuck, diverged, hopeless or lost_peer.
 
-    `usd` is what the time since `since` has cost, null without a price. Nothing is cancelled because of it.
+    `usd` is what the time since `since` has cost, null without a price. `asked_at` is when its owner was asked about
+    it, and `cancels_at` the earliest time at which it is cancelled unless somebody answers; either may be null.
     """
 
     code: str
@@ -180,6 +181,8 @@ class WarningShape(Schema):
     is_certain: bool
     evidence: str
     usd: str | None
+    asked_at: datetime | None
+    cancels_at: datetime | None
 
 
 class JobDetail(JobShape):

@@ -1,5 +1,7 @@
 """The form for a team's policy: a row per rule, in order, and terms for all of them."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from django import forms
@@ -10,7 +12,7 @@ from dashboard.forms.approvers_form import ApproversForm, FurtherApprovers, Numb
 from jobs.bounds import parse_digits
 from jobs.catalog import ACCELERATORS, REGIONS
 from jobs.policy_rules import MAX_RULES, Rule
-from jobs.policy_words import describe
+from jobs.policy_words import FAULTS, describe, describe_waste
 from jobs.strategies import STRATEGIES
 
 KINDS = [
@@ -212,8 +214,22 @@ Rules = forms.formset_factory(
 )  # fmt: skip
 
 
+WASTE_ACTIONS = [("tell", _("Tell the owner")), ("ask", _("Ask the owner")), ("cancel", _("Ask, then cancel"))]
+MIN_ANSWER_HOURS, MAX_ANSWER_HOURS, DEFAULT_ANSWER_HOURS = 1, 336, 4
+
+
+@dataclass(frozen=True, slots=True)
+class WasteRow:
+    """What follows from one fault of running jobs: its sentence as saved or posted, and its two fields."""
+
+    fault: str
+    sentence: str
+    action: forms.BoundField
+    hours: forms.BoundField
+
+
 class TermsForm(forms.Form):
-    """Terms that apply to all rules of a policy."""
+    """Terms that apply to all rules of a policy, and what follows from each fault of a running job."""
 
     drift_percent = forms.IntegerField(
         label=_("Approval stays valid up to a cost increase of, %"), min_value=0, max_value=100
@@ -231,3 +247,45 @@ class TermsForm(forms.Form):
     )
     note = forms.CharField(label=_("Reason for the change"), required=False, max_length=200)
     base = forms.IntegerField(widget=forms.HiddenInput, min_value=0)
+
+    def __init__(self, data: Any = None, *, initial: Mapping[str, Any] | None = None) -> None:
+        super().__init__(data, initial=dict(initial or {}))
+        for fault in FAULTS:
+            hours = self.initial.get("waste_hours", {}).get(fault)
+            self.initial[f"{fault}_action"] = "tell" if hours is None else "cancel" if hours else "ask"
+            self.initial[f"{fault}_hours"] = hours or DEFAULT_ANSWER_HOURS
+            self.fields[f"{fault}_action"] = forms.ChoiceField(
+                label=_("What follows"), choices=WASTE_ACTIONS, required=False
+            )
+            self.fields[f"{fault}_hours"] = forms.IntegerField(
+                label=_("Unanswered, cancel after, hours"),
+                min_value=MIN_ANSWER_HOURS,
+                max_value=MAX_ANSWER_HOURS,
+                required=False,
+            )
+
+    @property
+    def general_fields(self) -> list[forms.BoundField]:
+        """The visible fields of the terms that are about all rules."""
+        return [field for field in self.visible_fields() if field.name.rpartition("_")[0] not in FAULTS]
+
+    @property
+    def waste_rows(self) -> list[WasteRow]:
+        """What follows from each fault of a running job."""
+        return [
+            WasteRow(fault, describe_waste(fault, self._hours(fault)), self[f"{fault}_action"], self[f"{fault}_hours"])
+            for fault in FAULTS
+        ]
+
+    def _hours(self, fault: str) -> int | None:
+        """Return the hours of a fault as in `Terms.waste_hours`, None to report it only."""
+        action, hours = (self[f"{fault}_{name}"].value() for name in ("action", "hours"))
+        if action not in ("ask", "cancel"):
+            return None
+        return (parse_digits(str(hours or DEFAULT_ANSWER_HOURS), 4) or 0) if action == "cancel" else 0
+
+    def clean(self) -> dict[str, Any]:
+        """Put what follows from each fault together."""
+        hours = {fault: self._hours(fault) for fault in FAULTS}
+        kept = {name: value for name, value in self.cleaned_data.items() if name.rpartition("_")[0] not in FAULTS}
+        return kept | {"waste_hours": {fault: count for fault, count in hours.items() if count is not None}}

@@ -10,7 +10,7 @@ from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from dashboard.access import Request, can, job_for, role_in
 from dashboard.pages.parts.advice import what_now
@@ -31,7 +31,7 @@ from dashboard.queries.persistent_resources import get_holdings_for
 from jobs import requests, steps, tasks, timeline
 from jobs.clock import DatabaseClock, database_now, display_now
 from jobs.models import Job
-from jobs.requests.declared_fine import declare_fine, may_declare_fine
+from jobs.requests.declared_fine import may_declare_fine
 from jobs.spec import COLLECTIONS
 from jobs.states import JobState
 from jobs.submission import delete_job, may_delete
@@ -99,15 +99,23 @@ def job_context(request: Request, known: Known, now: datetime) -> dict[str, Any]
             "advice": what_now(job, now, budgets, study, events=story.events, errors=known.errors),
             "approval": getattr(job, "approval", None),
             "silent": silent,
-            "warning": timeline.warning_of(job, now),
             "budgets": budgets,
         }
         | action_part(request, job, now)
+        | health_part(known, now)
         | address_part(request)
         | fallback_part(job, now)
         | study_part(job, study, now)
         | training_part(job, story, known.tries, study, row, now, request.GET.dict())
     )
+
+
+def health_part(known: Known, now: datetime) -> dict[str, Any]:
+    """Return the warning about a running job, or what its cancellation because of one has saved."""
+    return {
+        "warning": timeline.warning_of(known.job, now),
+        "saved": timeline.saved_by(known.job, known.story.events),
+    }
 
 
 def address_part(request: Request) -> dict[str, Any]:
@@ -186,19 +194,6 @@ def delete(request: Request, pk: UUID) -> HttpResponse:
     else:
         words = _("%(name)s has not ended at Vertex AI, or its deletion was already requested.")
         messages.warning(request, words % {"name": job.display_name})
-    return redirect("job", job.pk)
-
-
-@require_POST
-def fine(request: Request, pk: UUID) -> HttpResponse:
-    """Report nothing about a job's work for some hours, because its owner or a lead declares it fine."""
-    job = job_for(request, pk)
-    with forbidding():
-        is_declared = declare_fine(job, by=request.user, now=database_now())
-    if is_declared:
-        messages.success(request, _("Nothing is reported about %(name)s for 6 hours.") % {"name": job.display_name})
-    else:
-        messages.warning(request, _("%(name)s does not run.") % {"name": job.display_name})
     return redirect("job", job.pk)
 
 

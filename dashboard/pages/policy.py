@@ -19,6 +19,7 @@ from jobs.clock import database_now
 from jobs.errors import NotPermitted
 from jobs.models import PolicyVersion, Proposal, Team
 from jobs.policy_rules import MAX_GROUPS, MAX_RULES, Rule
+from jobs.policy_words import describe_waste
 from jobs.proposals import propose_policy
 from jobs.requests.policy_test import MAX_JOBS, effects_of, try_policy
 from jobs.requests.policy_versions import (
@@ -146,7 +147,9 @@ def _version(request: Request, team: Team) -> HttpResponse:
     before = get_version(team, str(version.number - 1)) if version.number > 1 else None
     changes = _changes(rules_in(before) if before is not None else (), rules_in(version))
     context = {"rules": sentences(rules_in(version)), "changes": changes, "version": version, "before": before}
-    shown = {"team": team, "versions": list_versions(team), "now": database_now(), "terms": terms_of(version)}
+    terms = terms_of(version)
+    waste = [describe_waste(fault, hours) for fault, hours in terms.waste_hours.items()]
+    shown = {"team": team, "versions": list_versions(team), "now": database_now(), "terms": terms, "waste": waste}
     return render(request, "policy/version.html", context | shown)
 
 

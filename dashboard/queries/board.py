@@ -35,7 +35,7 @@ COLUMNS = (
     "estimate_usd", "max_usd", "cloned_from", "metrics__ends_at", "revision", "failures", "last_error", "wait_error",
     "cost_micros", "cost_until", "restarts",
     "health__code", "health__since", "health__is_certain", "health__facts", "health__assessed_at",
-    "health__restarts", "health__running_since", "health__fine_until",
+    "health__restarts", "health__running_since", "health__fine_until", "health__asked_at", "health__answer_hours",
 )  # fmt: skip
 """Columns for ordering, grouping and counting the jobs of the board. Jobs whose rows are redrawn are loaded in full."""
 DRAWN = (*timeline.SPAN_KINDS, JobEvent.Kind.RESTARTED, JobEvent.Kind.MACHINES_LOST, JobEvent.Kind.EXPLAINED)

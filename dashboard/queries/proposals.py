@@ -17,9 +17,10 @@ from jobs.budget import Passing
 from jobs.gate import format_amount
 from jobs.models import Ceiling, PolicyVersion, Proposal, Team
 from jobs.policy_rules import RULES, Rule
-from jobs.policy_words import describe
+from jobs.policy_words import describe, describe_waste
 from jobs.proposals import may_decide
 from jobs.texts import joined, translatable
+from jobs.translations import translated
 
 MAX_VERSIONS = 50
 
@@ -56,6 +57,7 @@ TERMS = {
     "cancel_over_approved": gettext_lazy("cancels a job that costs more than was approved"),
     "cancel_at_cap": gettext_lazy("cancels a job at its cap"),
     "approvers_choose_strategy": gettext_lazy("approvers may change the strategy"),
+    "waste_hours": gettext_lazy("while jobs run"),
 }
 BUDGET = {
     "name": gettext_lazy("name"),
@@ -134,6 +136,9 @@ def _differences(
 def _value(value: Any, name: str) -> str:
     if name == "passing":
         return str(PASSING[value])
+    if name == "waste_hours":
+        sentences = (describe_waste(fault, hours) for fault, hours in sorted((value or {}).items()))
+        return translated(joined(*sentences, between="; "))
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -69,8 +69,9 @@ def parts_of(message: Message, now: datetime) -> Parts:
     name, cost = job.display_name, timeline.cost_so_far(job, now)
     explanation = explain(job) if message.kind == Kind.FAILED else None
     known = explanation.diagnosis if explanation is not None else None
+    following = "" if message.detail.get("cancelled") else str(NEXT.get(message.kind, ""))
     why = known.explanation if known is not None else _why(message, job)
-    remedy = known.remedy if known is not None else message.words("next") or str(NEXT.get(message.kind, ""))
+    remedy = known.remedy if known is not None else message.words("next") or following
     return Parts(
         _subject(message, job, known),
         (job.hide(translated(why)), job.hide(translated(remedy))),
@@ -90,11 +91,15 @@ def headline(message: Message) -> str:
 
 def path_of(message: Message) -> str:
     """Return the path of the page that a message links to."""
-    return f"/approvals/?job={message.job_id}" if message.kind in ASKS else f"/jobs/{message.job_id}/"
+    if message.kind in ASKS:
+        return f"/approvals/?job={message.job_id}"
+    return f"/jobs/{message.job_id}/fine/" if message.detail.get("asks") else f"/jobs/{message.job_id}/"
 
 
 def _subject(message: Message, job: Job, known: Diagnosis | None) -> str:
     title = TITLES.get(message.kind, message.get_kind_display())
+    if message.kind == Kind.WASTE and message.detail.keys() & {"asks", "cancelled"}:
+        title = _("Still working?") if message.detail.get("asks") else _("Cancelled without an answer")
     if message.kind == Kind.RESTARTED and message.event is not None and message.event.reason == "preempted":
         title = _("Preempted")
     if message.kind == Kind.CAP and message.event is not None and message.event.kind == JobEvent.Kind.CAP_REACHED:
@@ -150,6 +155,8 @@ def _links(message: Message, job: Job, name: str) -> tuple[tuple[str, str], ...]
     page = (_("Open %(name)s") % {"name": name}, f"/jobs/{job.pk}/")
     if message.kind in ASKS:
         return ((_("Review and approve"), f"/approvals/?job={job.pk}"), page)
+    if message.detail.get("asks"):
+        return ((_("Still working?"), f"/jobs/{job.pk}/fine/"), page)
     if message.kind == Kind.FAILED:
         return (page, (_("Submit it again, changed"), f"/jobs/new/?job={job.pk}"))
     return (page,)

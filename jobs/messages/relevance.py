@@ -41,10 +41,14 @@ def outdated_reason(message: Message) -> str:
         return ""
     if message.kind in WHILE_ASKING and job.state != JobState.AWAITING_APPROVAL:
         return "The job no longer waits for an approval."
+    if message.detail.get("cancelled"):
+        return ""
     if message.kind in UNTIL_THE_END and job.is_finished:
         return "The job has ended."
     if message.kind == Kind.WASTE and not JobHealth.objects.filter(job=job.pk).exclude(code="").exists():
         return "The job works again."
+    if message.detail.get("asks") and not JobHealth.objects.filter(job=job.pk).exclude(asked_at=None).exists():
+        return "The question was answered."
     if message.kind == Kind.WAITING_LONG and job.state not in WAITING:
         return "The job is no longer waiting."
     return ""

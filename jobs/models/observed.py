@@ -95,6 +95,15 @@ class JobHealth(models.Model):
     fine_until = models.DateTimeField(
         null=True, blank=True, help_text="Until when its owner or a lead declares the job fine."
     )
+    fine_seconds = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="How long its owner has declared it fine, in all."
+    )
+    asked_at = models.DateTimeField(
+        null=True, blank=True, help_text="Since when its owner could answer “Still working?”; empty: no open question."
+    )
+    answer_hours = models.PositiveSmallIntegerField(
+        default=0, db_default=0, help_text="Hours after which an open question cancels the job; 0: it does not."
+    )
 
     def __str__(self) -> str:
         return f"health of {self.job_id}: {self.code or 'none'}"

@@ -194,6 +194,13 @@ class PolicyVersion(AppendOnly):
         db_default=False,
         help_text="An approver's other strategy counts at once; else the requester has to accept it.",
     )
+    waste_hours = models.JSONField(
+        default=dict,
+        db_default={},
+        blank=True,
+        help_text="{fault: hours after which a running job is cancelled unless somebody answers, 0: its owner is only "
+        "asked}. A fault that is missing is only reported.",
+    )
     saved_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT)
     saved_at = models.DateTimeField()
     note = models.CharField(max_length=200, blank=True, help_text="Why it was changed.")

@@ -1,7 +1,7 @@
-"""Assess a running job after its log was read, store the result, and notify its owner once of each fault.
+"""Assess a running job after its log was read, and store the result.
 
 The evidence changes only when the log or the utilization of a job is read, so jobs are assessed then, as often as the
-turns of `jobs.observation.log_turns` read it. Nothing is cancelled.
+turns of `jobs.observation.log_turns` read it. What follows from a fault is policy (`jobs.observation.health_policy`).
 """
 
 import re
@@ -13,12 +13,11 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Count, Max, Min
 
-from jobs import outbox, transitions
 from jobs.explain import circumstances_of, times_out_at
 from jobs.metrics import Run
-from jobs.models import Job, JobEvent, JobHealth, JobMetrics, LogLine, Message
+from jobs.models import Job, JobEvent, JobHealth, JobMetrics, LogLine
+from jobs.observation import health_policy
 from jobs.observation.machine_usage import BUSY, CPU
-from jobs.texts import joined
 from jobs.timeline import warning_of
 from jobs.timeline.health import (
     DIVERGED,
@@ -53,10 +52,12 @@ def assess(pk: UUID, *, now: datetime) -> None:
     joined_rows = ("metrics", "last_seen", "health", "team")
     job = Job.objects.select_related(*joined_rows).defer(*DEFERRED).get(pk=pk)
     before: JobHealth | None = getattr(job, "health", None)
-    found = health_of(evidence_of(job, now), now) if _is_assessed(job, now) else Health(UNKNOWN)
-    if found.code not in FAULTS:
+    evidence = evidence_of(job, now) if _is_assessed(job, now) else None
+    found = health_of(evidence, now) if evidence is not None else Health(UNKNOWN)
+    if evidence is None or found.code not in FAULTS:
         if before is not None and before.code:
-            JobHealth.objects.filter(pk=before.pk).update(code="", since=None, facts={}, assessed_at=now)
+            nothing: dict[str, Any] = {"code": "", "since": None, "facts": {}, "asked_at": None}
+            JobHealth.objects.filter(pk=before.pk).update(**nothing, assessed_at=now)
         return
     is_same = before is not None and before.code == found.code and _attempt_of(before) == _attempt_of(job)
     since = found.since
@@ -70,11 +71,11 @@ def assess(pk: UUID, *, now: datetime) -> None:
     }
     values |= {"assessed_at": now, "restarts": job.restarts, "running_since": job.running_since}
     was_shown = is_same and warning_of(job, before.assessed_at or now) is not None if before is not None else False
+    values |= {} if is_same else {"asked_at": None}
     with transaction.atomic():
-        row, _ = JobHealth.objects.update_or_create(job=job, defaults=values)
+        row, _ = JobHealth.objects.update_or_create(job=job, defaults=values)  # locked until the end
         job.health = row
-        if not was_shown:
-            _announce(job, now)
+        health_policy.follow(job, evidence, now, was_shown=was_shown)
 
 
 def _attempt_of(row: Job | JobHealth) -> tuple[int, datetime | None]:
@@ -87,20 +88,6 @@ def _is_assessed(job: Job, now: datetime) -> bool:
     is_running = job.running_since is not None and job.ended_at is None and job.cancel_requested_at is None
     is_seen = seen_at is not None and now - seen_at <= MAX_UNSEEN
     return is_running and is_seen and len(job.log_sources) == 1 and job.trial_seconds is None
-
-
-def _announce(job: Job, now: datetime) -> None:
-    """Record the warning as an event of the job, and announce it unless the same was announced of the job before."""
-    warning = warning_of(job, now)
-    if warning is None:  # the job is declared fine
-        return
-    text = joined(warning.title, warning.words, between=": ")
-    key = f"warned:{warning.code}:{now.isoformat()}"
-    transitions.record_event(
-        job, JobEvent.Kind.WARNED, now=now, reason=warning.code, message=str(text), once_key=key
-    )  # fmt: skip
-    key, detail = f"waste:{warning.code}:{job.pk}", {"text": text}
-    outbox.announce(Message.Kind.WASTE, team=job.team, once_key=key, now=now, job=job, detail=detail)
 
 
 def evidence_of(job: Job, now: datetime) -> Evidence:

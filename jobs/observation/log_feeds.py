@@ -158,6 +158,7 @@ def _read_tails(
     for job in jobs:
         if watch.has_run_out or not claims.renew_poll(feed, now=watch.now):
             break
+        known = aside.count
         try:
             with vertex.at_most(cadence.PATIENCE_SECONDS if last_error is None else cadence.PROBE_SECONDS):
                 entries, moments = _tail(job, aside, now)
@@ -169,13 +170,15 @@ def _read_tails(
         else:
             with aside.item(f"log of job {job.pk}"):
                 _keep_tail(job, entries, moments, aside, now)
+            is_whole = aside.count == known
             if log_turns.is_watched(job, now) or job.ended_at is not None:
                 checkpoints.list_checkpoints(job, now=now)
                 machine_usage.read_usage(job, now=now)
             else:
                 machine_usage.read_usage(job, now=now, pause=machine_usage.UNWATCHED_PAUSE)
             with aside.item(f"health of job {job.pk}"):
-                health.assess(job.pk, now=now)
+                if is_whole:  # silence is not known of a log that could not be read in full
+                    health.assess(job.pk, now=now)
     return last_error
 
 

@@ -45,7 +45,7 @@ _acting: ContextVar[tuple[User | None, str | None]] = ContextVar("acting", defau
 HIDDEN = "(hidden)"
 NO_ACCOUNT = "(no account)"
 """Replaces a name that no account has. The name is not stored, because people type passwords there."""
-ACTS = frozenset({"export", "messages_sent_again", "secret", "test_message"})
+ACTS = frozenset({"cancelled", "export", "messages_sent_again", "secret", "test_message"})
 """Acts that are logged though they change no logged column."""
 NOT_LOGGED: dict[type[Model], set[str]] = {
     ApiToken: {"digest", "last_used_at"},

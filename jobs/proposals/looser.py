@@ -1,4 +1,7 @@
-"""Decide whether a change of a policy or budget could let a job pass that would have been asked about. Pure.
+"""Decide whether a change of a policy or budget lets a job pass that would have been asked about. Pure.
+
+So does a change of what is cancelled while it runs: to cancel more is power over the jobs of others, and to cancel less
+lets them cost more.
 
 A change counts as looser unless it is certain that it is not, so that no clever order of rules goes unseen.
 """
@@ -64,4 +67,10 @@ def _terms_are_looser(old: Terms, new: Terms) -> bool:
         or (old.cancel_over_approved and not new.cancel_over_approved)
         or (old.cancel_at_cap and not new.cancel_at_cap)
         or (new.approvers_choose_strategy and not old.approvers_choose_strategy)
+        or _cancels(old) != _cancels(new)
     )
+
+
+def _cancels(terms: Terms) -> dict[str, int]:
+    """Return the faults for which running jobs are cancelled, with the hours until then."""
+    return {code: hours for code, hours in terms.waste_hours.items() if hours}

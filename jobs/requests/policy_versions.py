@@ -1,7 +1,7 @@
 """The policy of a team: load the current version and save a new one. Versions are only added."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -43,6 +43,8 @@ class Terms:
     cancel_over_approved: bool = False
     cancel_at_cap: bool = True
     approvers_choose_strategy: bool = False
+    waste_hours: Mapping[str, int] = field(default_factory=dict)
+    """{fault of a running job: hours after which an unanswered question cancels it, 0: its owner is only asked}."""
 
 
 def load_policy(team: Team) -> PolicyRules:
@@ -80,7 +82,7 @@ def terms_of(version: PolicyVersion | None) -> Terms:
     """Return the settings of a version other than its rules."""
     if version is None:
         return Terms(expire_hours=0)
-    return Terms(**{field.name: getattr(version, field.name) for field in fields(Terms)})
+    return Terms(**{each.name: getattr(version, each.name) for each in fields(Terms)})
 
 
 def first_terms(team: Team) -> Terms:

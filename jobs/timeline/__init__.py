@@ -3,7 +3,7 @@
 from jobs.timeline.attempts import ATTEMPT_BEGINS, ATTEMPT_RUNS, Attempt, Attempts, attempts
 from jobs.timeline.daily_costs import days_of, micros_by_day
 from jobs.timeline.event_rows import Entry, entries
-from jobs.timeline.health_words import WasteWarning, warning_of
+from jobs.timeline.health_words import CANCELLED_FOR, Saved, WasteWarning, saved_by, warning_of
 from jobs.timeline.job_timeline import JobTimeline, Phase, build_timeline, restart_marks
 from jobs.timeline.losses import Loss, Row, attempt_rows, loss_if_cut, moments_of, usual_wait
 from jobs.timeline.parameter_influence import influences
@@ -60,6 +60,7 @@ __all__ = [
     "ATTEMPT_BEGINS",
     "ATTEMPT_RUNS",
     "BILLABLE",
+    "CANCELLED_FOR",
     "EXIT",
     "GROUPS",
     "HAS_MACHINES",
@@ -85,6 +86,7 @@ __all__ = [
     "ReplicaLog",
     "RetryBudget",
     "Row",
+    "Saved",
     "Span",
     "Step",
     "Stretch",
@@ -127,6 +129,7 @@ __all__ = [
     "restart_marks",
     "retry_budget",
     "running",
+    "saved_by",
     "started_at",
     "state_now",
     "state_spans",

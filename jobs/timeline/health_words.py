@@ -1,19 +1,25 @@
-"""The health of a running job as pages, messages and the API show it: if it still holds, its words and cost."""
+"""The health of a running job as pages, messages and the API show it: if it still holds, its words and cost.
 
-from collections.abc import Mapping
+Also what the cancellation of a job that nobody answered for has saved.
+"""
+
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 
 from jobs.cost.actual import HOUR, accrued
 from jobs.cost.notes import in_words
-from jobs.models import Job, JobHealth
-from jobs.texts import Text
+from jobs.models import Job, JobEvent, JobHealth
+from jobs.states import JobState
+from jobs.texts import Text, from_json
 from jobs.texts import translatable as _
 from jobs.timeline.health import DIVERGED, FAULTS, HOPELESS, IDLE, LOST_PEER, STUCK
 
 MAX_AGE = timedelta(hours=1)
 """A fault that was not confirmed for so long does not hold, whatever stopped the readings, as after a restore."""
+CANCELLED_FOR = "waste"
+"""Reason of the event that cancels a job for a fault about which nobody answered."""
 TITLES = {
     IDLE: _("Idle"),
     STUCK: _("Stuck"),
@@ -37,7 +43,11 @@ ONE_SILENT = _("No step for %(length)s, and %(silent)s does not write to the log
 
 @dataclass(frozen=True, slots=True)
 class WasteWarning:
-    """A fault that holds now. `words` are one sentence of evidence; `usd` the cost since, None without a price."""
+    """A fault that holds now. `words` are one sentence of evidence; `usd` the cost since, None without a price.
+
+    `asked_at` is when its owner was asked about it, and `cancels_at` when it is cancelled unless somebody answers; that
+    is later if the site is down meanwhile. Either may be None.
+    """
 
     code: str
     title: Text
@@ -45,6 +55,27 @@ class WasteWarning:
     since: datetime
     is_certain: bool
     usd: Decimal | None
+    asked_at: datetime | None = None
+    cancels_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A job that was cancelled because nobody answered for it: why, and the most that it could still have cost."""
+
+    evidence: str
+    usd: Decimal | None
+
+
+def saved_by(job: Job, events: Iterable[JobEvent]) -> Saved | None:
+    """Return what the cancellation of a job saved; None unless it was cancelled for waste and ended by that."""
+    asked = (event for event in events if event.kind == JobEvent.Kind.CANCEL_REQUESTED)
+    found = next((event for event in asked if event.reason == CANCELLED_FOR), None)
+    if found is None or job.state != JobState.CANCELLED or job.ended_at is None:
+        return None
+    until = datetime.fromisoformat(found.detail["times_out_at"]) if found.detail.get("times_out_at") else job.ended_at
+    usd = accrued(job.hourly_usd, max(until - job.ended_at, timedelta()))
+    return Saved(from_json(found.detail["evidence"]), usd or None)
 
 
 def warning_of(job: Job, now: datetime) -> WasteWarning | None:
@@ -66,7 +97,9 @@ def warning_of(job: Job, now: datetime) -> WasteWarning | None:
     length = max(now - row.since, timedelta())
     usd = accrued(job.hourly_usd, length)
     words = _words(row.code, row.facts, length)
-    return WasteWarning(row.code, TITLES[row.code], words, row.since, row.is_certain, usd)
+    is_timed = row.asked_at is not None and row.answer_hours
+    cancels_at = row.asked_at + row.answer_hours * HOUR if row.asked_at is not None and is_timed else None
+    return WasteWarning(row.code, TITLES[row.code], words, row.since, row.is_certain, usd, row.asked_at, cancels_at)
 
 
 def _words(code: str, facts: Mapping[str, float | str], length: timedelta) -> Text:

@@ -16,7 +16,7 @@ from jobs.cost import format_usd
 from jobs.isolation import take_each
 from jobs.models import Job, JobEvent
 from jobs.queue import claims
-from jobs.upkeep.spending import cost_of, last_known, request_end
+from jobs.upkeep.spending import cost_of, last_known
 
 NEAR_PERCENT, REACHED_PERCENT = 80, 100
 MAX_UNSEEN = timedelta(minutes=10)
@@ -80,5 +80,6 @@ def _record(job: Job, kind: JobEvent.Kind, usd: Decimal, percent: int, now: date
             cap_reported=percent,
         )
         if percent == REACHED_PERCENT and job.cap_cancels:
-            request_end(job, now=now, message=f"The job has reached its cap of {cap}, so Trainboard cancels it.")
+            message = f"The job has reached its cap of {cap}, so Trainboard cancels it."
+            transitions.request_end(job, now=now, message=message)
     return is_new

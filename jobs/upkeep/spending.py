@@ -93,7 +93,8 @@ def _record_overrun(job: Job, usd: Decimal, approved_usd: Decimal, now: datetime
             over_approved_at=now,
         )
         if is_new and _is_cancelled(job):
-            request_end(job, now=now, message="The policy of the team cancels jobs that cost more than was approved.")
+            message = "The policy of the team cancels jobs that cost more than was approved."
+            transitions.request_end(job, now=now, message=message)
     return is_new
 
 
@@ -116,19 +117,3 @@ def _version_number_of(job: Job) -> int:
     assessed = job.events.filter(kind=JobEvent.Kind.ASSESSED).order_by("-id").values_list("detail", flat=True)
     newest: dict[str, Any] = next((detail["policy"] for detail in assessed if detail.get("policy")), {})
     return int(newest.get("version") or 0)
-
-
-def request_end(job: Job, *, now: datetime, message: str) -> bool:
-    """Request the end of a job at Vertex AI. Return False if it has ended or somebody has requested that before."""
-    if job.is_finished or not job.remote_name or job.cancel_requested_at is not None:
-        return False
-    return transitions.record_event(
-        job,
-        JobEvent.Kind.CANCEL_REQUESTED,
-        now=now,
-        reason="policy",
-        message=message,
-        once_key="cancel:requested",
-        cancel_requested_at=now,
-        due_at=now,
-    )

@@ -191,6 +191,12 @@ class TestLooser:
     def test_a_job_is_no_longer_cancelled_above_its_approval(self) -> None:
         assert proposals.is_looser((), (), Terms(cancel_over_approved=True), Terms())
 
+    @pytest.mark.parametrize("after", [{}, {"idle": 0}, {"idle": 3}, {"idle": 5}, {"idle": 4, "stuck": 4}])
+    def test_what_is_cancelled_while_it_runs(self, after: dict[str, int]) -> None:
+        old = Terms(waste_hours={"idle": 4})
+        assert proposals.is_looser((), (), old, Terms(waste_hours=after))
+        assert not proposals.is_looser((), (), old, Terms(waste_hours={"idle": 4, "stuck": 0}))
+
     def test_a_rule_that_allows_may_go(self) -> None:
         allow = {"outcome": "allow", "gpus_over": 1}
         assert not proposals.is_looser(_rules([allow, *BASE]), _rules(BASE), Terms(), Terms())
@@ -198,7 +204,8 @@ class TestLooser:
     @pytest.mark.parametrize(
         ("terms", "is_looser"),
         [({"drift_percent": 5}, True), ({"cancel_at_cap": False}, True), ({"expire_hours": 9}, False),
-         ({"cancel_over_approved": True}, False), ({"approvers_choose_strategy": True}, True)],
+         ({"cancel_over_approved": True}, False), ({"approvers_choose_strategy": True}, True),
+         ({"waste_hours": {"idle": 0, "stuck": 0}}, False), ({"waste_hours": {"idle": 9}}, True)],
     )  # fmt: skip
     def test_terms(self, terms: Any, is_looser: bool) -> None:
         assert proposals.is_looser((), (), Terms(), Terms(**terms)) is is_looser

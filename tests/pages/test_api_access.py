@@ -24,6 +24,7 @@ MIN_ROLE = {
     ("POST", "/assessments"): "engineer",
     ("POST", "/jobs"): "engineer",
     ("POST", "/jobs/{job_id}/cancel"): "engineer",
+    ("POST", "/jobs/{job_id}/fine"): "lead",
     ("POST", "/jobs/{job_id}/approve"): "approver",
     ("POST", "/jobs/{job_id}/reject"): "approver",
     ("POST", "/schedules"): "engineer",
@@ -37,6 +38,7 @@ MIN_ROLE = {
 SCOPE = {
     "/jobs": "submit",
     "cancel": "submit",
+    "fine": "submit",
     "approve": "approve",
     "reject": "approve",
     "/schedules": "submit",
@@ -69,6 +71,8 @@ def send(api: Caller, method: str, address: str, job: Any) -> Any:
     """Send a valid request of an operation."""
     path = address.removeprefix("/api/v1").replace("{job_id}", str(job.pk))
     path = path.replace("{schedule_id}", str(schedule_of(job).pk) if "{schedule_id}" in path else "")
+    if path.endswith("/fine"):
+        Job.objects.filter(pk=job.pk).update(running_since=job.requested_at)
     if method == "GET":
         return api.get(path, **({"region": "us-central1"} if path == "/prices" else {}))
     if method == "DELETE":

@@ -179,7 +179,7 @@ ACCESS = {
     "job-log-new": of_team(),
     "job-log-text": of_team(),
     "cancel": of_team(ENGINEER, ENGINEER),
-    "job-fine": of_team(NO_ONE, LEAD),
+    "job-fine": of_team(VIEWER, LEAD),
     "job-delete": of_team(VIEWER, APPROVER),
     "decide": of_team(NO_ONE, ENGINEER),  # who decides in somebody's place; jobs.requests refuses others
     "job-offers": of_team(),

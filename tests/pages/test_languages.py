@@ -234,11 +234,11 @@ def drawn(
     measured = Record([Series("auroc", "workerpool0-0", points, last=points[-1])]).as_json()
     JobMetrics.objects.update_or_create(job=jobs[3], defaults={"record": measured})
     further.append("/compare/?" + "&".join(f"job={jobs[number].pk}" for number in (0, 3, 4)))
-    make_stuck(Job.objects.get(pk=jobs[0].pk), clock.now)
+    make_stuck(Job.objects.get(pk=jobs[0].pk), clock.now, answer_hours=4)
     further += [f"/jobs/new/?job={fallen.pk}", f"/jump/?q={fallen.display_name}", *make_family(jobs[4], jobs[5])]
     further += [f"/history/?of={each}&since=2020-01-01" for each in ("strategy", "accelerator", "region", "owner")]
     further += [f"/jobs/several/?action={each}&job={jobs[0].pk}&job={jobs[3].pk}" for each in ("cancel", "rerun")]
-    return [*addresses, *(f"/jobs/{job.pk}/" for job in jobs), *further]
+    return [*addresses, *(f"/jobs/{job.pk}/" for job in jobs), f"/jobs/{jobs[0].pk}/fine/", *further]
 
 
 def pages(client: Client, addresses: list[str]) -> dict[str, str]:

@@ -90,6 +90,30 @@ class TestSave:
         assert job.spec["jobSpec"]["scheduling"]["timeout"] == "7200s"
         assert "billed-to" not in text_of(signed_in(stranger).get("/policy/"))
 
+    def test_keeps_what_follows_from_faults_of_running_jobs(
+        self, lead: Client, engineer: Client, team: Team, stranger: User, signed_in: SignIn
+    ) -> None:
+        assert "Tell the owner of a running job when it is stuck." in text_of(engineer.get("/policy/"))
+        posted = draft(ASK, stuck_action="cancel", stuck_hours="3", idle_action="ask", idle_hours="9", action="save")
+        posted |= {"team": str(team.pk)}
+        page = lead.post("/policy/", posted, follow=True)
+
+        version = PolicyVersion.objects.get()
+        assert version.waste_hours == {"idle": 0, "stuck": 3}
+        sentence = "Ask the owner of a running job when it is stuck; unanswered, cancel it after 3 h."
+        assert sentence in text_of(page)
+        assert sentence in text_of(engineer.get("/policy/"))
+        form = lead.get(f"/policy/?team={team.pk}").content.decode()
+        assert '<option value="cancel" selected>' in form
+        assert "after 3 h" not in text_of(signed_in(stranger).get("/policy/"))
+
+    @pytest.mark.parametrize("hours", ["0", "337", "-1", "x"])
+    def test_bounds_the_hours_until_a_job_is_cancelled(self, lead: Client, hours: str) -> None:
+        posted = draft(ASK, stuck_action="cancel", stuck_hours=hours, action="save")
+        assert lead.post("/policy/", posted).status_code == 422
+        assert lead.post("/policy/", draft(ASK, stuck_action="nonsense", action="save")).status_code == 422
+        assert not PolicyVersion.objects.exists()
+
     def test_keeps_the_order_of_the_numbers_and_leaves_out_what_is_removed(self, lead: Client, team: Team) -> None:
         rows = draft(ASK, REFUSE | {"ORDER": "1"}, {"outcome": "allow", "DELETE": "on"}, action="save")
         lead.post("/policy/", rows | {"rule-0-ORDER": "2"})

@@ -4,8 +4,11 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
+from django.test import Client
 
+from jobs import transitions
 from jobs.models import Job, JobEvent, JobHealth, Team
+from jobs.timeline import CANCELLED_FOR
 from tests.conftest import person
 from tests.pages.conftest import MakeJob, SignIn, text_of
 from tests.support.api import caller
@@ -30,7 +33,9 @@ def test_the_page_has_one_line_with_its_evidence_cost_and_actions(
     stuck: Job, owner: User, team: Team, stranger: User, signed_in: SignIn
 ) -> None:
     page = signed_in(owner).get(f"/jobs/{stuck.pk}/")
-    assert f"Stuck (likely): {EVIDENCE} That time has cost about $12.00. Cancel… It is fine" in text_of(page)
+    assert f"Stuck (likely): {EVIDENCE} That time has cost about $12.00. Cancel… It is fine For longer…" in text_of(
+        page
+    )
 
     seen = text_of(signed_in(person("viewer", team, "viewer")).get(f"/jobs/{stuck.pk}/"))
     assert f"Stuck (likely): {EVIDENCE} That time has cost about $12.00." in seen
@@ -82,7 +87,7 @@ def test_only_its_owner_and_leads_declare_it_fine(
 
 def test_nobody_else_declares_it_fine(stuck: Job, stranger: User, signed_in: SignIn) -> None:
     assert signed_in(stranger).post(f"/jobs/{stuck.pk}/fine/").status_code == 404
-    assert signed_in(stranger).get(f"/jobs/{stuck.pk}/fine/").status_code == 405
+    assert signed_in(stranger).get(f"/jobs/{stuck.pk}/fine/").status_code == 404
     assert not JobHealth.objects.exclude(fine_until=None).exists()
 
 
@@ -90,6 +95,72 @@ def test_a_job_that_does_not_run_is_not_declared_fine(make_job: MakeJob, owner: 
     job = make_job("succeeded")
     assert "does not run" in text_of(signed_in(owner).post(f"/jobs/{job.pk}/fine/", follow=True))
     assert not JobHealth.objects.exists()
+
+
+@pytest.fixture
+def asked(stuck: Job, clock: Clock) -> Job:
+    """A stuck job whose owner was just asked, and which is cancelled in four hours."""
+    JobHealth.objects.filter(job=stuck).update(asked_at=clock.now, answer_hours=4)
+    return stuck
+
+
+def test_the_link_of_the_question_decides_nothing(
+    asked: Job, owner: User, team: Team, stranger: User, signed_in: SignIn, client: Client
+) -> None:
+    address = f"/jobs/{asked.pk}/fine/"
+    assert client.get(address).headers["Location"] == f"/accounts/login/?next={address}"
+    page = text_of(signed_in(owner).get(address))
+    assert f"Does clip still work? RUNNING · Stuck (likely) {EVIDENCE}" in page
+    assert "If nobody answers, Trainboard cancels it at " in page
+    assert "24 hours" in page
+    assert "72 hours" not in page
+
+    seen = text_of(signed_in(person("viewer", team, "viewer")).get(address))
+    assert "While it runs, its owner and leads of vision answer." in seen
+    assert "It is fine" not in seen
+    assert "336 hours" in text_of(signed_in(person("lead", team, "lead")).get(address))
+    assert signed_in(stranger).get(address).status_code == 404
+    assert JobHealth.objects.get().asked_at is not None
+
+
+def test_the_answer_has_a_time(asked: Job, owner: User, signed_in: SignIn, clock: Clock) -> None:
+    browser, address = signed_in(owner), f"/jobs/{asked.pk}/fine/"
+    assert "If nobody answers, Trainboard cancels it at" in text_of(browser.get(f"/jobs/{asked.pk}/"))
+    for hours in ("25", "0", "-1", "x"):
+        assert "Choose a time of at most 24 hours." in text_of(browser.post(address, {"hours": hours}, follow=True))
+    answer = browser.post(address, {"hours": "1"}, follow=True)
+    assert "Nothing is reported about clip for 1 hour." in text_of(answer)
+    row = JobHealth.objects.get()
+    assert (row.asked_at, row.fine_until) == (None, clock.now + timedelta(hours=1))
+
+
+def test_the_api_answers_with_the_scope_of_requests(asked: Job, owner: User, team: Team, stranger: User) -> None:
+    path = f"/jobs/{asked.pk}/fine"
+    warning = caller(owner).get(f"/jobs/{asked.pk}").json()["warning"]
+    assert (warning["asked_at"], warning["cancels_at"]) == ("2026-03-02T11:00:40Z", "2026-03-02T15:00:40Z")
+    assert caller(owner, "read").post(path).status_code == 403
+    assert caller(owner, "approve").post(path).status_code == 403
+    assert caller(person("other", team, "engineer")).post(path).status_code == 403
+    assert caller(stranger).post(path).status_code == 404
+    for hours in (25, 0, -1, 10**6, "x"):
+        assert caller(owner).post(path, {"hours": hours}).status_code == 422
+    assert JobHealth.objects.get().fine_until is None
+
+    assert caller(owner).post(path, {"hours": 1.5}).status_code == 200
+    assert caller(owner).get(f"/jobs/{asked.pk}").json()["warning"] is None
+    Job.objects.filter(pk=asked.pk).update(running_since=None)
+    assert caller(owner).post(path).status_code == 409
+
+
+def test_the_page_says_what_a_cancellation_saved(asked: Job, owner: User, signed_in: SignIn, clock: Clock) -> None:
+    detail = {"code": "stuck", "evidence": f"Stuck: {EVIDENCE}", "times_out_at": f"{clock.now + timedelta(hours=4)}"}
+    transitions.request_end(asked, now=clock.now, message="Nobody answered.", reason=CANCELLED_FOR, detail=detail)
+    browser = signed_in(owner)
+    assert "saved" not in text_of(browser.get(f"/jobs/{asked.pk}/")), "it may still run"
+
+    transitions.transition(asked, "cancelled", now=clock.forward(hours=1), message="It was cancelled.")
+    page = text_of(browser.get(f"/jobs/{asked.pk}/"))
+    assert f"Cancelled without an answer: Stuck: {EVIDENCE} At most $18.00 was saved" in page
 
 
 def test_an_old_fault_is_shown_nowhere(stuck: Job, owner: User, signed_in: SignIn, clock: Clock) -> None:

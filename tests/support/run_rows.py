@@ -17,7 +17,8 @@ def make_family(first: Job, second: Job) -> list[str]:
     return [f"/families/{first.pk}/", f"/families/{first.pk}/move/?job={second.pk}"]
 
 
-def make_stuck(job: Job, now: datetime) -> None:
-    """Let a running job count as stuck for two hours."""
+def make_stuck(job: Job, now: datetime, *, answer_hours: int = 0) -> None:
+    """Let a running job count as stuck for two hours; with `answer_hours` its owner was just asked."""
     values = {"code": "stuck", "since": now - timedelta(hours=2), "facts": {"usual": 60.0}, "assessed_at": now}
-    JobHealth.objects.create(job=job, running_since=job.running_since, **values)
+    values |= {"asked_at": now if answer_hours else None, "answer_hours": answer_hours}
+    JobHealth.objects.create(job=job, running_since=job.running_since, restarts=job.restarts, **values)

@@ -41,6 +41,7 @@ NAMES = (
     pgettext_lazy("setting", "by"),
     pgettext_lazy("setting", "cancel at cap"),
     pgettext_lazy("setting", "cancel over approved"),
+    pgettext_lazy("setting", "cancelled"),
     pgettext_lazy("setting", "cap usd"),
     pgettext_lazy("setting", "ceiling"),
     pgettext_lazy("setting", "channel"),
@@ -82,6 +83,7 @@ NAMES = (
     pgettext_lazy("setting", "is official"),
     pgettext_lazy("setting", "is staff"),
     pgettext_lazy("setting", "is superuser"),
+    pgettext_lazy("setting", "job"),
     pgettext_lazy("setting", "kind"),
     pgettext_lazy("setting", "kinds"),
     pgettext_lazy("setting", "language"),
@@ -153,6 +155,7 @@ NAMES = (
     pgettext_lazy("setting", "value"),
     pgettext_lazy("setting", "via"),
     pgettext_lazy("setting", "wanted"),
+    pgettext_lazy("setting", "waste hours"),
 )
 """Every name that the log may contain, listed for `make messages`."""
 
