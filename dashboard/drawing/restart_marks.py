@@ -15,12 +15,14 @@ from jobs.timeline import Mark
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
-SHAPE_OF_REASON = {"preempted": "bolt", "exit": "bad"}
+SHAPE_OF_REASON = {"preempted": "bolt", "exit": "bad", "asked": "ask", "declared_fine": "ok"}
 """Icon of each reason. A bolt means preemption; every other restart is `again`."""
 LABELS: "dict[str, StrOrPromise]" = {
     "bolt": gettext_lazy("preempted"),
     "again": gettext_lazy("restarted"),
     "bad": gettext_lazy("ended with an error"),
+    "ask": gettext_lazy("Still working?"),
+    "ok": gettext_lazy("declared fine"),
 }
 """Meaning of each icon."""
 NEAR_PERCENT = 2.5
@@ -30,6 +32,8 @@ NEAR_PERCENT = 2.5
 def shape_of(reason: str, *others: str) -> str:
     """Return the icon for marks drawn together: a bolt only if all are preemptions, "bad" if one is an exit."""
     shapes = {SHAPE_OF_REASON.get(each, "again") for each in (reason, *others)}
+    if shapes <= {"ask", "ok"}:
+        return min(shapes)
     return shapes.pop() if len(shapes) == 1 else "bad" if "bad" in shapes else "again"
 
 

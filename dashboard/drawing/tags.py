@@ -33,7 +33,7 @@ from dashboard.drawing import (
 from jobs.cost.prices import age_words, old_parts
 from jobs.models import Trial
 from jobs.strategies import strategy_label
-from jobs.timeline import Metric, Span, value_of, wait_percentile
+from jobs.timeline import Metric, Span, fault_title, value_of, wait_percentile
 from jobs.translations import translated
 
 register = template.Library()
@@ -70,6 +70,7 @@ register.filter("state", marks.state_mark)
 register.filter("machines", marks.machines)
 register.filter("resource_state", replicas.resource_mark)
 register.simple_tag(timeline.draw, name="timeline")
+register.filter("fault_title", fault_title)
 register.filter("has_assumed", timeline.has_assumed)
 register.filter("log_line", terminal.render_line)
 register.filter("sign", restart_marks.shape_of)

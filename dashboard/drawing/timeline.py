@@ -19,7 +19,8 @@ from dashboard.drawing.marks import look_of, state_word, trial_look
 from dashboard.drawing.restart_marks import draw_marks, group
 from dashboard.drawing.scale import Scale, axis, grid, now_line, percent
 from jobs.states import JobState
-from jobs.timeline import JobTimeline, Lane, Span
+from jobs.timeline import JobTimeline, Lane, Span, fault_title
+from jobs.translations import translated
 
 CHARACTER_PIXELS = 6.8
 PADDING_PIXELS = 14
@@ -55,7 +56,7 @@ def draw(
         "",
         '<div class="lane"><span class="lane-name">{}</span><div class="track">{}{}</div></div>',
         (
-            (lane.name, _lane(lane, scale, ends_at, is_first=place == 0), _note(lane))
+            (_name(lane), _lane(lane, scale, ends_at, is_first=place == 0), _note(lane))
             for place, lane in enumerate(lane for lane in story.lanes if _is_drawn(lane, scale))
         ),
     )
@@ -96,13 +97,18 @@ def strips_of(lane: Lane) -> list[Strip]:
         if not span.seen:
             strips.append(Strip(span, _("not observed"), "blind"))
             continue
-        is_own = lane.name in OWN_WORDS or lane.of_trial
+        is_own = lane.name in OWN_WORDS or lane.of_trial or lane.of_faults
         word = _word(span, lane)
         covers = [max(each.start, span.start) for each in unseen if each.end is None or each.end > span.start]
         covers += [mark.at for mark in lane.marks if mark.at > span.start and (span.end is None or mark.at < span.end)]
         look = trial_look(span.state) if lane.of_trial else "assumed" if lane.is_assumed else look_of(span.state)
+        look = "warned" if lane.of_faults else look
         strips.append(Strip(span, word, look, min(covers, default=None), " " if is_own else " · "))
     return strips
+
+
+def _name(lane: Lane) -> str:
+    return _("Warnings") if lane.of_faults else lane.name
 
 
 def _note(lane: Lane) -> SafeString | str:
@@ -113,6 +119,8 @@ def _note(lane: Lane) -> SafeString | str:
 def _word(span: Span, lane: Lane) -> str:
     if lane.of_trial:
         return span.state
+    if lane.of_faults:
+        return translated(fault_title(span.state))
     if lane.name not in OWN_WORDS:
         return _("attempt %(number)s") % {"number": span.attempt}
     return str(SHORT[JobState(span.state)]) if span.state in SHORT else state_word(span.state)
@@ -130,7 +138,7 @@ def _lane(lane: Lane, scale: Scale, ends_at: datetime | None, *, is_first: bool)
     shown = [strip for strip in strips if scale.holds(strip.span.start, strip.span.end)]
     return format_html(
         '<svg role="img" aria-label="{}" width="100%" height="{}">{}{}{}{}{}{}</svg>',
-        f"{lane.name}: " + (", ".join(parts) or _("nothing yet")),
+        f"{_name(lane)}: " + (", ".join(parts) or _("nothing yet")),
         LANE_HEIGHT,
         HATCH if is_first else "",
         grid(scale, LANE_HEIGHT),

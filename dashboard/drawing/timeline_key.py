@@ -25,6 +25,7 @@ LABELS: "dict[str, StrOrPromise]" = {
     "pause": gettext_lazy("paused"),
     "odd": gettext_lazy("another state"),
     "assumed": gettext_lazy("assumed"),
+    "warned": gettext_lazy("may waste money"),
     "blind": gettext_lazy("not observed"),
     "expected": gettext_lazy("expected"),
 }

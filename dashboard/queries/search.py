@@ -9,13 +9,16 @@ import shlex
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from django.db.models import Q, Value
+from django.db.models import Exists, OuterRef, Q, Value
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from django.db.models.lookups import Exact, IsNull
 
 from jobs.catalog import ACCELERATORS, MACHINES, REGIONS
+from jobs.models import JobEvent
 from jobs.states import FAILURES, FINISHED, RUNNING, SUCCESSFUL, WAITING, JobState
 from jobs.strategies import STRATEGIES
+from jobs.timeline import CANCELLED_FOR
+from jobs.timeline.health import FAULTS
 
 MAX_LENGTH = 200
 MAX_COMPLETIONS = 12
@@ -72,6 +75,15 @@ def _label(value: str) -> Q:
     return Q(Exact(found, Value(wanted))) if equals else Q(IsNull(found, rhs=False))
 
 
+def _health(value: str) -> Q:
+    """Match jobs with this fault now or at their end, with any, or those that the policy cancelled for one."""
+    code = value.lower().replace("-", "_")
+    if code == "cancelled":
+        ends = JobEvent.objects.filter(kind=JobEvent.Kind.CANCEL_REQUESTED, reason=CANCELLED_FOR)
+        return Q(Exists(ends.filter(job=OuterRef("pk"))))
+    return Q(health__code__gt="") if code == "any" else Q(health__code=code)
+
+
 COLUMNS: dict[str, Callable[[str], Q]] = {
     "name": lambda value: Q(display_name__icontains=value),
     "state": lambda value: Q(state__in=states_for(value)),
@@ -84,6 +96,7 @@ COLUMNS: dict[str, Callable[[str], Q]] = {
     "gpu": _gpu,
     "label": _label,
     "image": _image,
+    "health": _health,
 }
 FIGURES: dict[str, Callable[[float], tuple[str, float]]] = {
     "cost": lambda usd: ("cost_micros", usd * 1_000_000),
@@ -96,6 +109,7 @@ KNOWN: dict[str, Callable[[], list[str]]] = {
     "strategy": lambda: [strategy.replace("_", "-") for strategy in STRATEGIES],
     "region": lambda: [*REGIONS],
     "machine": lambda: [*MACHINES],
+    "health": lambda: ["any", *(code.replace("_", "-") for code in FAULTS), "cancelled"],
     "gpu": lambda: [re.sub("^NVIDIA_(TESLA_)?", "", name).replace("_", "-").lower() for name in ACCELERATORS],
 }
 """Columns whose values are the same for everybody. Those of `owner`, `team` and `project` depend on the person."""

@@ -65,6 +65,7 @@ class JobEvent(AppendOnly):
         FAMILY = "family", "moved to another family"
         WARNED = "warned", "it may waste money"
         DECLARED_FINE = "declared_fine", "somebody declared it fine"
+        CLEARED = "cleared", "its fault is not found any more"
 
     PASSING = (Kind.STEP_FAILED, Kind.REPAIRED)
     """Kinds that may be deleted long after the job's end: retried and repaired steps, which changed nothing."""

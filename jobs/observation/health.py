@@ -58,6 +58,7 @@ def assess(pk: UUID, *, now: datetime) -> None:
         if before is not None and before.code:
             nothing: dict[str, Any] = {"code": "", "since": None, "facts": {}, "asked_at": None}
             JobHealth.objects.filter(pk=before.pk).update(**nothing, assessed_at=now)
+            health_policy.clear(job, before, now)
         return
     is_same = before is not None and before.code == found.code and _attempt_of(before) == _attempt_of(job)
     since = found.since

@@ -20,7 +20,7 @@ from jobs.queue import claims, installation
 from jobs.requests.policy_versions import current_version, terms_of
 from jobs.texts import Text, as_json, joined
 from jobs.texts import translatable as _
-from jobs.timeline import CANCELLED_FOR, WasteWarning, warning_of
+from jobs.timeline import CANCELLED_FOR, WasteWarning, fault_title, warning_of
 from jobs.timeline.health import LATENESS, Evidence
 
 HOUR = timedelta(hours=1)
@@ -53,6 +53,13 @@ def follow(job: Job, evidence: Evidence, now: datetime, *, was_shown: bool) -> N
         JobHealth.objects.filter(pk=row.pk).update(answer_hours=0)
 
 
+def clear(job: Job, before: JobHealth, now: datetime) -> None:
+    """Record that a fault is not found any more."""
+    message, key = f"Not found any more: {fault_title(before.code)}.", f"cleared:{now.isoformat()}"
+    kind = JobEvent.Kind.CLEARED
+    transitions.record_event(job, kind, now=now, reason=before.code, message=message, once_key=key)
+
+
 def _words(warning: WasteWarning) -> Text:
     return joined(warning.title, warning.words, between=": ")
 
@@ -75,8 +82,9 @@ def _ask(job: Job, row: JobHealth, warning: WasteWarning, hours: int, now: datet
 
 
 def _record(job: Job, warning: WasteWarning, now: datetime, detail: dict[str, Any]) -> None:
+    detail = detail | {"since": warning.since.isoformat()}
     message, key = str(_words(warning)), f"warned:{warning.code}:{now.isoformat()}"
-    if detail:
+    if "asked" in detail:
         message += " Its owner was asked whether it still works."
     transitions.record_event(
         job, JobEvent.Kind.WARNED, now=now, reason=warning.code, message=message, once_key=key, detail=detail

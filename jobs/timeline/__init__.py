@@ -3,7 +3,7 @@
 from jobs.timeline.attempts import ATTEMPT_BEGINS, ATTEMPT_RUNS, Attempt, Attempts, attempts
 from jobs.timeline.daily_costs import days_of, micros_by_day
 from jobs.timeline.event_rows import Entry, entries
-from jobs.timeline.health_words import CANCELLED_FOR, Saved, WasteWarning, saved_by, warning_of
+from jobs.timeline.health_words import CANCELLED_FOR, Saved, WasteWarning, fault_title, saved_by, warning_of
 from jobs.timeline.job_timeline import JobTimeline, Phase, build_timeline, restart_marks
 from jobs.timeline.losses import Loss, Row, attempt_rows, loss_if_cut, moments_of, usual_wait
 from jobs.timeline.parameter_influence import influences
@@ -104,6 +104,7 @@ __all__ = [
     "entries",
     "facts",
     "failures",
+    "fault_title",
     "first_wait",
     "holding",
     "holdings",

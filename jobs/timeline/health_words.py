@@ -102,6 +102,11 @@ def warning_of(job: Job, now: datetime) -> WasteWarning | None:
     return WasteWarning(row.code, TITLES[row.code], words, row.since, row.is_certain, usd, row.asked_at, cancels_at)
 
 
+def fault_title(code: str) -> Text | str:
+    """Return the name of a fault."""
+    return TITLES.get(code, code)
+
+
 def _words(code: str, facts: Mapping[str, float | str], length: timedelta) -> Text:
     values: dict[str, object] = {**facts, "length": in_words(length / HOUR)}
     values |= {name: _seconds(facts[name]) for name in ("usual", "needed", "left") if name in facts}

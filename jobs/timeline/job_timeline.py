@@ -12,6 +12,7 @@ from jobs.states import FINISHED, LOCAL, JobState
 from jobs.timeline.attempts import Attempts, attempts
 from jobs.timeline.replicas import Lane, Mark, ReplicaLog, replica_lane
 from jobs.timeline.spans import BILLABLE, Span, billable, state_spans
+from jobs.timeline.warned import warned_lane
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -78,6 +79,7 @@ def build_timeline(
     # Attempts that never ran, and attempts whose wait was not observed, are numbered as in the job's log.
     work = tuple(replace(span, attempt=max(span.attempt, tries.of(span.start).number)) for span in billable(spans))
     lanes = [Lane("Trainboard", ours), Lane("Vertex AI", theirs + unseen, restart_marks(rows))]
+    lanes += [warned_lane(job, rows)]
     lanes += [*(replica_lane(name, work, tries, rows, replica_log or ReplicaLog()) for name in replicas), *trials]
     return JobTimeline(
         events=rows,

@@ -30,6 +30,8 @@ class Mark:
 class Lane:
     """One row of the drawing: Trainboard, Vertex AI, a replica, or with `of_trial` a trial and its states at Vertex AI.
 
+    The spans of a lane with `of_faults` are named by the codes of faults.
+
     `is_assumed` means that no line of the replica is kept, so the job's state is drawn. `note` is the reason why a
     trial waits.
     """
@@ -39,6 +41,7 @@ class Lane:
     marks: tuple[Mark, ...] = ()
     is_assumed: bool = False
     of_trial: bool = False
+    of_faults: bool = False
     note: str = ""
 
 

@@ -91,6 +91,7 @@ def test_a_stuck_job_is_told_once_and_forgotten_when_it_works(job: Job, cloud: C
     train(job, cloud, first=21)
     assert wait(job, cloud, 10) == ""
     assert outdated_reason(message) == "The job works again."
+    assert job.events.get(kind=JobEvent.Kind.CLEARED).message == "Not found any more: Stuck."
 
     restart(job, cloud)
     train(job, cloud, first=41)

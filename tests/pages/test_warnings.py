@@ -163,6 +163,35 @@ def test_the_page_says_what_a_cancellation_saved(asked: Job, owner: User, signed
     assert f"Cancelled without an answer: Stuck: {EVIDENCE} At most $18.00 was saved" in page
 
 
+def test_the_time_axis_has_a_lane_for_it(stuck: Job, owner: User, signed_in: SignIn, clock: Clock) -> None:
+    browser, address = signed_in(owner), f"/jobs/{stuck.pk}/?as=table"
+    assert "Warnings" not in text_of(browser.get(address))
+    since = (clock.now - timedelta(hours=1)).isoformat()
+    transitions.record_event(
+        stuck, "warned", now=clock.now, message="Stuck.", once_key="w", reason="stuck",
+        detail={"since": since, "asked": True},
+    )  # fmt: skip
+    page = browser.get(address)
+    assert "Warnings Stuck 2 Mar 2026, 10:00:40" in text_of(page)
+    assert 'aria-label="Warnings: Stuck 1 h' in page.content.decode()
+    assert "may waste money" in text_of(page)
+
+
+def test_the_history_finds_it(stuck: Job, make_job: MakeJob, owner: User, stranger: User, signed_in: SignIn) -> None:
+    make_job("running", name="healthy")
+    browser = signed_in(owner)
+    for word, is_found in (("stuck", True), ("any", True), ("idle", False), ("lost-peer", False), ("cancelled", False)):
+        page = text_of(browser.get(f"/history/?q=health:{word}"))
+        assert ("clip" in page) is is_found
+        assert "healthy" not in page
+        assert ("clip" in text_of(browser.get(f"/?q=health:{word}"))) is is_found
+    assert "clip" not in text_of(signed_in(stranger).get("/history/?q=health:any"))
+
+    detail = {"evidence": "Stuck."}
+    transitions.request_end(stuck, now=stuck.requested_at, message="x", reason=CANCELLED_FOR, detail=detail)
+    assert "clip" in text_of(browser.get("/history/?q=health:cancelled"))
+
+
 def test_an_old_fault_is_shown_nowhere(stuck: Job, owner: User, signed_in: SignIn, clock: Clock) -> None:
     clock.forward(seconds=timedelta(hours=1, seconds=1).total_seconds())
     assert "Stuck" not in text_of(signed_in(owner).get(f"/jobs/{stuck.pk}/"))
