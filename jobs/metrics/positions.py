@@ -29,12 +29,12 @@ _NOT_AFTER = "".join(
 )
 _STEP = re.compile(
     rf"{_WORD}{_NOT_AFTER}(?:(global[ _]?|num[ _](?=updates|timesteps)))?"
-    r"(training_iteration|(?:time)?step|iter(?:ation)?|itr|batch|update|episode|generation|round)((?:e?s)?)"
+    r"(training_iteration|(?:time)?step|iter(?:ation)?|itr|batch|upd(?:ate)?|episode|gen(?:eration)?|round)((?:e?s)?)"
     r"(?:[_ ]i(?:d|dx|ndex)?)?\b(?!\s*=\s*\[)['\"]?\s*[:=#]?\s*[\[(]?\s*"
     rf"({WHOLE}K?)(?!\w|\.\d|[:-]\d)(?:\s*(?:/|of|out of)\s*({WHOLE}))?",
     re.IGNORECASE,
 )
-_STEP_WORDS = ("step", "iter", "itr", "batch", "update", "episode", "generation", "round")
+_STEP_WORDS = ("step", "iter", "itr", "batch", "upd", "episode", "gen", "round")
 _COUNTED = re.compile(rf"({WHOLE})\s*/\s*({WHOLE})(?:\s+(?:batches|steps|iterations|iters|of epoch)\b|(?=, train/))")
 _EPOCH_AND_STEP = re.compile(rf"\s*\[({WHOLE}),\s*({WHOLE})\]\s+(?=[A-Za-z ]*loss)")
 """PyTorch's tutorials: `[2,  2000] loss: 1.234`."""

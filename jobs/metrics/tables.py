@@ -66,7 +66,7 @@ class Table:
 def columns_of(text: str) -> tuple[str, ...]:
     """Return the column names in a line, or () if it is not a line of names."""
     is_piped = text.lstrip()[:1] in _PIPES
-    part, stripped = "", _COMMENT.sub("", text.strip(" |\t│┃"))
+    part, stripped = "", _COMMENT.sub("", _listed(text.strip(" |\t│┃")))
     if (listed := _PART.match(stripped)) is not None and "," in stripped:  # `DEV: loss, acc, f1`, and CSV
         part, stripped = listed[1] or "", stripped[listed.end() :]
     cells = _cells(_BAR.sub("", stripped))
@@ -86,6 +86,11 @@ def columns_of(text: str) -> tuple[str, ...]:
         is_table = is_table and ("," in stripped or "\t" in stripped)
     is_table = is_table or cells[0].lower() in FIRST_COLUMNS
     return tuple(named(name, part.lower()) for name in _distinct(cells)) if is_table else ()
+
+
+def _listed(text: str) -> str:
+    """Return a line of a file whose cells semicolons separate with commas."""
+    return text if "," in text else text.replace(";", ",")
 
 
 def _cells(text: str) -> list[str]:
@@ -108,7 +113,7 @@ def _distinct(cells: list[str]) -> list[str]:
 
 def row_of(text: str, columns: tuple[str, ...]) -> tuple[Position, dict[str, float]] | None:
     """Return the position and the values of a line in the columns of its table, or None if it does not fit them."""
-    stripped = _BAR.sub("", text.strip(" |\t│┃"))
+    stripped = _BAR.sub("", _listed(text.strip(" |\t│┃")))
     cells = _cells(stripped) if _PIPE.search(stripped) or "," in stripped else stripped.split()
     odd = [name for name in columns if name.lower() not in FIRST_COLUMNS and is_figure(name) and not is_quality(name)]
     if len(cells) == len(columns) - 1 and len(odd) == 1:  # an empty cell of a column of remarks
