@@ -21,6 +21,7 @@ _WIDE = str.maketrans("：，（）", ":,()")
 _RANK = re.compile(
     r"(?:[A-Z]{4,8}:[\w.]{1,60}:|(?:\[[\w:.]{1,40}\]){1,3}(?=\[))?[^A-Za-z]{0,40}"
     r"\[?(?:[Rr]ank|RK|default|trainer|[Pp]roc(?:ess)?|[Hh]ost|GPU)[ :=]?(\d{1,6})\]?(?=[:\s,|\[])"
+    r"|[^(]{0,60}\[[\w.]{1,40}:\d{1,6}\] \((\d{1,4})/\d{1,4}\)(?=\s)"
     r"|\[\d+,(\d{1,6})\]<std|(\d{1,4}): (?=\W{0,2}(?:[Ee]poch|[Ss]tep|[Ii]ter))"
 )
 _LOGGED = re.compile(

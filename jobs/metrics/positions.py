@@ -56,7 +56,7 @@ _OTHER_WORK = re.compile(
     r"|extract|appl|prepar|preproc|process|cach|scan|encod|pack|truncat|sav|copy|resolv|comput)",
     re.IGNORECASE,
 )
-_KERAS = re.compile(rf"\s*(?:step )?({WHOLE})/({WHOLE}|Unknown)(?:\s+(?:\[[=>.]|-\s|[━╸╺])|[:,]\s)")
+_KERAS = re.compile(rf"\s*(?:step {{1,4}})?({WHOLE})/({WHOLE}|Unknown)(?:\s+(?:\[[=>.]|-\s|[━╸╺])|[:,]\s)")
 _ROUND = re.compile(
     rf"(?:\A\s*|[:\]-]\s*)\[({WHOLE})\]:?\s+(?=[A-Za-z])|\A\s*({WHOLE}):(?:\t|\s+(?=learn|test|\d+\.\d+, ))"
 )

@@ -75,7 +75,8 @@ class Place:
     """The position of one source: the counts of its last lines, and the table it is printing.
 
     `is_through` means that steps next to an epoch count through all epochs, as those of PaddleSeg do. `is_headed` means
-    that lines of their own begin the epochs, and `is_doubtful` that `overall` may count inside an epoch. `lines` is the
+    that lines of their own begin the epochs, `is_inside` that steps of lines without an epoch do not fit the whole
+    training, and `is_doubtful` that `overall` may count inside an epoch. `lines` is the
     number of lines that repeated metrics, at most `BEGUN`.
     """
 
@@ -88,6 +89,7 @@ class Place:
     is_from_zero: bool = False
     is_through: bool = False
     is_headed: bool = False
+    is_inside: bool = False
     is_doubtful: bool = False
     part: str = ""
     lines: int = 0
@@ -108,9 +110,13 @@ class Place:
             self.is_headed = self.is_headed or (
                 reading.epoch % 1 == 0 and not (reading.epochs is None and reading.values)
             )
-        if self.is_headed and self.is_doubtful:
+        if reading.step is not None and (reading.steps or 0) >= (self.overall_of or self.steps or 1) and self.epochs:
+            begun = (self.epoch or 0) - (not self.is_from_zero)
+            count = reading.step / (reading.steps or 1) * self.epochs
+            self.is_inside = self.is_inside or not begun - 0.1 <= count <= begun + 1.1
+        if self.is_headed and (self.is_doubtful or self.is_inside):
             self.overall, self.overall_of, self.is_doubtful = None, None, False
-        is_inner = reading.is_inner or (reading.is_bare and self.is_headed)
+        is_inner = reading.is_inner or (self.is_headed and (reading.is_bare or self.is_inside))
         if reading.step is None:
             is_count = self.overall_of and (self.overall is not None or (reading.steps or 0) < self.overall_of)
             self.overall_of = self.overall_of if is_count else reading.steps or self.overall_of
