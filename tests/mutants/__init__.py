@@ -8,6 +8,7 @@ runs what may notice, the cheapest first: seeds of the protocol, the tests of th
     python -m tests.mutants --only submit.py  those of one module
     python -m tests.mutants --quick           the few of QUICK, as part of the tests
     python -m tests.mutants --tests-first     asks tests about all guards in one process first, which is much faster
+    python -m tests.mutants --tests-only      asks nobody else
 
 A mutation library such as mutmut or cosmic-ray changes operators and constants. It does not know that a lock or a term
 of a filter is a guard, and it has one judge. The part that it would replace here is some forty lines of `ast`.

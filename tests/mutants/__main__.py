@@ -3,7 +3,7 @@
 import argparse
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from fnmatch import fnmatch
@@ -96,6 +96,10 @@ def main() -> int:
         "--only", action="append", default=[], help="a part of a path, key or constraint; may be repeated"
     )
     parser.add_argument("--tests-first", action="store_true", help="ask tests about all guards in one run before")
+    parser.add_argument(
+        "--tests-only", action="store_true", help="ask nobody else about what these tests do not notice"
+    )
+    parser.add_argument("--tries", type=int, default=6, help="tests that are asked about one guard in that run")
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args()
     judges: JudgesOf = (lambda guard: (QUICK[name(guard)],)) if options.quick else judges_of
@@ -107,16 +111,21 @@ def main() -> int:
         print("\n".join(f"{name(guard):<70} {guard.kind:<12} {_line(guard)}" for guard in guards))
     for guard, why in left_out.items():
         print(f"left out  {name(guard)}: {why}")
-    survivors, noticed = [], set[Guard]()
-    if options.tests_first and not options.list:
+    survivors, rest = [], guards
+    for on_postgres in (False, True) if (options.tests_first or options.tests_only) and not options.list else ():
         with tempfile.TemporaryDirectory(prefix="tb-mutants-") as folder:
-            asked = dict.fromkeys(each for guard in guards for each in judges(guard) if not each.on_postgres)
-            for guard, test in ask_tests(guards, asked, copy_of(ROOT, Path(folder) / "copy")):
-                print(f"{guard.path}:{guard.line} {guard.key}  {_line(guard)}\n    {test}", flush=True)
-                noticed.add(guard)
-        print(f"{len(noticed)} of {len(guards)} are noticed by tests; the others are taken out one at a time.")
-    rest = [guard for guard in guards if guard not in noticed]
-    for guard, by, seconds in () if options.list else judge_all(rest, options.processes, judges):
+            asked = dict.fromkeys(each for guard in rest for each in judges(guard) if each.on_postgres == on_postgres)
+            copy = copy_of(ROOT, Path(folder) / "copy")
+            noticed = dict(ask_tests(rest, asked, copy, options.tries, on_postgres=on_postgres))
+        for guard, test in noticed.items():
+            print(f"{guard.path}:{guard.line} {guard.key}  {_line(guard)}\n    {test}", flush=True)
+        rest = [guard for guard in rest if guard not in noticed]
+        where = " on PostgreSQL" if on_postgres else ""
+        print(f"{len(noticed)} of {len(guards)} are noticed by tests{where}.", flush=True)
+    others: Iterable[tuple[Guard, str, float]] = judge_all(rest, options.processes, judges)
+    if options.list or options.tests_only:
+        others = [(guard, "", 0) for guard in rest if options.tests_only]
+    for guard, by, seconds in others:
         print(
             f"{by or 'NOBODY':<34} {seconds:5.0f} s  {guard.path}:{guard.line} {guard.key}  {_line(guard)}", flush=True
         )

@@ -15,11 +15,13 @@ from tests.mutants.switched import switch
 Noticed = tuple[Guard, str]
 
 
-def ask_tests(guards: Sequence[Guard], judges: Iterable[Judge], copy: Path) -> Iterator[Noticed]:
+def ask_tests(
+    guards: Sequence[Guard], judges: Iterable[Judge], copy: Path, tries: int, *, on_postgres: bool
+) -> Iterator[Noticed]:
     """Yield the guards that a test of these judges notices, each with the test. Write the switches into the copy.
 
-    Each test runs once as it is, and again for each guard that it reaches and nobody noticed yet, at most six times for
-    a guard. What no test notices may still be noticed by all tests or by a simulation.
+    Each test runs once as it is, and again for each guard that it reaches and nobody noticed yet. No more than `tries`
+    tests are asked about a guard. What none notices may still be noticed by a simulation.
     """
     numbered = {number: guard for number, guard in enumerate(guards) if guard.kind != "unique constraint"}
     paths = [word for judge in judges for word in judge.arguments if word.startswith("tests/")]
@@ -31,6 +33,8 @@ def ask_tests(guards: Sequence[Guard], judges: Iterable[Judge], copy: Path) -> I
         (folder / "asked").write_text("\n".join(map(str, numbered)))
         environment = {name: value for name, value in os.environ.items() if not name.startswith("TRAINBOARD_")}
         environment |= {"DATABASE_URL": "", "PYTHONDONTWRITEBYTECODE": "1", "TRAINBOARD_TEST_GUARDS": str(folder)}
+        environment |= {"TRAINBOARD_TEST_GUARDS_TRIES": str(tries)}
+        environment |= {"TRAINBOARD_TEST_POSTGRES": "1"} if on_postgres else {}
         options = ("-q", "-p", "tests.mutants.plugin", "-p", "no:cacheprovider")
         command = [sys.executable, "-m", "pytest", *options, *dict.fromkeys(paths)]
         done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)

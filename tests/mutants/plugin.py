@@ -19,7 +19,7 @@ from tests.mutants import switches
 
 FOLDER = Path(os.environ["TRAINBOARD_TEST_GUARDS"])
 ASKED = {int(line) for line in (FOLDER / "asked").read_text().split()}
-MAX_TRIES = int(os.environ.get("TRAINBOARD_TEST_GUARDS_TRIES", "6"))
+MAX_TRIES = int(os.environ["TRAINBOARD_TEST_GUARDS_TRIES"])
 """Tests in which a guard is off without being noticed, after which no other is tried."""
 MAX_VALUES = int(os.environ.get("TRAINBOARD_TEST_GUARDS_VALUES", "1"))
 """Values of its parameters with which a test function runs without the same guard; others rarely tell more."""
