@@ -47,7 +47,7 @@ UNDECIDED = (
 def repair_starts(now: datetime) -> int:
     """Take back false starts of up to AT_ONCE jobs and trials. Return how many were taken back."""
     of_job = JobEvent.objects.filter(job=OuterRef("pk"))
-    backfilled = of_job.filter(kind=JobEvent.Kind.STATE, reason="backfilled", to_state=JobState.RUNNING)
+    backfilled = of_job.filter(reason="backfilled")
     own = Q(Exists(backfilled), started_at__lte=F("submitted_at") + EARLY)
     own &= Q(kind__in=(Job.Kind.CUSTOM_JOB, Job.Kind.TUNING_JOB))
     back = of_job.filter(
@@ -73,8 +73,7 @@ def repair_starts(now: datetime) -> int:
 def undecided_starts() -> JobQuerySet:
     """Return the jobs whose recorded start may be a provisional time, because nothing shows whether they ran."""
     checked = JobEvent.objects.filter(job=OuterRef("pk"), once_key=CHECKED, reason=IS_UNDECIDED)
-    early = Job.objects.filter(Exists(checked), started_at__lte=F("submitted_at") + EARLY)
-    return early.order_by("submitted_at", "pk")
+    return Job.objects.filter(Exists(checked)).order_by("submitted_at", "pk")
 
 
 def _repair_job(pk: UUID, now: datetime) -> bool | None:
@@ -83,7 +82,7 @@ def _repair_job(pk: UUID, now: datetime) -> bool | None:
         locked = Job.objects.select_for_update().get(pk=pk)
         events = list(locked.events.without_passing().order_by("id"))
         false, is_false = _false_start(locked, events)
-        if not false or not is_false:
+        if not is_false:
             key, kind = CHECKED, JobEvent.Kind.REPAIRED
             words, reason = "The early start of the job was checked and stays.", CHECKED
             if is_false is None:
@@ -117,9 +116,7 @@ def _false_start(job: Job, events: Sequence[JobEvent]) -> tuple[list[JobEvent], 
     """
     kind = JobEvent.Kind.CUSTOM_JOB_STATE if job.kind == Job.Kind.PIPELINE else JobEvent.Kind.STATE
     changes = [event for event in events if event.kind == kind]
-    place = next((i for i, event in enumerate(changes) if event.to_state == JobState.RUNNING), None)
-    if place is None:
-        return [], False
+    place = next(i for i, event in enumerate(changes) if event.to_state == JobState.RUNNING)
     start, then = changes[place], next(iter(changes[place + 1 :]), None)
     created = changes[0].occurred_at if kind == JobEvent.Kind.CUSTOM_JOB_STATE else job.submitted_at
     is_backfilled = start.reason == "backfilled" or kind == JobEvent.Kind.CUSTOM_JOB_STATE
@@ -152,20 +149,21 @@ def _repair_trials(now: datetime) -> int:
     """Take false starts out of the states of trials' custom jobs, and count the machine time of their jobs again."""
     waits = [str(state) for state in WAITING_AT_VERTEX]
     suspects = Trial.objects.filter(job_states__1__0=str(JobState.RUNNING), job_states__2__0__in=waits)
-    trials = [trial for trial in suspects.order_by("pk").iterator() if _is_false(trial.job_states)][:AT_ONCE]
+    trials = [trial for trial in suspects.order_by("pk").iterator() if _is_false(trial.job_states or ())][:AT_ONCE]
     for trial in trials:
         with transaction.atomic():
             job = Job.objects.select_for_update().get(pk=trial.job_id)
             row = Trial.objects.get(pk=trial.pk)
-            if row.job_states is not None and _is_false(row.job_states):
-                row.job_states = [row.job_states[0], *row.job_states[2:]]
+            states = row.job_states or []
+            if _is_false(states):
+                row.job_states = states[:1] + states[2:]
                 row.save(update_fields=["job_states"])
                 observation.count_trials(job, now=now)
     return len(trials)
 
 
-def _is_false(states: Sequence[Sequence[str]] | None) -> bool:
-    if states is None or len(states) < 3:
+def _is_false(states: Sequence[Sequence[str]]) -> bool:
+    if len(states) < 3:
         return False
     created, start = datetime.fromisoformat(states[0][1]), datetime.fromisoformat(states[1][1])
     return RECORDED[0] <= start - created <= RECORDED[1] and start.microsecond != 0

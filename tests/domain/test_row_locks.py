@@ -17,7 +17,7 @@ from django.db import connection, transaction
 from django.db.models import QuerySet
 
 from jobs import requests, transitions
-from jobs.models import Approval, Installation, Job, Schedule, Team
+from jobs.models import Approval, Installation, Job, Schedule, Team, Trial
 from jobs.queue import installation
 from jobs.requests import schedules
 from jobs.requests.schedule_runs import run_now
@@ -27,8 +27,10 @@ from jobs.submission import delete_job
 from jobs.submission.adapters import DatabaseStore
 from jobs.submission.ports import Change
 from jobs.upkeep.approvals import watch_approvals
+from jobs.upkeep.start_repair import repair_starts
 from jobs.vertex import RemoteJob
 from tests.domain.conftest import RequestJob
+from tests.domain.test_start_repair import Past, of_trial
 from tests.support import samples, waiting
 from tests.support.clock import Clock
 
@@ -197,3 +199,30 @@ def test_a_schedule_that_is_deleted_meanwhile_is_not_run(
         meanwhile(rows, rows.delete, lambda: run_now(schedule, by=owner, now=clock.now, request_key="k"))
 
     assert not Job.objects.exists()
+
+
+def test_a_restart_that_is_recorded_meanwhile_is_taken_back_with_its_false_start(
+    request_job: RequestJob, clock: Clock
+) -> None:
+    past = Past(request_job(), clock).falsely_running().state("queued", 0.4)
+    rows = Job.objects.filter(pk=past.job.pk)
+
+    repaired = meanwhile(rows, lambda: past.restarted(0.4), lambda: repair_starts(past.at(60)))
+
+    assert repaired == 1
+    assert rows.get().restarts == 0
+
+
+def test_states_of_a_trial_that_another_sweep_repairs_meanwhile_stay(request_job: RequestJob, clock: Clock) -> None:
+    past = Past(request_job(kind="hyperparameter_tuning_job", hours=1), clock)
+    trial = of_trial(past, ("", 0), ("running", 0.147213), ("queued", 0.25))
+    states = trial.job_states or []
+    trials = Trial.objects.filter(pk=trial.pk)
+
+    meanwhile(
+        Job.objects.filter(pk=past.job.pk),
+        lambda: trials.update(job_states=[states[0], states[2]]),
+        lambda: repair_starts(past.at(60)),
+    )
+
+    assert trials.get().job_states == [states[0], states[2]]

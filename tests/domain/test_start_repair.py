@@ -13,7 +13,7 @@ from jobs.models import Job, JobEvent, JobFigures, LogLine, Trial
 from jobs.observation import record_restarts
 from jobs.upkeep import count_ended
 from jobs.upkeep.audit import audit
-from jobs.upkeep.start_repair import CHECKED, repair_starts
+from jobs.upkeep.start_repair import CHECKED, IS_UNDECIDED, repair_starts, undecided_starts
 from tests.domain.conftest import RequestJob
 from tests.support.clock import Clock
 
@@ -51,17 +51,27 @@ class Past:
         )
         return self
 
-    def line(self, message: str, seconds: float) -> "Past":
+    def line(self, message: str, seconds: float, replica: str = "service") -> "Past":
         LogLine.objects.create(
-            job=self.job, timestamp=self.at(seconds), insert_id=f"{seconds}", replica="service", message=message
+            job=self.job, timestamp=self.at(seconds), insert_id=f"{seconds}", replica=replica, message=message
         )
         return self
 
-    def falsely_started(self, start: float = 0.147213) -> "Past":
-        """In the queue with a provisional start, as a poll after creation found it."""
-        number = "projects/1/locations/us-central1/customJobs/7"
+    def falsely_running(self, start: float = 0.147213) -> "Past":
+        """With a provisional start, as a poll after creation found it."""
+        number = f"projects/1/locations/us-central1/customJobs/{self.job.pk.int}"
         self.state("submitting", 0, "").state("pending", 0, remote_name=number, submitted_at=self.created)
-        return self.state("running", start, "backfilled").state("queued", start + 0.2).restarted(start + 0.2)
+        return self.state("running", start, "backfilled")
+
+    def pipeline(self) -> "Past":
+        """Running as a pipeline, whose custom job waits."""
+        name = "projects/1/locations/us-central1/trainingPipelines/7"
+        self.state("submitting", 0, "").state("running", 0.25, remote_name=name, submitted_at=self.created)
+        return self.custom("", "pending", 2)
+
+    def falsely_started(self, start: float = 0.147213) -> "Past":
+        """In the queue after a provisional start, which looks like a restart."""
+        return self.falsely_running(start).state("queued", start + 0.2).restarted(start + 0.2)
 
 
 @pytest.fixture
@@ -145,6 +155,38 @@ def test_a_true_start_of_the_emulator_stays(past: Past, clock: Clock) -> None:
     assert (job.started_at, job.running_seconds, job.restarts) == before
     assert not job.events.filter(kind="corrected").exists()
     assert job.events.get(once_key=CHECKED).kind == JobEvent.Kind.REPAIRED
+    assert not undecided_starts()
+
+
+@pytest.mark.parametrize("state", ["", "succeeded"])
+def test_a_start_that_no_wait_followed_stays(state: str, past: Past, clock: Clock) -> None:
+    past.falsely_running()
+    if state:
+        past.state(state, 70)
+
+    job = repaired(past, clock)
+
+    assert job.started_at == past.at(0.147213)
+    assert job.events.get(once_key=CHECKED).reason == CHECKED
+
+
+def test_a_start_that_a_poll_observed_is_not_looked_at(past: Past, clock: Clock) -> None:
+    number = "projects/1/locations/us-central1/customJobs/7"
+    past.state("submitting", 0, "").state("running", 0.147213, remote_name=number, submitted_at=past.created)
+    past.state("queued", 1)
+
+    assert not repaired(past, clock).events.filter(once_key=CHECKED).exists()
+
+
+def test_each_job_has_its_own_events_and_log(past: Past, request_job: RequestJob, clock: Clock) -> None:
+    past.falsely_started().line("Waiting for job to be provisioned.", 1).state("running", 60)
+    repaired(past, clock)
+    other = Past(request_job(), clock).falsely_started(start=0.8).state("running", 60)
+
+    repaired(other, clock)
+
+    assert other.job.events.get(once_key=CHECKED).reason == IS_UNDECIDED
+    assert list(undecided_starts()) == [other.job]
 
 
 def test_a_later_backfilled_start_is_not_looked_at(past: Past, clock: Clock) -> None:
@@ -157,7 +199,8 @@ def test_a_later_backfilled_start_is_not_looked_at(past: Past, clock: Clock) -> 
 
 
 def test_what_nothing_decides_is_said(past: Past, clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
-    past.falsely_started(start=0.8).state("running", 60).state("succeeded", 70)
+    past.falsely_started(start=0.8).line("epoch 1", 30, replica="workerpool0-0")
+    past.state("running", 60).state("succeeded", 70)
 
     job = repaired(past, clock)
 
@@ -186,9 +229,7 @@ def test_what_was_decided_is_not_listed(past: Past, clock: Clock) -> None:
 
 def test_a_pipelines_custom_job(request_job: RequestJob, clock: Clock) -> None:
     past = Past(request_job(kind="training_pipeline", strategy="SPOT", hours=1), clock)
-    name = "projects/1/locations/us-central1/trainingPipelines/7"
-    past.state("submitting", 0, "").state("running", 0.25, remote_name=name, submitted_at=past.created)
-    past.custom("", "pending", 2).custom("pending", "running", 2.147213).custom("running", "queued", 2.4)
+    past.pipeline().custom("pending", "running", 2.147213).custom("running", "queued", 2.4)
     past.restarted(2.4).custom("queued", "running", 180).custom("running", "succeeded", 780).state("succeeded", 781)
     assert past.job.restarts == 1
 
@@ -199,20 +240,60 @@ def test_a_pipelines_custom_job(request_job: RequestJob, clock: Clock) -> None:
     assert job.custom_job_state == "succeeded"
 
 
+def test_a_true_restart_of_a_pipelines_custom_job_stays(request_job: RequestJob, clock: Clock) -> None:
+    past = Past(request_job(kind="training_pipeline", strategy="SPOT", hours=1), clock).pipeline()
+    past.custom("pending", "running", 60).custom("running", "queued", 120).restarted(120)
+    past.custom("queued", "running", 180).custom("running", "succeeded", 780).state("succeeded", 781)
+
+    job = repaired(past, clock)
+
+    assert job.restarts == 1
+    assert job.events.get(once_key=CHECKED).reason == CHECKED
+
+
+def test_an_undecided_start_of_a_pipelines_custom_job_is_listed(request_job: RequestJob, clock: Clock) -> None:
+    past = Past(request_job(kind="training_pipeline", strategy="SPOT", hours=1), clock).pipeline()
+    past.custom("pending", "running", 2.9).custom("running", "queued", 3.1).restarted(3.1)
+
+    job = repaired(past, clock)
+
+    assert list(undecided_starts()) == [job]
+
+
+def test_a_pipeline_without_a_restart_is_not_looked_at(request_job: RequestJob, clock: Clock) -> None:
+    past = Past(request_job(kind="training_pipeline", hours=1), clock).pipeline()
+    past.custom("pending", "running", 2.147213).custom("running", "succeeded", 780)
+    past.state("pending", 785).state("succeeded", 790)
+
+    repair_starts(past.at(900))
+
+    assert not past.job.events.filter(once_key=CHECKED).exists()
+
+
+def of_trial(past: Past, *changes: tuple[str, float]) -> Trial:
+    states = [[state, past.at(seconds).isoformat()] for state, seconds in changes]
+    number = str(past.job.trials.count() + 1)
+    return Trial.objects.create(job=past.job, trial_id=number, state="SUCCEEDED", custom_job="c", job_states=states)
+
+
 def test_the_custom_job_of_a_trial(request_job: RequestJob, clock: Clock) -> None:
     past = Past(request_job(kind="hyperparameter_tuning_job", hours=1), clock)
-    stamps = [("", 0.0), ("running", 0.147213), ("queued", 0.4), ("running", 180.0), ("succeeded", 780.0)]
-    states = [[state, past.at(seconds).isoformat()] for state, seconds in stamps]
-    Trial.objects.create(job=past.job, trial_id="1", state="SUCCEEDED", custom_job="c", job_states=states)
-    slow = [states[0], ["running", past.at(0.9).isoformat()], *states[2:]]
-    Trial.objects.create(job=past.job, trial_id="2", state="SUCCEEDED", custom_job="d", job_states=slow)
+    ran = [("running", 180.0), ("succeeded", 780.0)]
+    false = of_trial(past, ("", 0), ("running", 0.147213), ("queued", 0.4), *ran)
+    others = [
+        of_trial(past, ("", 0), ("running", 0.9), ("queued", 1.1), *ran),
+        of_trial(past, ("", 0), ("pending", 0.147213), ("queued", 0.4), *ran),
+        of_trial(past, ("", 0), ("running", 0.147213), ("succeeded", 0.4)),
+        of_trial(past, ("", 0.852787), ("running", 1), ("queued", 1.2), *ran),
+    ]
+    states = false.job_states or []
 
     assert repair_starts(past.at(900)) == 1
     assert repair_starts(past.at(900)) == 0
 
-    one, two = past.job.trials.order_by("pk")
+    one, *rest = past.job.trials.order_by("pk")
     assert one.job_states == [states[0], *states[2:]]
     assert timeline.ran(one, past.at(900)) == timedelta(minutes=10)
-    assert two.job_states == slow
+    assert [each.job_states for each in rest] == [each.job_states for each in others]
     past.job.refresh_from_db()
     assert past.job.trial_seconds is not None
