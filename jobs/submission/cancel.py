@@ -61,7 +61,7 @@ def request_cancel(by: User) -> Decide:
 
     def decide(job: Job, now: datetime) -> Change | None:
         name = by.get_username()
-        if is_unsent(job) or job.state == JobState.AWAITING_APPROVAL:
+        if _ends_here(job):
             return _ended(job, now, f"{name} withdrew the job before it was submitted.", "cancelled", by)
         again = "again " if job.cancel_requested_at is not None else ""
         return _ended(job, now, f"{name} asked {again}to cancel the job.", "", by)
@@ -75,12 +75,17 @@ def is_unsent(job: Job) -> bool:
     return is_local and job.attempted_at is None
 
 
-def _ended(job: Job, now: datetime, message: str, reason: str, by: User | None = None) -> Change | None:
-    """Withdraw a job that was not sent, else record the request to cancel it. Return None if already done.
+def _ends_here(job: Job) -> bool:
+    """Return whether a cancellation withdraws the job.
 
     A job that waits for approval has no next step, so it is withdrawn even if it is in doubt. It is then looked up.
     """
-    if is_unsent(job) or job.state == JobState.AWAITING_APPROVAL:
+    return is_unsent(job) or job.state == JobState.AWAITING_APPROVAL
+
+
+def _ended(job: Job, now: datetime, message: str, reason: str, by: User | None = None) -> Change | None:
+    """Withdraw a job that was not sent, else record the request to cancel it. Return None if already done."""
+    if _ends_here(job):
         event = Event(JobEvent.Kind.STATE, message, to_state=JobState.WITHDRAWN, reason=reason, actor=by)
         return Change((event,), {"due_at": None if job.attempted_at is None else now})
     is_on_its_way = job.cancel_requested_at is not None and job.cancel_sent_at is None

@@ -107,7 +107,7 @@ def _send(change: ResourceChange, now: datetime, clock: Clock) -> tuple[str, str
             return Outcome.ACCEPTED, "Vertex AI no longer has the persistent resource."
         return Outcome.REFUSED, str(error)
     except (vertex.Refused, vertex.PermissionDenied, vertex.QuotaExceeded) as error:
-        if change.action == Action.CREATE and error.status == TAKEN:
+        if error.status == TAKEN:
             return _find_maker(change, now)
         return Outcome.REFUSED, str(error)
     return Outcome.ACCEPTED, ACCEPTED[Action(change.action)]

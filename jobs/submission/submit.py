@@ -20,6 +20,7 @@ it created. Both must have passed by the database's clock and by the monotonic c
 the database's clock may step. A job that arrives even later is a duplicate: see `duplicates`.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -147,7 +148,7 @@ def objected(objection: Change, *, was_in_doubt: bool) -> Decide:
         if not is_unsent(job):
             return Change(releases=True)
         if job.cancel_requested_at is not None:
-            return begin_create(job, now) or Change(releases=True)  # which withdraws it
+            return begin_create(job, now)  # which withdraws it
         columns = dict(objection.columns)
         ends = {event.to_state for event in objection.events}
         if was_in_doubt and ends:
@@ -159,7 +160,7 @@ def objected(objection: Change, *, was_in_doubt: bool) -> Decide:
     return decide
 
 
-def begin_create(job: Job, now: datetime) -> Change | None:
+def begin_create(job: Job, now: datetime) -> Change:
     """Record that a create is about to be sent, or withdraw a job that is to be cancelled."""
     if not is_unsent(job):
         return Change(releases=True)
@@ -223,7 +224,7 @@ def absent(asked_at: datetime, restored_at: datetime | None, known_seconds: floa
     return decide
 
 
-def created(remote: vertex.RemoteJob, *events: Event) -> Decide:
+def created(remote: vertex.RemoteJob, *events: Event) -> Callable[[Job, datetime], Change]:
     """Follow the job that Vertex AI has created, unless the row follows another one or has ended meanwhile.
 
     The job enters the state that Vertex AI reports. The observer takes over from here.
@@ -245,7 +246,7 @@ def created(remote: vertex.RemoteJob, *events: Event) -> Decide:
 def adopted(remote: vertex.RemoteJob) -> Decide:
     """Follow a listed job whose create was not answered, instead of creating it again. The row shows what it runs."""
 
-    def decide(job: Job, now: datetime) -> Change | None:
+    def decide(job: Job, now: datetime) -> Change:
         message = f"Vertex AI lists the job as {number(remote)}, although no create was answered. "
         message += "Trainboard follows it and did not send it again."
         names = [row.field for row in find_differences(job.kind, job.spec, remote.raw)]
@@ -261,7 +262,7 @@ def adopted(remote: vertex.RemoteJob) -> Decide:
             detail={"remote_name": remote.name},
         )
         change = created(remote, event)(job, now)
-        if change is None or change.remote is None:
+        if change.remote is None:
             return change
         return replace(change, columns={**change.columns, **found_columns(job, remote)})
 

@@ -96,6 +96,7 @@ class TestRequest:
         Job.objects.update(is_adopted=True)
         ended.refresh_from_db()
 
+        assert not may_delete(ended, by=owner, role="engineer")
         with pytest.raises(NotPermitted, match="read only here"):
             delete_job(ended, by=owner, now=cloud.now)
         with pytest.raises(NotPermitted, match="read only here"):
