@@ -2,10 +2,11 @@
 
 from datetime import timedelta
 from typing import Any
+from unittest.mock import MagicMock
 from uuid import uuid4
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 
 from jobs import steps
 from jobs.models import Installation, Job, JobEvent, ResourceChange, Scope, Upkeep
@@ -163,6 +164,21 @@ class TestInstallation:
         trust = installation.load_trust(clock.forward(minutes=1))
 
         assert (trust.is_complete, trust.restored_at) == (True, None)
+
+    def test_a_worker_remembers_a_restore_that_it_could_not_mark(
+        self, request_job: RequestJob, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        request_job()
+        installation.load_trust(clock.now)
+        JobEvent.objects.filter(pk=JobEvent.objects.filter(kind="state").latest("pk").pk)._raw_delete("default")
+        with monkeypatch.context() as patch:
+            patch.setattr(installation, "mark_restored", MagicMock(side_effect=OperationalError))
+            with pytest.raises(OperationalError):
+                installation.load_trust(clock.forward(minutes=1))
+
+        trust = installation.load_trust(clock.forward(minutes=1))
+
+        assert (trust.since, trust.is_complete) == (clock.now - timedelta(minutes=1), False)
 
     def test_a_worker_watches_from_its_first_look(self, request_job: RequestJob, clock: Clock) -> None:
         request_job()

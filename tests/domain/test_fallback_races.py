@@ -15,6 +15,7 @@ from jobs.models import Fallback, FallbackAttempt, Job, Team
 from jobs.requests import fallbacks
 from jobs.upkeep.audit import audit
 from tests.domain.conftest import RequestJob
+from tests.domain.test_row_locks import meanwhile
 from tests.support import samples
 from tests.support.clock import Clock
 
@@ -29,11 +30,8 @@ def test_the_next_attempt_is_made_once_and_never_beside_another(
 ) -> None:
     with ThreadPoolExecutor(3) as pool:
         for number in range(RACES):
-            submission = samples.submission(**samples.limited(0.1, {}))
-            plan = Plan((Step("standard"), Step("", "europe-west4")))
-            asked = requests.RequestOptions(team, owner, timedelta(minutes=6), clock.now, plan=plan)
-            (job,) = requests.request_jobs([submission], asked, request_key=f"form-{number}")
-            fail(job, clock)
+            job = ask(team, owner, clock, f"form-{number}")
+            end(job, clock, "failed")
             pk = Fallback.objects.get(attempts__job=job).pk
             barrier = Barrier(3)
 
@@ -64,9 +62,35 @@ def _close(pool: ThreadPoolExecutor) -> None:
     list(pool.map(close, range(3)))
 
 
-def fail(job: Job, clock: Clock) -> None:
-    """Let a job end for want of machines, as the observer would write it."""
-    for state in ("submitting", "pending", "failed"):
+@pytest.mark.skipif(not IS_POSTGRES, reason="SQLite locks no rows")
+def test_a_lost_attempt_that_is_found_again_meanwhile_ends_nothing(
+    request_job: RequestJob, team: Team, owner: User, clock: Clock
+) -> None:
+    job = ask(team, owner, clock, "form")
+    end(job, clock, "lost")
+    row = Fallback.objects.get(attempts__job=job)
+
+    took = meanwhile(
+        Job.objects.filter(pk=job.pk),
+        lambda: transitions.transition(job, "running", now=clock.now, message="running"),
+        lambda: fallbacks.make_next_attempt(row.pk, now=clock.now),
+    )
+
+    assert not took
+    assert Fallback.objects.get(pk=row.pk).ended_at is None
+
+
+def ask(team: Team, owner: User, clock: Clock, key: str) -> Job:
+    """Request a job with two further attempts."""
+    submission = samples.submission(**samples.limited(0.1, {}))
+    plan = Plan((Step("standard"), Step("", "europe-west4")))
+    asked = requests.RequestOptions(team, owner, timedelta(minutes=6), clock.now, plan=plan)
+    return requests.request_jobs([submission], asked, request_key=key)[0]
+
+
+def end(job: Job, clock: Clock, how: str) -> None:
+    """Let a job end for want of machines, or lose it, as the observer would write it."""
+    for state in ("submitting", "pending", how):
         clock.forward(seconds=1)
         error = {"error": STOCKOUT} if state == "failed" else {}
         name = (

@@ -4,12 +4,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 
 from dashboard.celery import app
 from jobs import steps, tasks
 from jobs.models import Installation, Job, ResourceChange, Scope
 from jobs.queue import installation
 from jobs.queue.claims import JOB_LEASE
+from jobs.requests import fallbacks
 from jobs.submission.adapters import DatabaseStore
 from jobs.upkeep import repair
 from tests.domain.conftest import Cloud, RequestJob
@@ -98,6 +100,25 @@ class TestSteps:
         resources.refresh_from_db()
         assert (resources.answered_at, resources.failures) == (cloud.now, 0)
         assert Scope.objects.get(pk=jobs.pk).answered_at == jobs.answered_at
+
+    def test_a_scope_that_is_not_due_is_left_alone(self, submitted: Job, cloud: Cloud) -> None:
+        scope = Scope.objects.get(kind="custom_job")
+        Scope.objects.update(due_at=cloud.forward(minutes=1))
+
+        for _ in range(2):
+            steps.observe(scope.pk, clock=cloud.clock)
+
+        scope.refresh_from_db()
+        assert (scope.answered_at, scope.failures) == (cloud.now, 0)
+
+    def test_a_cancellation_counts_once_unless_it_stops_further_attempts(
+        self, submitted: Job, cloud: Cloud, owner: User, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        assert steps.cancel(submitted, by=owner, clock=cloud.clock)
+        assert not steps.cancel(submitted, by=owner, clock=cloud.clock)
+
+        monkeypatch.setattr(fallbacks, "stop_attempts", lambda *_, **__: True)
+        assert steps.cancel(submitted, by=owner, clock=cloud.clock)
 
     def test_of_two_sweeps_that_read_the_row_at_once_one_counts(
         self, submitted: Job, cloud: Cloud, monkeypatch: pytest.MonkeyPatch

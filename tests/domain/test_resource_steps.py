@@ -10,6 +10,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from jobs import vertex
+from jobs.clients import CHANGE_LABEL
 from jobs.models import ResourceChange, Scope, Team
 from jobs.submission import resource_changes
 from jobs.submission.resource_changes import MAX_OPEN, send_change
@@ -60,8 +61,8 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     [
         ("create", "RUNNING", {}, "refused"),
         ("create", "RUNNING", {"labels": "trainboard_change"}, "refused"),
-        ("create", "RUNNING", {"labels": {resource_changes.CHANGE_LABEL: "of another"}}, "refused"),
-        ("create", "RUNNING", {"labels": {resource_changes.CHANGE_LABEL: "ours"}}, "accepted"),
+        ("create", "RUNNING", {"labels": {CHANGE_LABEL: "of another"}}, "refused"),
+        ("create", "RUNNING", {"labels": {CHANGE_LABEL: "ours"}}, "accepted"),
         ("create", "", NOT_FOUND, None),
         ("resize", "UPDATING", {}, "accepted"),
         ("resize", "RUNNING", SIZE, "accepted"),
@@ -87,8 +88,8 @@ def test_a_call_without_an_answer_is_settled_by_what_is_there(
         moments = {"before": clock.now - timedelta(days=1), "after": clock.now + timedelta(minutes=1)}
         if moment := moments.get(found.get("createTime", "")):
             found = found | {"createTime": timestamp(moment)}
-        if found.get("labels") == {resource_changes.CHANGE_LABEL: "ours"}:
-            found = {"labels": {resource_changes.CHANGE_LABEL: resource_changes._mark(change)}}
+        if found.get("labels") == {CHANGE_LABEL: "ours"}:
+            found = {"labels": {CHANGE_LABEL: resource_changes._mark(change)}}
         found = SimpleNamespace(raw=found, state=state)
     answers["found"] = found
 

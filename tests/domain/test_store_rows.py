@@ -70,7 +70,7 @@ class TestClaims:
 
     def test_one_that_expired_before_it_was_read_is_anothers(self, pair: tuple[Job, Job], store: DatabaseStore) -> None:
         """The worker stalls between its two statements, and another one claims the job."""
-        rows, is_inside = Job.objects.filter(pk=pair[0].pk), []
+        rows, is_inside = Job.objects.filter(pk=pair[0].pk), list[bool]()
 
         def once(execute: Callable[..., Any], sql: str, *rest: Any) -> Any:
             if '"claim"' in sql and sql.startswith("SELECT") and not is_inside:

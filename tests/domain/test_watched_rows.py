@@ -10,7 +10,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from jobs import requests, transitions
-from jobs.fallback import Plan, Step
+from jobs.fallback import Plan, Reason, Step
 from jobs.models import Approval, Fallback, FallbackAttempt, Job, Policy, Team
 from jobs.observation.record import mark_seen
 from jobs.upkeep import approvals as approvals_of_upkeep
@@ -145,11 +145,11 @@ class TestCaps:
 
 class TestFurtherAttempts:
     @pytest.fixture
-    def begin(self, request_job: RequestJob, team: Team, owner: User, clock: Clock) -> Callable[[str], Fallback]:
+    def begin(self, request_job: RequestJob, team: Team, owner: User, clock: Clock) -> Callable[..., Fallback]:
         """`begin("a")` is a request whose job waits, and whose plan has a second attempt after an hour."""
 
-        def start(key: str) -> Fallback:
-            plan = Plan((Step("standard"),), wait_hours=1)
+        def start(key: str, reasons: frozenset[Reason] = frozenset(Reason)) -> Fallback:
+            plan = Plan((Step("standard"),), reasons, wait_hours=1)
             asked = requests.RequestOptions(
                 Team.objects.get(pk=team.pk), owner, timedelta(minutes=6), clock.now, plan=plan
             )
@@ -174,7 +174,7 @@ class TestFurtherAttempts:
         ],
     )
     def test_waits_too_long(
-        self, begin: Callable[[str], Fallback], of_job: dict[str, Any], of_plan: dict[str, Any], waits: bool
+        self, begin: Callable[..., Fallback], of_job: dict[str, Any], of_plan: dict[str, Any], waits: bool
     ) -> None:
         row, other = begin("a"), begin("b")
         now = NOW + timedelta(hours=1)
@@ -184,9 +184,7 @@ class TestFurtherAttempts:
 
         assert fallbacks_of_upkeep._waiting(now) == [row.pk] * waits
 
-    def test_only_those_whose_attempts_have_all_ended_go_on(
-        self, begin: Callable[[str], Fallback], clock: Clock
-    ) -> None:
+    def test_only_those_whose_attempts_have_all_ended_go_on(self, begin: Callable[..., Fallback], clock: Clock) -> None:
         ended, live, over = begin("a"), begin("b"), begin("c")
         for row in (ended, over):
             Job.objects.filter(attempt__fallback=row).update(state="failed", ended_at=NOW)
@@ -195,7 +193,7 @@ class TestFurtherAttempts:
         assert set(open_fallbacks()) == {ended, live}
         assert fallbacks_of_upkeep._ended() == [ended.pk]
 
-    def test_a_step_touches_its_own_request_only(self, begin: Callable[[str], Fallback], clock: Clock) -> None:
+    def test_a_step_touches_its_own_request_only(self, begin: Callable[..., Fallback], clock: Clock) -> None:
         rows = begin("a"), begin("b")
         FallbackAttempt.objects.filter(fallback=rows[1]).update(number=2)
         clock.forward(hours=2)
@@ -208,10 +206,35 @@ class TestFurtherAttempts:
         assert [row.attempts.count() for row in rows] == [2, 1]
         assert not fallbacks_of_upkeep._end_wait(rows[0].pk, clock.clock), "no other can follow the last one"
 
-    def test_an_end_is_written_to_its_own_plan(
-        self, begin: Callable[[str], Fallback], clock: Clock, owner: User
+    @pytest.mark.parametrize(
+        ("number", "state", "is_told"), [(1, "withdrawn", True), (1, "succeeded", False), (2, "withdrawn", False)]
+    )
+    def test_an_end_is_told_where_another_attempt_was_expected(
+        self, begin: Callable[..., Fallback], clock: Clock, number: int, state: str, is_told: bool
     ) -> None:
-        rows = begin("a"), begin("b")
+        row = begin("a")
+        if number == 2:
+            job = FallbackAttempt.objects.get(fallback=row).job
+            transitions.transition(job, "withdrawn", now=clock.now, reason="fallback", message="x")
+            assert fallbacks_of_upkeep.make_next_attempt(row.pk, now=clock.now)
+        job = FallbackAttempt.objects.get(fallback=row, number=number).job
+        Job.objects.filter(pk=job.pk).update(state=state, ended_at=clock.now)
+
+        assert fallbacks_of_upkeep.make_next_attempt(row.pk, now=clock.now)
+
+        assert Fallback.objects.get(pk=row.pk).ended_at == clock.now
+        assert job.events.filter(once_key="fallback:ended").exists() == is_told
+
+    def test_a_wait_goes_on_if_nothing_follows_it(self, begin: Callable[..., Fallback], clock: Clock) -> None:
+        row = begin("a", frozenset({Reason.INTERNAL}))
+        clock.forward(hours=2)
+
+        assert not fallbacks_of_upkeep._end_wait(row.pk, clock.clock)
+
+        assert FallbackAttempt.objects.get(fallback=row).job.state == "approved"
+
+    def test_an_end_is_written_to_its_own_plan(self, begin: Callable[..., Fallback], clock: Clock, owner: User) -> None:
+        rows = sorted((begin("a"), begin("b")), key=lambda row: row.pk, reverse=True)
         job, other = (FallbackAttempt.objects.get(fallback=row).job for row in rows)
 
         assert requests.fallbacks.stop_attempts(job, by=owner, now=clock.now)

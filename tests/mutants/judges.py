@@ -50,9 +50,12 @@ SITE = Judge("site, 30 seeds", ("tests.simulation", "--seeds", "30", "--processe
 SITE_ON_POSTGRES = Judge(
     "site on PostgreSQL, 20 seeds", ("tests.simulation", "--seeds", "20", "--processes", "1"), on_postgres=True
 )
+DECISIONS = of_tests("unit/test_submission_decisions.py", on_postgres=False)
 SUBMISSION = of_tests(
-    "domain/test_submit.py", "domain/test_exactly_once.py", "domain/test_repeated_steps.py", on_postgres=False
-)
+    "domain/test_store_rows.py", "domain/test_unmatched_rows.py", "domain/test_submit.py",
+    "domain/test_exactly_once.py", "domain/test_repeated_steps.py", on_postgres=False,
+)  # fmt: skip
+IDENTITY = of_tests("domain/test_identity.py", on_postgres=False)
 QUEUE = of_tests(
     "domain/test_queue.py", "domain/test_claims.py", "domain/test_isolation.py", "domain/test_clock_steps.py",
     on_postgres=False,
@@ -62,6 +65,7 @@ STANDBY = of_tests("domain/test_standby.py", "domain/test_claims.py", on_postgre
 LOCKS = of_tests(
     "domain/test_row_locks.py", "domain/test_fallback_races.py", "domain/test_schedules.py", on_postgres=True
 )
+ROW_LOCKS = of_tests("domain/test_row_locks.py", on_postgres=True)
 DATABASE = of_tests("domain/test_database.py", on_postgres=False)
 WATCHED = of_tests("domain/test_watched_rows.py", on_postgres=False)
 SCHEDULES = of_tests(
@@ -69,8 +73,9 @@ SCHEDULES = of_tests(
 )
 RACES = of_tests("domain/test_concurrency.py", on_postgres=True)
 ANSWERS = of_tests(
-    "domain/test_recorded_jobs.py", "domain/test_odd_answers.py", "domain/test_observe.py", on_postgres=False
-)
+    "domain/test_recorded_rows.py", "domain/test_recorded_jobs.py", "domain/test_odd_answers.py",
+    "domain/test_observe.py", on_postgres=False,
+)  # fmt: skip
 RESTARTS = of_tests(
     "domain/test_quick_restarts.py", "domain/test_restarts.py", "domain/test_recorded_order.py", on_postgres=False
 )
@@ -88,17 +93,32 @@ JUDGES: dict[str, tuple[Judge, ...]] = {
     "jobs/observation/child_jobs.py": (CHILDREN, RESTARTS, REST_OF_OBSERVING),
     "jobs/observation/trial_jobs.py": (CHILDREN, ANSWERS, RESTARTS, REST_OF_OBSERVING),
     "jobs/observation/*.py": (ANSWERS, RESTARTS, CHILDREN, REST_OF_OBSERVING),
-    "jobs/upkeep/start_repair.py": (of_tests("domain/test_start_repair.py", on_postgres=False),),
-    "jobs/submission/delete.py": (of_tests("domain/test_delete.py", on_postgres=False), LOCKS),
-    "jobs/submission/resource_changes.py": (of_tests("domain/test_resource_changes.py", on_postgres=False),),
+    "jobs/upkeep/start_repair.py": (of_tests("domain/test_start_repair.py", on_postgres=False), ROW_LOCKS),
+    "jobs/submission/delete.py": (DECISIONS, of_tests("domain/test_delete.py", on_postgres=False), ROW_LOCKS),
+    "jobs/submission/resource_changes.py": (
+        of_tests(
+            "domain/test_resource_steps.py",
+            "domain/test_resource_changes.py",
+            "domain/test_resource_lifetimes.py",
+            on_postgres=False,
+        ),
+    ),
     "jobs/submission/reassessment.py": (
+        SUBMISSION,
         of_tests("domain/test_ask_again.py", "domain/test_persistent_resources.py", on_postgres=False),
     ),
-    "jobs/submission/adapters.py": (SUBMISSION, RACES, SITE, SITE_ON_POSTGRES),
+    "jobs/submission/adapters.py": (SUBMISSION, ROW_LOCKS, RACES, SITE, SITE_ON_POSTGRES),
     "jobs/submission/unmatched.py": (SUBMISSION, SITE),
-    "jobs/submission/*.py": (PROTOCOL, SUBMISSION, SITE),
+    "jobs/submission/found_spec.py": (IDENTITY,),
+    "jobs/submission/*.py": (DECISIONS, PROTOCOL, SUBMISSION, IDENTITY, SITE),
     "jobs/queue/*.py": (QUEUE, SUBMISSION, STANDBY, SITE),
-    "jobs/transitions.py": (of_tests("domain/test_transitions.py", on_postgres=False), RACES, SITE, SITE_ON_POSTGRES),
+    "jobs/transitions.py": (
+        of_tests("domain/test_transitions.py", "domain/test_aside.py", on_postgres=False),
+        ROW_LOCKS,
+        RACES,
+        SITE,
+        SITE_ON_POSTGRES,
+    ),
     "jobs/steps.py": (QUEUE, SUBMISSION, PROTOCOL, STANDBY, SITE),
     "jobs/stages.py": (STAGES, QUEUE, SITE),
     "jobs/models/job.py": (QUEUE, DATABASE, SUBMISSION, SITE),
@@ -152,6 +172,11 @@ LEFT_OUT = {
     "jobs/steps.py steps.begin_sweep 3d40e1": "pk=1 in a table of one row",
     "jobs/queue/claims.py * 8a3287": "the claim beside it names the row; the key finds it without a scan",
     "jobs/stages.py stages._run 91bb86": "the claim beside it names the row; the key finds it without a scan",
+    "* start_repair.undecided_starts 5a22e6": "the reason beside it tells it apart; the key finds it without a scan",
+    "* reassessment.save_price_snapshot 278581": "the claim beside it names the row; the key finds it without a scan",
+    "* reassessment.reassess 6061e6": "where no ceiling is to be kept, it saves the lock of the team",
+    "* resource_changes._held 5492e7": "the claim beside it names the row; the key finds it without a scan",
+    "* record.mark_seen e7f588": "it writes fewer rows; known ones are left out once more",
     "* installation.owner_instance f42935": "an empty text is false in any case",
     "* steps.due_jobs 0dc392": "an idle sweep asks one cheap question",
     "* transitions._events 993198": "it reads fewer events; passing ones are left out once more",
