@@ -16,7 +16,7 @@ from jobs.diagnosis.exits import CAUSE_OF_CODE, KILLED, NOT_PERMANENT, NOT_START
 from jobs.diagnosis.explanations import out_of_memory
 from jobs.diagnosis.failure_record import FailureRecord, find_failure, has_reason
 from jobs.diagnosis.output_lines import Output
-from jobs.texts import joined, quotation
+from jobs.texts import joined
 from jobs.texts import translatable as _
 
 SERVICE_CUES = (*ACCESS_CUES, *MACHINE_CUES, *REQUEST_CUES, *PERMISSION_CUES)
@@ -71,8 +71,6 @@ def diagnose_exits(exits: list[Exit]) -> Diagnosis:
     return _from_code(first, replicas)
 
 
-MAX_WORDS = 300
-"""Characters of a program's last words that are quoted."""
 RANK = {"distributed": 1, "terminated": 2}
 """Order of replicas' causes when several failed: causes that follow from another failure come last."""
 
@@ -108,7 +106,4 @@ def _with_words(known: Diagnosis, first: Exit, replicas: tuple[str, ...]) -> Dia
         words.append(
             _("%(count)s more replicas failed too.", count=others) if others > 1 else _("One more replica failed too.")
         )
-    record, _cause = output_cause([Output(first.replica, first.output)])
-    if record is not None:
-        words.append(_("Its last words: %(words)s.", words=quotation(record.words[:MAX_WORDS])))
     return replace(known, explanation=joined(*words), replicas=replicas)

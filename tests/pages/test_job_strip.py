@@ -358,7 +358,8 @@ class TestDiagnosis:
 
         page = signed_in(owner).get(f"/jobs/{job.pk}/").content.decode()
 
-        assert re.search(rf'Its last words: <code\s+lang="en" translate="no">{ARGUMENT}</code>\. Vertex AI', page)
+        said = rf'words of workerpool0-0: <code\s+lang="en" translate="no">{ARGUMENT}</code>'
+        assert len(re.findall(said, page)) == 1
         assert ">Edit a copy</a>" in page
         assert 'href="?level=ERROR#log">Errors in the log</a>' in page
         assert "Run a copy" not in page
