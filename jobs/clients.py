@@ -14,8 +14,6 @@ from jobs.vertex.billing import DEFAULT_ENDPOINT as BILLING_ENDPOINT
 
 JOB_LABEL = "trainboard_job"
 INSTANCE_LABEL = "trainboard_instance"
-CHANGE_LABEL = "trainboard_change"
-"""Label of a persistent resource with the change that has created it."""
 MAX_CALL = timedelta(seconds=30)
 """Time limit of one call with all its pages: connecting, sending and reading."""
 MAX_CLIENTS = 128

@@ -1,7 +1,8 @@
 """Persistent resources as last seen, the changes that people requested, and what they cost."""
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Self
+from typing import Any, Self
 
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
@@ -19,6 +20,11 @@ BILLED = frozenset({"RUNNING", "UPDATING", "REBOOTING"})
 
 No source mentions updates and reboots. They are assumed to be billed too, because the machines stay.
 """
+
+
+CHANGE_LABEL = "trainboard_change"
+"""Label of a persistent resource with the mark of the change that has created it."""
+OF_OTHERS = "Vertex AI has a persistent resource of this name that somebody else has made."
 
 
 class PersistentResourceQuerySet(models.QuerySet["PersistentResource"]):
@@ -152,6 +158,36 @@ class ResourceChange(PollTarget):
             return None
         ends: datetime | None = made.filter(asked_at__gte=since).aggregate(end=models.Max("deletes_at"))["end"]
         return ends
+
+    @property
+    def mark(self) -> str:
+        """A text that only this change has, also if the database is restored and counts its keys again."""
+        return f"{self.pk}-{self.asked_at:%Y%m%d%H%M%S%f}"
+
+    def has_made(self, resource: Mapping[str, Any]) -> bool:
+        """Return whether this creation has made a resource that Vertex AI returned: its name alone shows nothing."""
+        labels = resource.get("labels")
+        return isinstance(labels, dict) and labels.get(CHANGE_LABEL) == self.mark
+
+    @property
+    def is_disowned(self) -> bool:
+        """Whether `disown` was called on this creation: each has had a lifetime."""
+        return self.lifetime_hours is not None and self.deletes_at is None
+
+    @classmethod
+    def find_maker(cls, project: str, region: str, resource_id: str) -> Self | None:
+        """Return the last creation of a resource here that may have made it, None if it was made elsewhere."""
+        place = {"project": project, "region": region, "resource_id": resource_id}
+        made = cls.objects.filter(**place, action=cls.Action.CREATE, outcome__in=cls.MADE, deletes_at__isnull=False)
+        return made.order_by("-asked_at", "-pk").first()
+
+    def disown(self) -> None:
+        """Record that a resource which this creation has not made has its name: nobody ends that at a lifetime."""
+        of_name = {"project": self.project, "region": self.region, "resource_id": self.resource_id}
+        made = type(self).objects.filter(**of_name, asked_at__gte=self.asked_at, outcome__in=self.MADE)
+        made.update(deletes_at=None)
+        unknown = type(self).objects.filter(pk=self.pk, outcome=self.Outcome.UNKNOWN)
+        unknown.update(outcome=self.Outcome.REFUSED, message=OF_OTHERS)
 
     @property
     def awaits_approval(self) -> bool:

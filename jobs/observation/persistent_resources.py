@@ -16,7 +16,7 @@ from django.db.models import QuerySet
 from jobs import storable, vertex
 from jobs.catalog import REGIONS
 from jobs.clients import account_of, client
-from jobs.models import Job, PersistentResource, Scope, Team
+from jobs.models import Job, PersistentResource, ResourceChange, Scope, Team
 from jobs.models.team import TeamQuerySet
 from jobs.observation import cadence
 from jobs.observation.failures import record_failure
@@ -131,6 +131,18 @@ def _keep(
         gone = [row for name, row in rows.items() if is_complete and name not in found and row.gone_at is None]
         PersistentResource.objects.filter(pk__in=[row.pk for row in gone]).update(gone_at=now)
         record_sizes(scope, updated, [row.resource_id for row in gone], now)
+        _settle_creations(scope, found)
+
+
+def _settle_creations(scope: Scope, found: dict[str, vertex.RemoteResource]) -> None:
+    """Settle creations of which nobody knows whether they arrived, by the label of what has their name now."""
+    of_scope = {"project": scope.project, "region": scope.region, "resource_id__in": list(found)}
+    creations = ResourceChange.objects.filter(**of_scope, action=ResourceChange.Action.CREATE)
+    for change in creations.filter(outcome=ResourceChange.Outcome.UNKNOWN):
+        if change.has_made(found[change.resource_id].raw):
+            creations.filter(pk=change.pk).update(outcome=ResourceChange.Outcome.ACCEPTED)
+        elif change == ResourceChange.find_maker(change.project, change.region, change.resource_id):
+            change.disown()
 
 
 def _write(rows: Sequence[PersistentResource]) -> None:

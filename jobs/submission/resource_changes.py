@@ -7,6 +7,9 @@ create                  has a label that only this change has. Whatever has the 
                         it has the label, also after Vertex AI has refused a second try because the name is taken
 resize, delete          describe the wanted result: sending them again does no harm, and an existing result is accepted
 reboot                  would restart the machines twice, so it is sent once; the state shows whether it arrived
+
+Every change but a creation reads the resource first: one that was made here has the label of its creation, and nothing
+is sent to another of its name.
 """
 
 from collections.abc import Mapping
@@ -17,10 +20,11 @@ from django.conf import settings
 from django.db.models import QuerySet
 
 from jobs import vertex
-from jobs.clients import CHANGE_LABEL, INSTANCE_LABEL, account_of, client
+from jobs.clients import INSTANCE_LABEL, account_of, client
 from jobs.clock import Clock
 from jobs.errors import NotAllowed
 from jobs.models import PersistentResource, ResourceChange, Scope
+from jobs.models.persistent_resource import CHANGE_LABEL, OF_OTHERS
 from jobs.observation.failures import record_failure
 from jobs.queue import claims, rate_limit
 from jobs.requests.resource_requests import check_again
@@ -84,7 +88,8 @@ def _send(change: ResourceChange, now: datetime, clock: Clock) -> tuple[str, str
     """
     if change.action == Action.EXTEND:  # a lifetime is Trainboard's own: Vertex AI knows none
         return Outcome.ACCEPTED, "Trainboard deletes it later."
-    if change.attempted_at is not None and (settled := _look(change, now)) is not None:
+    is_new = change.action == Action.CREATE and change.attempted_at is None
+    if not is_new and (settled := _look(change, now)) is not None:
         return settled
     rate_limit.spend(rate_limit.creates(change.project, change.region), now=now)
     _begin_call(change, clock)
@@ -115,13 +120,8 @@ def _send(change: ResourceChange, now: datetime, clock: Clock) -> tuple[str, str
 
 def _marked(change: ResourceChange) -> dict[str, Any]:
     """Return the body of a creation with labels that show who has made the resource."""
-    ours = {CHANGE_LABEL: _mark(change), INSTANCE_LABEL: settings.INSTANCE}
+    ours = {CHANGE_LABEL: change.mark, INSTANCE_LABEL: settings.INSTANCE}
     return {**change.body, "labels": {**change.body.get("labels", {}), **ours}}
-
-
-def _mark(change: ResourceChange) -> str:
-    """Return a text that only this change has, also if the database is restored and counts its keys again."""
-    return f"{change.pk}-{change.asked_at:%Y%m%d%H%M%S%f}"
 
 
 def _find_maker(change: ResourceChange, now: datetime) -> tuple[str, str]:
@@ -148,7 +148,7 @@ def _held(change: ResourceChange) -> QuerySet[ResourceChange]:
 
 
 def _look(change: ResourceChange, now: datetime) -> tuple[str, str] | None:
-    """Return the outcome of a call without an answer, or None if it may be repeated."""
+    """Return the outcome of a call without an answer, or of one that is not to be sent. None if it may be sent."""
     rate_limit.spend(rate_limit.reads(change.project, change.region), now=now)
     try:
         found = client(account_of(change.project)).persistent_resource(
@@ -161,16 +161,24 @@ def _look(change: ResourceChange, now: datetime) -> tuple[str, str] | None:
             return None
         return Outcome.REFUSED, "Vertex AI does not have the persistent resource."
     if change.action == Action.CREATE:
-        labels = found.raw.get("labels")
-        if isinstance(labels, dict) and labels.get(CHANGE_LABEL) == _mark(change):
+        if change.has_made(found.raw):
             return Outcome.ACCEPTED, "Vertex AI has the persistent resource."
-        return Outcome.REFUSED, "Vertex AI has a persistent resource of this name that somebody else has made."
+        return Outcome.REFUSED, OF_OTHERS
+    created_at = wire.moment(found.raw.get("createTime"))
+    if change.action == Action.DELETE and created_at is not None and created_at > change.asked_at:
+        return Outcome.ACCEPTED, "It was deleted, and one with the same name was created since, which is kept."
+    maker = ResourceChange.find_maker(change.project, change.region, change.resource_id)
+    if maker is not None and not maker.has_made(found.raw):
+        maker.disown()
+        return Outcome.REFUSED, f"{OF_OTHERS} Nothing was sent."
+    return _settle(change, found) if change.attempted_at is not None else None
+
+
+def _settle(change: ResourceChange, found: vertex.RemoteResource) -> tuple[str, str] | None:
+    """Return the outcome of a call without an answer by what the resource is now, or None if it may be repeated."""
     if change.action == Action.RESIZE and (found.state == "UPDATING" or _has_size(found.raw, change.body)):
         return Outcome.ACCEPTED, "The persistent resource has the new size, or Vertex AI is changing its size."
     if change.action == Action.DELETE:
-        created_at = wire.moment(found.raw.get("createTime"))
-        if created_at is not None and created_at > change.asked_at:
-            return Outcome.ACCEPTED, "It was deleted, and one with the same name was created since, which is kept."
         return (Outcome.ACCEPTED, ACCEPTED[Action.DELETE]) if found.state == "STOPPING" else None
     if change.action == Action.REBOOT:
         if found.state == "REBOOTING":
