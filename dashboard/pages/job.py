@@ -134,6 +134,7 @@ def action_part(request: Request, job: Job, now: datetime) -> dict[str, Any]:
         "may_cancel": may_cancel(request, job),
         "may_declare_fine": may_declare_fine(job, by=request.user, role=role_in(request.user, job.team)),
         "may_delete": may_delete(job, by=request.user, role=role_in(request.user, job.team)),
+        "may_save": can(request.user, "request", job.team),
         "links": links_of(job, may_enter=can(request.user, "cancel", job.team)),
     }
 

@@ -1,20 +1,23 @@
 """Persistent resources of the user's projects: their pools, the jobs that use them, and their cost."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
 
+from django.contrib.auth.models import User
 from django.db.models import Q
 from django.http import HttpResponse
 from django.views.decorators.http import require_safe
 
-from dashboard.access import Request, teams_by_own_project, teams_by_project, teams_of
+from dashboard.access import Request, can, teams_by_own_project, teams_by_project, teams_of
 from dashboard.access.loaders import resources_of
 from dashboard.pages.parts.fragments import page_or_fragment
 from dashboard.queries.persistent_resources import (
+    Changes,
     Counted,
+    find_changeable,
     get_holdings,
     list_changes,
     list_resource_scopes,
@@ -22,8 +25,9 @@ from dashboard.queries.persistent_resources import (
 )
 from jobs import budgets, cost, observation, timeline
 from jobs.clock import display_now
-from jobs.models import Job, PersistentResource, Scope
+from jobs.models import Job, PersistentResource, ResourceChange, Scope
 from jobs.prices import recent_book
+from jobs.requests.resource_requests import may_approve
 from jobs.spec import ResourcePool
 from jobs.timeline import Holding
 
@@ -103,10 +107,17 @@ class Card:
 
 
 class May(NamedTuple):
-    """Projects in which the user may request jobs, and in which they may change persistent resources."""
+    """Projects in which the user may request jobs, and the persistent resources that they may change, by place."""
 
     compose: Collection[str]
-    change: Collection[str]
+    change: Collection[tuple[str, str, str]]
+
+
+class Change(NamedTuple):
+    """A change of a persistent resource, and what the user may decide about it: approve, reject or withdraw."""
+
+    row: ResourceChange
+    acts: Collection[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,15 +151,15 @@ def resources_context(request: Request, scopes: list[Scope], now: datetime) -> d
     listed = list_resources(rows, request.GET.get("page", ""), PAGE_SIZE)
     held, counted = get_holdings(request.user, listed.rows, now - PERIOD, now)
     book = recent_book(now)
-    may = May(teams_by_project(request.user, "request"), teams_by_own_project(request.user, "approve"))
-    changes, ends = list_changes(request.user, now, listed.rows)
-    cards = [replace(_card(may, holding, book, counted[key], now), ends=ends.get(key)) for key, holding in held.items()]
+    own, changes = teams_by_own_project(request.user, "approve"), list_changes(request.user, now, listed.rows)
+    may = May(teams_by_project(request.user, "request"), find_changeable(own, listed.rows, changes))
+    cards = [_card(may, changes, holding, book, counted[key], now) for key, holding in held.items()]
     return {
         "now": now,
         "page": listed.page,
         "cards": cards,
-        "changes": changes,
-        "may_change": bool(may.change),
+        "changes": [Change(row, _acts(row, request.user)) for row in changes.shown],
+        "may_create": bool(own),
         "strip": _strip(cards),
         "period": PERIOD,
         "gone": listed.gone,
@@ -159,6 +170,16 @@ def resources_context(request: Request, scopes: list[Scope], now: datetime) -> d
         "team": next(iter(teams_of(request.user)), None),
         "is_quiet": not any(card.running or card.waiting or card.resource.state in TRANSIENT for card in cards),
     }
+
+
+def _acts(change: ResourceChange, user: User) -> tuple[str, ...]:
+    if not change.awaits_approval:
+        return ()
+    if change.asked_by_id == user.pk:
+        return ("withdraw",)
+    if not can(user, "approve", change.team):
+        return ()
+    return ("approve", "reject") if may_approve(change, user) else ("reject",)
 
 
 def _strip(cards: Sequence[Card]) -> Strip:
@@ -175,11 +196,12 @@ def _strip(cards: Sequence[Card]) -> Strip:
     )
 
 
-def _card(may: May, held: Holding, book: cost.PriceBook, counted: Counted, now: datetime) -> Card:
+def _card(may: May, changes: Changes, held: Holding, book: cost.PriceBook, counted: Counted, now: datetime) -> Card:
     pools = tuple(_pool_row(held, index, book) for index in range(len(held.resource_pools)))
     shown = {job: sum(counts.values()) for job, counts in held.running.items() if _is_shown(job)}
     waiting = [job for job in held.waiting if _is_shown(job)]
     used, paid = counted
+    place = (held.resource.project, held.resource.region, held.resource.resource_id)
     return Card(
         resource=held.resource,
         pools=pools,
@@ -190,7 +212,8 @@ def _card(may: May, held: Holding, book: cost.PriceBook, counted: Counted, now: 
         hidden_waiting=len(held.waiting) - len(waiting),
         error=_error(held.resource),
         may_compose=held.resource.project in may.compose,
-        may_change=held.resource.project in may.change,
+        may_change=place in may.change,
+        ends=changes.ends.get(place),
         is_old=now - held.resource.seen_at > MAX_AGE,
         usage=used,
         bill=paid if paid.is_known and pools else None,

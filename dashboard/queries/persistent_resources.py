@@ -1,8 +1,9 @@
 """Persistent resources: the scopes in which they are polled, and the jobs that hold their replicas."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import cache
 
 from django.contrib.auth.models import User
 from django.core.paginator import Page, Paginator
@@ -13,8 +14,9 @@ from dashboard.access import in_teams_of, teams_by_project
 from jobs import timeline
 from jobs.budgets import ResourceCost, cost_of_resource
 from jobs.cache import Recent
-from jobs.models import Job, PersistentResource, ResourceChange, ResourceSize, Scope
+from jobs.models import Job, PersistentResource, ResourceChange, ResourceSize, Scope, Team
 from jobs.models.persistent_resource import PersistentResourceQuerySet
+from jobs.requests.resource_owners import asker_of
 from jobs.states import RUNNING, WAITING_AT_VERTEX
 from jobs.strategies import is_on_resource
 from jobs.strategies.persistent import STRATEGY
@@ -33,6 +35,18 @@ MAX_JOBS = 2_000
 """Maximum jobs that are checked for current and past holdings."""
 MAX_RESOURCES = 1_000
 """Maximum persistent resources of one person's projects that are listed, in pages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Open and recently ended changes, latest first; by project, region and id, when each resource is to be deleted.
+
+    `made` are all changes of each resource that Vertex AI may have made, latest first.
+    """
+
+    shown: list[ResourceChange]
+    ends: dict[tuple[str, str, str], datetime]
+    made: dict[tuple[str, str, str], list[ResourceChange]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,28 +146,39 @@ def _list_sizes(
     return found
 
 
-def list_changes(
-    user: User, now: datetime, resources: Sequence[PersistentResource]
-) -> tuple[list[ResourceChange], dict[tuple[str, str, str], datetime]]:
-    """Return open and recently ended changes in the person's projects, and when each of `resources` is to be deleted.
-
-    The times are by project, region and id. One query.
-    """
-    accepted = Q(outcome__in=ResourceChange.MADE, resource_id__in={row.resource_id for row in resources})
-    gives_life = accepted & Q(action__in=[ResourceChange.Action.CREATE, ResourceChange.Action.EXTEND])
+def list_changes(user: User, now: datetime, resources: Sequence[PersistentResource]) -> Changes:
+    """Return the changes of persistent resources in the person's projects. One query."""
+    made = Q(outcome__in=ResourceChange.MADE, resource_id__in={row.resource_id for row in resources})
     recent = Q(ended_at__gte=now - CHANGES_SHOWN, asked_at__gte=now - 2 * CHANGES_SHOWN) | Q(ended_at=None)
-    changes = ResourceChange.objects.filter(recent | gives_life, project__in=list(teams_by_project(user)))
-    ends: dict[tuple[str, str, str], datetime] = {}
-    shown = []
-    for change in changes.select_related("asked_by").order_by("asked_at", "pk"):
+    changes = ResourceChange.objects.filter(recent | made, project__in=list(teams_by_project(user)))
+    found = Changes([], {}, {})
+    for change in changes.select_related("asked_by", "team").order_by("asked_at", "pk"):
         key = (change.project, change.region, change.resource_id)
-        if change.action == ResourceChange.Action.CREATE and change.outcome in ResourceChange.MADE:
-            ends.pop(key, None)  # an earlier resource of this id
+        if change.outcome in ResourceChange.MADE:
+            found.made.setdefault(key, []).insert(0, change)
+            if change.action == ResourceChange.Action.CREATE:
+                found.ends.pop(key, None)  # an earlier resource of this id
         if change.deletes_at is not None:
-            ends[key] = max(change.deletes_at, ends.get(key, change.deletes_at))
+            found.ends[key] = max(change.deletes_at, found.ends.get(key, change.deletes_at))
         if change.ended_at is None or min(change.ended_at, change.asked_at + CHANGES_SHOWN) >= now - CHANGES_SHOWN:
-            shown.append(change)
-    return sorted(shown, key=lambda change: change.asked_at, reverse=True)[:MAX_CHANGES], ends
+            found.shown.insert(0, change)
+    return replace(found, shown=found.shown[:MAX_CHANGES])
+
+
+def find_changeable(
+    own: Mapping[str, Sequence[Team]], rows: Sequence[PersistentResource], changes: Changes
+) -> set[tuple[str, str, str]]:
+    """Return the places of the resources that belong to a team of `own`, {project: teams}, or to no team.
+
+    Makes one query for each project with a resource of another team.
+    """
+    found, owning = set(), cache(lambda project: Team.objects.owning(project, "pk"))
+    for row in rows:
+        place = (row.project, row.region, row.resource_id)
+        asker, teams = asker_of(changes.made.get(place, ()), row.body), own.get(row.project, ())
+        if teams and (asker in {None, *(team.pk for team in teams)} or asker not in owning(row.project)):
+            found.add(place)
+    return found
 
 
 def find_change(user: User, pk: int) -> ResourceChange | None:

@@ -1,6 +1,5 @@
 """Teams, the roles of their members, and what a team may do without an approval, in versions."""
 
-from collections.abc import Iterable
 from typing import Any, Self
 
 from django.conf import settings
@@ -31,12 +30,6 @@ class TeamQuerySet(models.QuerySet["Team"]):
         """
         rows = list(self.allowed_in(project).values_list("project", column))
         return {value for default, value in rows if default == project} or {value for _, value in rows}
-
-    def owning_each(self, projects: Iterable[str]) -> dict[str, set[int]]:
-        """Return the keys of the teams that own each of these projects, as `owning`. Makes two queries."""
-        defaults, allowed = dict(self.values_list("pk", "project")), self.of_each_project("pk")
-        teams = {project: {pk for name, pk in allowed if name == project} for project in projects}
-        return {at: {pk for pk in found if defaults.get(pk) == at} or found for at, found in teams.items()}
 
 
 class Team(models.Model):

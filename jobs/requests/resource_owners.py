@@ -3,7 +3,7 @@
 Teams that share a project do not change each other's machines.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -18,38 +18,27 @@ from jobs.translations import translated
 from jobs.vertex import wire
 
 Action = ResourceChange.Action
-Place = tuple[str, str, str]
-PLACE = ("project", "region", "resource_id")
-"""Columns of a resource's place: project, region and id."""
 OF_OTHER_TEAM = translatable("This persistent resource belongs to another team of the project.")
 
 
 def owner_of(project: str, region: str, resource_id: str) -> int | None:
-    """Return the key of the team that a resource belongs to, as `owners_of`. Makes four queries."""
-    place = (project, region, resource_id)
-    return owners_of([place])[place]
+    """Return the key of the team that asked for a resource. None: every team of its project may change it.
 
-
-def owners_of(places: Collection[Place]) -> dict[Place, int | None]:
-    """Return the key of the team that asked for each resource. None: every team of its project may change it.
-
-    A resource that was made outside Trainboard belongs to the team that has first made it larger here. A team to which
-    the project no longer belongs owns nothing in it, so that others can delete what it left. Makes four queries.
+    A team to which the project no longer belongs owns nothing in it, so that others can delete what it left. Makes
+    three queries.
     """
-    wanted = {name: {place[at] for place in places} for at, name in enumerate(PLACE)}
-    named = {f"{name}__in": values for name, values in wanted.items()}
-    listed = PersistentResource.objects.existing().filter(**named).only(*PLACE, "body")
-    bodies = {(row.project, row.region, row.resource_id): row.body for row in listed}
-    rows = ResourceChange.objects.filter(**named, outcome__in=ResourceChange.MADE).order_by("-asked_at", "-pk")
-    changes: dict[Place, list[ResourceChange]] = {place: [] for place in places}
-    for row in rows.defer("body", "findings", "message"):
-        changes.get((row.project, row.region, row.resource_id), []).append(row)
-    teams = Team.objects.owning_each(wanted["project"])
-    owners = {place: _owner(made, bodies.get(place, {})) for place, made in changes.items()}
-    return {place: owner if owner in teams[place[0]] else None for place, owner in owners.items()}
+    place = {"project": project, "region": region, "resource_id": resource_id}
+    bodies = PersistentResource.objects.existing().filter(**place).values_list("body", flat=True)
+    rows = ResourceChange.objects.filter(**place, outcome__in=ResourceChange.MADE).order_by("-asked_at", "-pk")
+    owner = asker_of(rows.defer("body", "findings", "message"), next(iter(bodies), {}))
+    return owner if owner in Team.objects.owning(project, "pk") else None
 
 
-def _owner(newest_first: Iterable[ResourceChange], body: Mapping[str, Any]) -> int | None:
+def asker_of(newest_first: Iterable[ResourceChange], body: Mapping[str, Any]) -> int | None:
+    """Return the key of the team that asked for a resource by the changes that Vertex AI may have made, or None.
+
+    One that was made outside Trainboard belongs to the team that has first made it larger here. `body` is the resource.
+    """
     created_at = wire.moment(body.get("createTime"))
     owner: int | None = None
     for change in newest_first:

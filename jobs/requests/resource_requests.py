@@ -132,13 +132,7 @@ def approve_change(change: ResourceChange, *, by: User, now: datetime) -> bool:
         if row is None or by.pk in row.approved_by:
             return False
         groups, roster = _groups(row), Roster.load(row.team_id)
-        accounts = with_inviters(User.objects.all()).in_bulk([by.pk, row.asked_by_id, *row.approved_by])
-        if why := why_one(accounts[by.pk], accounts[row.asked_by_id]):
-            raise NotPermitted(str(why))
-        if any(why_one(accounts[by.pk], accounts[each]) for each in row.approved_by if each in accounts):
-            raise NotPermitted(str(APPROVED))
-        if not any(roster.is_in(group, by.pk, row.team_id) for group in groups):
-            raise NotPermitted(_("You may not approve this change."))
+        _check_may_approve(row, by, groups, roster)
         row.approved_by = [*row.approved_by, by.pk]
         given = [sum(roster.is_in(group, person, row.team_id) for person in row.approved_by) for group in groups]
         if all(count >= group.approvals for count, group in zip(given, groups, strict=True)):
@@ -149,6 +143,26 @@ def approve_change(change: ResourceChange, *, by: User, now: datetime) -> bool:
             row.allowed_at = row.due_at = now
         row.save(update_fields=["approved_by", "allowed_at", "due_at"])
     return True
+
+
+def may_approve(change: ResourceChange, by: User) -> bool:
+    """Return whether a person may approve a change that waits, and has not done so. Makes two queries."""
+    try:
+        _check_may_approve(change, by, _groups(change), Roster.load(change.team_id))
+    except NotPermitted:
+        return False
+    return by.pk not in change.approved_by
+
+
+def _check_may_approve(row: ResourceChange, by: User, groups: Sequence[Approvers], roster: Roster) -> None:
+    """Raise NotPermitted as `approve_change` does."""
+    accounts = with_inviters(User.objects.all()).in_bulk([by.pk, row.asked_by_id, *row.approved_by])
+    if why := why_one(accounts[by.pk], accounts[row.asked_by_id]):
+        raise NotPermitted(str(why))
+    if any(why_one(accounts[by.pk], accounts[each]) for each in row.approved_by if each in accounts):
+        raise NotPermitted(str(APPROVED))
+    if not any(roster.is_in(group, by.pk, row.team_id) for group in groups):
+        raise NotPermitted(_("You may not approve this change."))
 
 
 def reject_change(change: ResourceChange, *, by: User, now: datetime) -> bool:
