@@ -15,8 +15,9 @@ _OF_CODE = frozenset("ArithmeticError AssertionError AttributeError NameError Sy
 _OF_SYSTEM = re.compile(
     r"(?:\w+\.)*(?:(?:OS|IO|Environment|FileNotFound|FileExists|(?:Is|Not)ADirectory|Permission|BlockingIO|ChildProcess"
     r"|Connection\w*|BrokenPipe|Timeout|\w*Memory|ModuleNotFound|Import|System|FloatingPoint|CalledProcess|EOF)Error"
-    r"|BrokenProcessPool|SystemExit|KeyboardInterrupt|\w*(?:nccl|Cuda|Xla|TPU|Hub|Repo|SSL|Proxy)\w*(?:Error|NotFound)"
-    r"|Dist\w*Error|Rendezvous\w*|HorovodInternal\w*|(?:Bad|Access|Command)\w*Exception|\w*Flag\w*Error)\Z"
+    r"|BrokenProcessPool|SystemExit|KeyboardInterrupt"
+    r"|\w{0,40}(?:nccl|Cuda|Xla|TPU|Hub|Repo|SSL|Proxy)\w{0,40}(?:Error|NotFound)"
+    r"|Dist\w*Error|Rendezvous\w*|HorovodInternal\w*|(?:Bad|Access|Command)\w*Exception|\w{0,40}Flag\w{0,40}Error)\Z"
     r"|(?:torch\w*|jax\w*|tensorflow|google\w*|grpc|_?Inactive\w+|requests|urllib\w*|http\w*|huggingface_hub|xgboost|ray"
     r"|cupy\w*|absl|transformers|triton|wandb|numba|subprocess|horovod|socket|ssl|openai|deepspeed"
     r"|\w*lightning\w*|keras|paddle|mxnet|lightgbm|vllm|polars|pyarrow|safetensors\w*|java|aiohttp|botocore|fsspec|gcsfs"
