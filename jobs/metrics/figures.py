@@ -29,11 +29,12 @@ _AFTER = re.compile(
 _UNIT = re.compile(r"\s?(?:%|dB|[kKMGT]i?B|m?s|secs?|[A-Za-z]{1,12}/s(?:ec(?:ond)?s?)?)(?![\w/])")
 _BEST, _BEST_LINE = re.compile(r"(?i)\bbest\b"), re.compile(r"(?i)[^A-Za-z]*(?:[A-Za-z]+ ){0,2}best\b")
 _ENDS_NAME = re.compile(
-    r"(?:(?<=[\d%)])|(?<=done)|(?<=complete)|(?<=ished)|(?<=ended))\.\s+|[,;|\t()\[\]{}<>\"]\s*|'(?!s\s)\s*|\s-{1,2}\s+|\s{2,}|[:=]\s+|:(?=[A-Za-z])"
+    r"(?:(?<=[\d%)])|(?<=done)|(?<=complete)|(?<=pleted)|(?<=ished)|(?<=ended))\.\s+|[,;|\t()\[\]{}<>\"]\s*|'(?!s\s)\s*|\s-{1,2}\s+|\s{2,}|[:=]\s+|:(?=[A-Za-z])"
 )
 _STATISTIC = re.compile(r"(?i)\b(?:std|mean|average) of \w+\s*\Z")
 _NAME_WORD = re.compile(r"(?:[^\W\d][\w./@'^\-]*|\.\d+|[23]D)\Z")
 _PAIR = re.compile(r"\('(\w{1,64})', (?=[-\d.])")  # `OrderedDict([('loss', 2.9), ...` of TensorFlow Federated
+_SHARED = re.compile(r"\b(\w{1,30}): (train) (\d[^\s,]{0,30}),? (val|valid|test) (?=\d)")  # `loss: train 3.7 val 3.8`
 _TOP = re.compile(r"(?i)(?<=\btop) (?=\d{1,2} )")
 NO_FIGURES = frozenset({"train", "training", "step", "epoch", "iteration", "iter", "batch"})
 """Last words of counters: timm's `Train: 2` is an epoch, and so is the number after `val loss, epoch`."""
@@ -136,6 +137,7 @@ def figures_in(text: str, position: Position) -> tuple[dict[str, float], dict[st
 def _without_notes(text: str) -> str:
     """Return a text without notes between names and numbers: `Average loss at step 100: 3.45`."""
     text = _PAIR.sub(r" \1=", text) if "OrderedDict(" in text else text
+    text = _SHARED.sub(r"\2 \1: \3 \4 \1: ", text) if ": train " in text else text
     text = CALLS.sub(r"\1", text) if "tensor(" in text or "Array(" in text or ".float" in text else text
     if (
         "@[" in text
@@ -200,7 +202,7 @@ def _name(before: str) -> str:
         is_of = word == "of" and bool(found) and _STATISTIC.search(before) is not None
         is_name = not found and word.isupper() and word.lower() not in names.LOG_LEVELS  # `IS=2.3`
         if not is_of and (_NAME_WORD.match(word) is None or (not is_name and word.lower() in names.ABOUT_NOTHING)):
-            is_cut = word.lower() not in names.LOG_LEVELS
+            is_cut = True
             break
         found.insert(0, word.rstrip("."))
     if len(found) < 2:

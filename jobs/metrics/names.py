@@ -92,7 +92,8 @@ def may_be_metric(name: str) -> bool:
     """Return whether `name: number` next to a step or an epoch is regarded as a metric."""
     words = words_of(name)
     is_rate = bool(_PER_SECOND.search(name)) and COUNTS.isdisjoint({*words} - {"tokens", "tok"})
-    unsure = {"second", "sec", "s", "gpu"} if is_rate else {"params", "param"} if "norm" in words[-1:] else set()
+    of_norm = {"params", "param", "weight"} if words[-1:] == ["norm"] else set[str]()
+    unsure = {"second", "sec", "s", "gpu"} if is_rate else of_norm
     if not _is_name(name, words) or NO_METRIC.intersection(words) - unsure:
         return False
     if _has_quality(words) or is_rate or words[-2:] == ["grad", "norm"]:  # `total_grad_norm`

@@ -39,7 +39,8 @@ _COUNTED = re.compile(rf"({WHOLE})\s*/\s*({WHOLE})(?:\s+(?:batches|steps|iterati
 _EPOCH_AND_STEP = re.compile(rf"\s*\[({WHOLE}),\s*({WHOLE})\]\s+(?=[A-Za-z ]*loss)")
 """PyTorch's tutorials: `[2,  2000] loss: 1.234`."""
 _TOTAL_EPOCHS = re.compile(
-    rf"(?i)(?:(?:num|max|total)[ _-](?:train[ _-])?epochs['\"]?\s*[:=]\s*['\"]?|\btrain\w* for (?=\d+ epochs))({WHOLE})"
+    rf"(?i)(?:(?:(?:num|max|total)[ _-](?:train[ _-])?|\bepoch=\d{{1,9}}\s)epochs['\"]?\s*[:=]\s*['\"]?"
+    rf"|\btrain\w* for (?=\d+ epochs))({WHOLE})"
 )
 _TOTAL_STEPS = re.compile(
     rf"(?:max|total)[ _-](?:optimization |train(?:ing)?[ _-])?steps['\"]?\s*[:=]\s*({WHOLE})", re.IGNORECASE
@@ -109,9 +110,8 @@ def position_of(text: str) -> Position:
     splits = {split for _, split in splits_in(text)} if "v" in lower or "t" in lower else set()
     position.is_of_training = "train" in splits
     position.part = splits.pop() if len(splits) == 1 and not position.is_of_training else ""
-    if not position.is_known:
-        text = _set_totals(position, text, lower)
-        lower = text.lower()
+    text = _set_totals(position, text, lower)
+    lower = text.lower()
     if not _set_by_bar(position, text):
         total = position.steps
         _set_step(position, text, lower, rest)
