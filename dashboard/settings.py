@@ -31,6 +31,8 @@ MONITORING_ENDPOINT = env.text("TRAINBOARD_MONITORING_ENDPOINT")
 STORAGE_ENDPOINT = env.text("TRAINBOARD_STORAGE_ENDPOINT")
 IAM_ENDPOINT = env.text("TRAINBOARD_IAM_ENDPOINT")
 BILLING_ENDPOINT = env.text("TRAINBOARD_BILLING_ENDPOINT")
+# Whether Compute Engine is asked about Spot capacity, preemption rates and dates of reservations.
+CAPACITY_ADVICE = env.flag("TRAINBOARD_CAPACITY_ADVICE", default=True)
 # The credential of an emulator that cannot determine the owner of a connection. It is new after each start.
 VERTEX_TOKEN_FILE = env.text("TRAINBOARD_VERTEX_TOKEN_FILE")
 INSTANCE = env.text("TRAINBOARD_INSTANCE", "trainboard")
@@ -263,6 +265,7 @@ CELERY_BEAT_SCHEDULE = {
     "prune": {"task": "jobs.tasks.prune", "schedule": timedelta(minutes=10)},
     "doctor": {"task": "jobs.tasks.examine", "schedule": timedelta(minutes=10)},
     "quotas": {"task": "jobs.tasks.read_quotas", "schedule": timedelta(minutes=2)},
+    "advice": {"task": "jobs.tasks.read_advice", "schedule": timedelta(seconds=30)},
     "images": {"task": "jobs.tasks.read_images", "schedule": timedelta(seconds=15)},
     "prices": {"task": "jobs.tasks.import_prices", "schedule": timedelta(minutes=10)},
 }

@@ -29,6 +29,7 @@ from jobs.models import Upkeep
 from jobs.queue.claims import SWEEP, swept_since
 from jobs.requests import imported_drafts
 from jobs.upkeep import (
+    ask_about_used,
     capped_jobs,
     count_ended,
     due_approvals,
@@ -50,6 +51,7 @@ from jobs.upkeep import (
     unfiled,
     unsent,
     untended,
+    used_recently,
     warn_of_ends,
     watch_approvals,
     watch_caps,
@@ -155,6 +157,7 @@ STAGES = (
     Stage("reports", at_now(messages.report_when_due), every=60),
     Stage("drafts", at_now(imported_drafts.expire), find_work=lambda now: [imported_drafts.expired(now)], every=60),
     Stage("repair of starts", at_now(repair_starts), every=120),
+    Stage("advice on machines", at_now(ask_about_used), find_work=lambda now: [used_recently(now)], every=720),
     Stage("export of the audit log", at_now(send_seals), find_work=lambda _now: [unsent()], every=24),
 )
 """In the order in which they run if several are due at once."""

@@ -14,7 +14,7 @@ from kombu.exceptions import OperationalError
 
 from jobs import doctor, messages, observation, stages, steps
 from jobs.clock import DatabaseClock, database_now
-from jobs.upkeep import image_reading, price_import, quota_reading, retention
+from jobs.upkeep import advice_reading, image_reading, price_import, quota_reading, retention
 
 logger = logging.getLogger(__name__)
 
@@ -151,6 +151,17 @@ def read_quotas(**_: Any) -> None:
 def read_images(**_: Any) -> None:
     """Look up the container images that forms wait for."""
     image_reading.read_when_due(database_now())
+
+
+@shared_task
+def read_advice(**_: Any) -> None:
+    """Ask Compute Engine what forms and pages wait for."""
+    advice_reading.read_when_due(database_now())
+
+
+def enqueue_advice() -> None:
+    """After the commit, ask a worker to ask Compute Engine; without a worker, the next run by beat does it."""
+    transaction.on_commit(partial(_enqueue, read_advice, {}))
 
 
 def enqueue_images() -> None:

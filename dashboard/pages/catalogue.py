@@ -6,10 +6,11 @@ from django.http import HttpResponse
 from django.utils.translation import get_language
 from django.views.decorators.http import require_safe
 
-from dashboard.access import Request
+from dashboard.access import Request, teams_by_project
 from dashboard.drawing import attached, machine_rows
 from dashboard.drawing.sources import Sources
 from dashboard.forms.catalogue_form import CatalogueForm
+from dashboard.pages.parts.capacity_advice import advised_machines
 from dashboard.pages.parts.fragments import page_or_fragment
 from dashboard.pages.parts.regions import default_region
 from jobs.catalog import ACCELERATORS, DISKS, MACHINES, REGIONS, Machine, accelerators_in, regions_with
@@ -23,7 +24,11 @@ def catalogue(request: Request) -> HttpResponse:
     form = CatalogueForm({"region": default_region(request.user)} | request.GET.dict())
     form.is_valid()
     filters = {name: form.cleaned_data.get(name, "") for name in form.fields}
-    return page_or_fragment(request, "catalogue.html", "results", {"form": form} | filter_catalogue(**filters))
+    shown = {
+        "form": form,
+        "advised": advised_machines(teams_by_project(request.user), filters["region"], now=display_now()),
+    }
+    return page_or_fragment(request, "catalogue.html", "results", shown | filter_catalogue(**filters))
 
 
 def filter_catalogue(*, q: str, region: str, accelerator: str) -> dict[str, Any]:

@@ -165,7 +165,7 @@ def estimate(
         adds = NOTHING if resources is None else rate_of_added(submission, resources, book=book)
         held = rate_of(submission, price_key=strategy.price_key, book=book)
         notes += resource_notes(held, adds, submission.job_spec.persistent_resource_id)
-    notes += restart_notes(found, hours, strategy.restart_allowance, submission)
+    notes += restart_notes(found, hours, strategy.restart_allowance, submission, learned)
     notes += tuning_notes(submission, hours, found.expected) + timeout_notes(submission, expected, timeout, found.high)
     count, attempts = rounds(submission.trials, submission.parallel_trials), _runs(submission, strategy)
     usd = partial(amount_of, rate.usd_per_hour, submission.trials)

@@ -122,12 +122,12 @@ def _run_time(hours: float, logarithm: float, timeout: float) -> float:
 
 
 def _assumptions(learned: Learned, rate: Gamma) -> tuple[Assumption, Assumption, Assumption]:
-    """Return assumptions of few, some and many preemptions: documented, or from the team's jobs."""
-    documented = (LIKELY_LOW, LIKELY, LIKELY_HIGH)
+    """Return assumptions of few, some and many preemptions: documented, by Google's rates, or from the team's jobs."""
+    assumed = learned.assumptions()
     if not learned.machines.machine_seconds:
-        return documented
+        return assumed
     shown = (rate.quantile(LOW), rate.mean, rate.quantile(HIGH))
-    few, some, many = (replace(each, rate=at) for each, at in zip(documented, shown, strict=True))
+    few, some, many = (replace(each, rate=at) for each, at in zip(assumed, shown, strict=True))
     return few, some, many
 
 

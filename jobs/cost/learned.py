@@ -9,11 +9,12 @@ jobs of the strategy on the same machine in the same region. docs/cost.md, secti
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import date
 
+from jobs.cost.advice import PreemptionRates
 from jobs.cost.distributions import HIGH, LOW, Gamma, Spread, student_quantile
-from jobs.cost.restarts import LIKELY
+from jobs.cost.restarts import LIKELY, LIKELY_HIGH, LIKELY_LOW, Assumption, preemptions_per_hour
 
 MILLI = 1000
 """Logarithms are stored in whole thousandths."""
@@ -102,6 +103,8 @@ class Learned:
     team: Sums = NOTHING
     machine: str = ""
     region: str = ""
+    google: PreemptionRates | None = None
+    """Compute Engine's preemption rates of such Spot VMs; None: nothing recent, so the documented rate is assumed."""
 
     @property
     def contradicts(self) -> bool:
@@ -130,9 +133,20 @@ class Learned:
         )
         return Wait(low, usual, high, seen.waits)
 
+    def assumptions(self) -> tuple[Assumption, Assumption, Assumption]:
+        """Return few, some and many preemptions without the team's jobs: by Google's rates, else as documented."""
+        if self.google is None:
+            return LIKELY_LOW, LIKELY, LIKELY_HIGH
+        shares = zip(
+            (LIKELY_LOW, LIKELY, LIKELY_HIGH), (self.google.low, self.google.usual, self.google.high), strict=True
+        )
+        few, some, many = (replace(each, rate=preemptions_per_hour(daily_share=share)) for each, share in shares)
+        return few, some, many
+
     def rate(self) -> Gamma:
-        """Return the preemptions per hour of one machine."""
-        return RATE_PRIOR.seen(self.machines.preemptions, self.machines.machine_hours)
+        """Return the preemptions per hour of one machine; the prior has the weight of a single preemption."""
+        prior = RATE_PRIOR if self.google is None else Gamma(1.0, 1 / self.assumptions()[1].rate)
+        return prior.seen(self.machines.preemptions, self.machines.machine_hours)
 
     def loss(self, usual: float) -> float:
         """Return the hours that a preemption costs; `usual` is the figure of the model without history."""

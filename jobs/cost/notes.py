@@ -8,11 +8,12 @@ from functools import reduce
 from typing import Any
 
 from jobs.cost.actual import HOUR
+from jobs.cost.advice import PreemptionRates
 from jobs.cost.forecast import Forecast
 from jobs.cost.learned import MILLI, Learned
 from jobs.cost.lines import Rate
 from jobs.cost.money import format_usd
-from jobs.cost.restarts import CHECKPOINT_HOURS, LIKELY_HIGH, Outlook
+from jobs.cost.restarts import CHECKPOINT_HOURS, Outlook
 from jobs.cost.trials import rounds
 from jobs.spec import Submission
 from jobs.strategies import Strategy
@@ -76,7 +77,7 @@ def timeout_notes(submission: Submission, expected: timedelta, timeout: timedelt
     return []
 
 
-def restart_notes(found: Forecast, hours: float, allowed: int, submission: Submission) -> list[str]:
+def restart_notes(found: Forecast, hours: float, allowed: int, submission: Submission, learned: Learned) -> list[str]:
     """Return notes on the assumed preemptions, and the chance that they end the job or a trial."""
     if found.outlooks is None:
         return []
@@ -85,7 +86,7 @@ def restart_notes(found: Forecast, hours: float, allowed: int, submission: Submi
     assumed = _(
         "%(basis)s: %(low)s to %(high)s of the machines are preempted within a day, each restart loses %(few)s to "
         "%(many)s minutes, and the training saves a checkpoint every %(interval)s, which takes %(checkpoint)s minute.",
-        basis=_("Assumed") if many is LIKELY_HIGH else _("By your jobs"),
+        basis=_basis(learned),
         low=_percent(few.daily_share),
         high=_percent(many.daily_share),
         few=f"{few.restart * 60:.0f}",
@@ -116,6 +117,12 @@ def restart_notes(found: Forecast, hours: float, allowed: int, submission: Submi
             trials=trials,
         ),
     ]
+
+
+def _basis(learned: Learned) -> Text:
+    if learned.machines.machine_seconds:
+        return _("By your jobs")
+    return _("Assumed") if learned.google is None else _("By Compute Engine's rates")
 
 
 def _preemptions(middle: Outlook) -> Text:
@@ -215,8 +222,9 @@ def _likeness(learned: Learned, expected_usd: Decimal | None) -> Text:
 
 def _preemptions_seen(strategy: Strategy, learned: Learned) -> list[str]:
     hours = learned.machines.machine_hours
+    google: list[str] = [_google(learned.google)] if learned.google is not None else []
     if not hours:
-        return [_("Preemptions are assumed at the documented rate.")]
+        return google or [_("Preemptions are assumed at the documented rate.")]
     words = {
         "count": learned.machines.preemptions, "hours": f"{hours:.1f}", "strategy": strategy.label,
         "machine": learned.machine, "region": learned.region,
@@ -226,8 +234,23 @@ def _preemptions_seen(strategy: Strategy, learned: Learned) -> list[str]:
             "Your team's %(strategy)s jobs on %(machine)s in %(region)s were preempted %(count)s times in %(hours)s "
             "machine hours.",
             **words,
-        )
+        ),
+        *google,
     ]
+
+
+def _google(rates: PreemptionRates) -> Text:
+    """Return the preemption rates of such Spot VMs, which the estimate assumes before any job of the team."""
+    words = {
+        "machine": rates.machine, "region": rates.region, "days": rates.days, "share": _percent(rates.usual),
+        "low": _percent(rates.low), "high": _percent(rates.high), "day": f"{rates.read_at:%Y-%m-%d %H:%M}",
+    }  # fmt: skip
+    return _(
+        "Compute Engine says that of the Spot VMs of %(machine)s in %(region)s that stopped on a day, %(share)s "
+        "(%(low)s to %(high)s) were preempted, over the last %(days)s days (read %(day)s UTC). It replaces the "
+        "documented rate; that training is preempted alike is assumed.",
+        **words,
+    )
 
 
 def _calibration(label: str, learned: Learned) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """The models: columns, constraints and querysets. States and events are written by `jobs.transitions` only."""
 
 from jobs.models.account import ApiToken, Identity, Invitation, Profile, SignedInBrowser, SignInRule
+from jobs.models.advice import AdviceReading
 from jobs.models.approval import Approval, AskedGroup, Deputy, Proposal, Vote
 from jobs.models.billing import BilledAmount, BillingImport
 from jobs.models.budget import Budget, BudgetChange, BudgetNotice, Ceiling
@@ -33,6 +34,7 @@ from jobs.models.team import AllowedResource, Membership, Policy, PolicyVersion,
 from jobs.models.template import Draft, SavedView, Template
 
 __all__ = [
+    "AdviceReading",
     "AllowedResource",
     "ApiToken",
     "Approval",

@@ -2,14 +2,16 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import Any
 
 from django.db.models import Q, Sum
 
 from jobs.cache import Recent
-from jobs.cost.learned import NAMES, Learned, Sums, recent_since
+from jobs.cost.learned import NAMES, NOT_LEARNED, Learned, Sums, recent_since
 from jobs.cost.likeness import machine_of, magnitude_of, program_of
+from jobs.known_advice import preemption_rates
 from jobs.models import LearnedFigures, Team
 from jobs.models.figures import BY_LIKENESS, LEARNED
 from jobs.spec import Submission
@@ -29,11 +31,12 @@ Wanted = tuple[int, str, str, str, int | None, bool]
 def load_learned(
     team: Team, submission: Submission, now: datetime, *, expected: timedelta | None
 ) -> Mapping[str, Learned]:
-    """Return {key of a strategy: figures learned from the team's ended jobs like this one}. Makes one query.
+    """Return {key of a strategy: figures learned from the team's ended jobs like this one}. Makes up to two queries.
 
-    It reads the sums of at most 13 months for one program, for one machine and region, and for the whole team.
+    One is for Compute Engine's preemption rates. The other reads the sums of at most 13 months for one program, for one
+    machine and region, and for the whole team.
     """
-    return _load(_wanted(team, submission, expected), now)
+    return _with_google(_load(_wanted(team, submission, expected), now), submission, now)
 
 
 def recent_learned(
@@ -43,7 +46,20 @@ def recent_learned(
 
     Used for previews, which are rendered again on every keystroke.
     """
-    return _recent.get(_wanted(team, submission, expected), now)
+    return _with_google(_recent.get(_wanted(team, submission, expected), now), submission, now)
+
+
+def _with_google(learned: Mapping[str, Learned], submission: Submission, now: datetime) -> Mapping[str, Learned]:
+    """Return the figures with Compute Engine's preemption rates of such machines, if they are recent."""
+    rates = preemption_rates(submission.project, submission, now=now)
+    if rates is None:
+        return learned
+    changed = {
+        key: replace(learned.get(key, NOT_LEARNED), google=rates)
+        for key, strategy in STRATEGIES.items()
+        if strategy.preemptible
+    }
+    return {**learned, **changed}
 
 
 def _wanted(team: Team, submission: Submission, expected: timedelta | None) -> Wanted:

@@ -1,5 +1,6 @@
 """Tasks that keep the rows right: repair, retention, spending limits, open approvals, sums of ended jobs, and audit."""
 
+from jobs.upkeep.advice_reading import ask_about_used, used_recently
 from jobs.upkeep.approvals import due_approvals, extend_open_approvals, watch_approvals
 from jobs.upkeep.caps import capped_jobs, watch_caps
 from jobs.upkeep.fallbacks import open_fallbacks, watch_fallbacks
@@ -13,6 +14,7 @@ from jobs.upkeep.spending import priced_jobs, watch_spending
 from jobs.upkeep.start_repair import repair_starts
 
 __all__ = [
+    "ask_about_used",
     "capped_jobs",
     "count_all",
     "count_ended",
@@ -36,6 +38,7 @@ __all__ = [
     "unfiled",
     "unsent",
     "untended",
+    "used_recently",
     "warn_of_ends",
     "watch_approvals",
     "watch_caps",

@@ -14,7 +14,7 @@ from django.db.models import Exists, Model, OuterRef, Q, QuerySet, Value
 from jobs import transitions
 from jobs.isolation import take_each
 from jobs.messages import queue
-from jobs.models import Discovery, ImageReading, Job, JobEvent, LogFeed, ResourceChange, Scope, Upkeep
+from jobs.models import AdviceReading, Discovery, ImageReading, Job, JobEvent, LogFeed, ResourceChange, Scope, Upkeep
 from jobs.queue import claims
 from jobs.states import LOCAL, JobState
 from jobs.submission.cancel import MAX_REPEAT
@@ -89,7 +89,8 @@ def _times_ahead(now: datetime, late: Q) -> Iterator[Ahead]:
         yield row, answered, {"due_at": now, "answered_at": now}
         yield row, late, {"due_at": now}
     yield ResourceChange, late & Q(ended_at=None), {"due_at": now}
-    yield ImageReading, Q(due_at__gt=now + SLACK), {"due_at": now}
+    for waiting in (ImageReading, AdviceReading):
+        yield waiting, Q(due_at__gt=now + SLACK), {"due_at": now}
     # Upkeep tasks have intervals of up to a day: the time of the last run shows that it was written ahead.
     yield Upkeep, answered, {"due_at": now, "answered_at": now}
     leases = {Job: claims.JOB_LEASE, ResourceChange: claims.JOB_LEASE, Upkeep: MAX_PAUSE}

@@ -14,8 +14,9 @@ from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
-from jobs import explain, known_images
+from jobs import explain, known_advice, known_images
 from jobs.models import (
+    AdviceReading,
     Delivery,
     Discovery,
     Draft,
@@ -133,6 +134,7 @@ def selections(now: datetime) -> list[Selection]:
         Selection("messages", routed, days[Kind.MESSAGES]),
         Selection("audit log", removable(before[Kind.AUDIT_LOG]), days[Kind.AUDIT_LOG], remove_spans),
         Selection("images", ImageReading.objects.filter(asked_at__lt=now - known_images.KEPT)),
+        Selection("advice", AdviceReading.objects.filter(asked_at__lt=now - known_advice.KEPT)),
         Selection("drafts", Draft.objects.filter(created_at__lt=now - imported_drafts.KEPT_FOR)),
         Selection("sessions", Session.objects.filter(expire_date__lt=now)),
     ]

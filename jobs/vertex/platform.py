@@ -2,7 +2,8 @@
 
 Sources: the discovery documents of cloudresourcemanager v3 (projects.testIamPermissions), iam v1
 (projects.serviceAccounts.testIamPermissions), storage v1 (buckets.testIamPermissions) and serviceusage v1
-(services.batchGet) in google-api-python-client 2.202.0, read 2026-11-23; `quotas` and `images` name their own.
+(services.batchGet) in google-api-python-client 2.202.0, read 2026-11-23; `quotas`, `images` and `advice` name their
+own.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,8 +14,9 @@ from urllib.parse import quote
 
 from google.auth.exceptions import GoogleAuthError
 
+from jobs.cost.advice import Method, Vms
 from jobs.spec.images import ImageStatus, RegistryImage
-from jobs.vertex import answers, auth, errors, images, quotas, wire
+from jobs.vertex import advice, answers, auth, errors, images, quotas, wire
 from jobs.vertex.caller import Caller, nothing, pages_of
 
 MAX_RESULTS = 500
@@ -100,6 +102,14 @@ class PlatformClient(Caller):
             for zone in zones:
                 listed = wire.mapping(zone).get(collection)
                 yield listed if isinstance(listed, list) else []
+
+    def advice(self, project: str, region: str, method: Method, vms: Vms, *, now: datetime) -> dict[str, Any]:
+        """Return Compute Engine's advice about VMs, as `advice.read`. Raise VertexError."""
+        call = answers.Call("POST", self._base("compute") + advice.path(project, region, method), "Compute Engine")
+        try:
+            return advice.read(method, self._send(call, body=advice.body(method, vms, now=now)))
+        except ValueError as error:
+            raise answers.unusable(call, str(error)) from None
 
     def image(self, image: RegistryImage) -> images.ImageAnswer:
         """Return whether Artifact Registry has an image, and its size. Makes at most three calls. Raise VertexError."""

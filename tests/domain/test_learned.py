@@ -166,12 +166,12 @@ class TestOneJob:
         assert len({each.run_factor() for each in found.values()}) == 1
         assert len({each.team.runs for each in found.values()}) > 1
 
-    def test_reads_a_bounded_number_of_rows_with_one_query(
+    def test_reads_a_bounded_number_of_rows_with_two_queries(
         self, team: Team, owner: User, clock: Clock, django_assert_num_queries: Any
     ) -> None:
         few(team, owner, clock, 12)
 
-        with django_assert_num_queries(1):
+        with django_assert_num_queries(2):  # and what Compute Engine says
             found = load_learned(team, samples.submission(), clock.now, expected=None)
 
         assert set(found) <= set(STRATEGIES)

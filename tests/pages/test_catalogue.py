@@ -65,7 +65,7 @@ class TestPage:
         client.get("/catalogue/")
         before = machine_rows.render.cache_info(), machine_rows.prices_in.cache_info()
 
-        with django_assert_max_num_queries(6):  # type: ignore[attr-defined]
+        with django_assert_max_num_queries(7):  # type: ignore[attr-defined]
             client.get("/catalogue/")
 
         after = machine_rows.render.cache_info(), machine_rows.prices_in.cache_info()

@@ -1,5 +1,7 @@
 """Tests of what a worker looks up for the compose page: images with their size, and output folders."""
 
+from typing import Any
+
 from django.contrib.auth.models import User
 from django.test import Client
 
@@ -20,7 +22,10 @@ def answer(clock: Clock, status: str, size: int | None = None, name: str = IMAGE
     known_images.forget()
 
 
-def test_tells_the_size_when_it_is_known(engineer: Client, example: dict[str, str], clock: Clock) -> None:
+def test_tells_the_size_when_it_is_known(
+    engineer: Client, example: dict[str, str], clock: Clock, settings: Any
+) -> None:
+    settings.CAPACITY_ADVICE = False  # which the page would wait for too
     fields = example | {"run_time": "1 h", "pool-0-image": IMAGE, "output": ""}
     page = engineer.post(CHECK, fields).content.decode()
     assert text_in(page, KNOWN) == "Looking up the image in Artifact Registry."

@@ -42,6 +42,7 @@ from jobs.people.audit import record_sign_in_event
 from jobs.upkeep.figures import count_ended
 from tests.pages.conftest import MakeJob, SignIn, fields_of
 from tests.pages.test_every_address import ACCESS, NO_ONE, address_of, keys, patterns
+from tests.support.advice_rows import post_composed
 from tests.support.clock import Clock
 from tests.support.pseudo import pseudo_language
 from tests.support.run_rows import make_family, make_stuck
@@ -245,8 +246,7 @@ def pages(client: Client, addresses: list[str]) -> dict[str, str]:
     """Return {address: HTML} of the pages among the answers, and the check of the example as it is typed."""
     answers = {each: client.get(each) for each in addresses}
     typed = fields_of(answers[EXAMPLE].content.decode())
-    answers["/jobs/new/check/"] = client.post("/jobs/new/check/", typed)
-    answers["POST /jobs/new/"] = client.post("/jobs/new/", typed | {"display_name": "", "region": ""})
+    answers |= post_composed(client, typed)
     answers["POST /jobs/import/"] = client.post(reverse("import"), {"text": GCLOUD})
     session = client.session
     session[CONFIRMED_AT] = 0

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from dashboard.drawing.figures import day_of
 from dashboard.forms.compose.form import Compose
 from dashboard.forms.compose.text import EDITABLE, check_text, is_edited, text_digest
+from dashboard.pages.parts.capacity_advice import ShownAdvice, load_advice
 from dashboard.pages.parts.planned_attempts import Attempts, assess_attempts
 from dashboard.pages.parts.strategy_rows import strategy_rows
 from jobs import exporter, known_catalogue, known_quotas, observation, requests, strategies, tasks
@@ -69,6 +70,7 @@ def assess_form(form: Compose, teams: list[Team], *, by: User, now: datetime) ->
         context = _context(form, team, submission, resources, by, now)
         assessment = assess(submission, context, expected=form.expected, strategy=chosen, compares=True)
         form.add_findings(_due_findings(assessment, submission))
+    advice = load_advice(submission if has_machines(submission) else None, now=now)
     shown = {
         **_approval(assessment, assess_attempts(form, submission, context)),
         "form": form,
@@ -79,9 +81,10 @@ def assess_form(form: Compose, teams: list[Team], *, by: User, now: datetime) ->
         "budgets": context.budgets if context is not None else (),
         "sweep_size": max(1, len(form.sweep.arguments)),
         "has_machines": has_machines(submission),
-        **_strategies(form, assessment),
+        **_strategies(form, assessment, advice),
         "now": now,
-        "waits_for_image": context is not None and any(not each.status for each in context.image_states.values()),
+        "is_waiting": advice.is_awaited
+        or (context is not None and any(not each.status for each in context.image_states.values())),
         "stale_prices": stale_prices(assessment, now) if has_machines(submission) else "",
         "resources": [(known.resource_id, _words(known)) for known in resources if known.resource.state == "RUNNING"],
         "by_hand": chosen.console if chosen is not None else "",
@@ -157,11 +160,12 @@ def _images(form: Compose, team: Team, submission: Submission, now: datetime) ->
     return known.states
 
 
-def _strategies(form: Compose, assessment: Assessment | None) -> dict[str, Any]:
-    """Return the rows of the strategies, each with its radio button."""
+def _strategies(form: Compose, assessment: Assessment | None, advice: ShownAdvice) -> dict[str, Any]:
+    """Return the rows of the strategies, each with its radio button, and Google's advice."""
     chosen = str(form.job["strategy"].value() or "")
-    rows = strategy_rows(assessment.alternatives if assessment is not None else (), chosen=chosen)
+    rows = strategy_rows(assessment.alternatives if assessment is not None else (), chosen=chosen, spot=advice.spot)
     return {
+        "advice": advice,
         "rows": rows,
         "strategy": strategies.STRATEGIES.get(chosen),
         "strategy_choices": zip(form.job["strategy"], rows, strict=True),

@@ -10,6 +10,7 @@ from django.template.loader import render_to_string
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
+from dashboard.pages.parts.capacity_advice import SpotAdvice
 from jobs.assessment import Alternative
 from jobs.cost import Quota
 from jobs.strategies import STANDARD, STRATEGIES, Strategy
@@ -59,6 +60,8 @@ class StrategyRow:
     quotas: tuple[Quota, ...] = ()
     obstacles: tuple[str, ...] = ()
     needs: str = ""
+    spot: SpotAdvice | None = None
+    """Compute Engine's advice about Spot VMs, in the row of machines that can be preempted."""
 
     @property
     def strategy(self) -> Strategy:
@@ -94,16 +97,19 @@ def _drawn(row: StrategyRow, template: str, language: str | None) -> str:
     return render_to_string(template, {"row": row, "strategy": row.strategy})
 
 
-def strategy_rows(alternatives: Sequence[Alternative], *, chosen: str = "") -> list[StrategyRow]:
+def strategy_rows(
+    alternatives: Sequence[Alternative], *, chosen: str = "", spot: SpotAdvice | None = None
+) -> list[StrategyRow]:
     """Return a row for every strategy, without prices if there are no alternatives.
 
     An error under every strategy is no obstacle of one of them; its field shows it already. `chosen` is the key of the
-    form's strategy.
+    form's strategy. `spot` is Compute Engine's advice about Spot VMs.
     """
     if not alternatives:
         return [StrategyRow(key) for key in STRATEGIES]
     everywhere = set.intersection(*({(each.code, each.field) for each in one.errors} for one in alternatives))
     rows = [_row(each, everywhere) for each in alternatives]
+    rows = [replace(row, spot=spot if row.strategy.preemptible else None) for row in rows]
     standard = next((row.usd_per_hour for row in rows if row.strategy is STANDARD), None)
     rows = [replace(row, break_even=_break_even(row, standard)) for row in rows]
     axis = axis_end(max((row.high_usd or Decimal(0) for row in rows if not row.obstacles), default=Decimal(0)))
