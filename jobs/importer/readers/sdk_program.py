@@ -16,7 +16,7 @@ from jobs.importer.python.values import JobCall
 from jobs.importer.readers.documents import PLACE_NAMES, identify
 from jobs.importer.readers.gcloud import command_of, with_command
 from jobs.importer.readers.sdk_requests import job_of
-from jobs.importer.sdk_names import CREATES, LOCAL_SCRIPT, MAKES_A_JOB, OPERATORS, SIGNATURES, TRAINING, other_job
+from jobs.importer.sdk_names import CREATES, LOCAL_SCRIPT, MAKES_A_JOB, OPERATORS, TRAINING, other_job, positions
 from jobs.spec import Severity, quoted
 from jobs.texts import translatable as _
 
@@ -126,7 +126,7 @@ def _with_defaults(made: JobCall) -> tuple[Node, Node]:
     args, run, names = made.args, made.run or Node({}, made.args.line), OF_INIT
     if made.maker in OPERATORS:
         return _completed(args, made.init, names), run
-    known = SIGNATURES["CustomJob" if made.maker == LOCAL_SCRIPT else made.maker]["positions"]
+    known = positions("CustomJob" if made.maker == LOCAL_SCRIPT else made.maker)
     names = names | {name: source for name, source in KEYS.items() if name in known}
     later = ["service_account", "network"]
     if made.is_submitted:

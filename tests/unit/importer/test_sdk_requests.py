@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from jobs import importer
-from tests.unit.importer.test_reading import codes, refused
+from jobs.importer.sdk_names import MAKERS
+from tests.unit.importer.test_reading import codes, refused, spec_of
 
 POOLS = '[{"machine_spec": {"machine_type": "n1-standard-4"}, "container_spec": {"image_uri": "gcr.io/p/i"}}]'
 TUNING = f"""
@@ -272,3 +273,30 @@ class TestReplicas:
         pools = read(f'{TRAINING}job.run(replica_count="4")')["trainingTaskInputs"]["workerPoolSpecs"]
 
         assert [pool["replicaCount"] for pool in pools] == ["1", "3"]
+
+
+@pytest.mark.parametrize("maker", sorted(MAKERS))
+def test_reads_each_call_that_creates_a_job(maker: str) -> None:
+    text = f"from google.cloud.aiplatform import {maker}\n\nmade = {maker}(location='us-east1')\n"
+
+    assert importer.read_text(text).format == "python"
+
+
+def test_a_component_of_a_pipeline_is_a_custom_job() -> None:
+    text = """
+from google_cloud_pipeline_components.v1.custom_job import CustomTrainingJobOp
+from kfp import dsl
+
+@dsl.pipeline(name="digits")
+def digits(project: str = "vision", machine: str = "n1-standard-8"):
+    machine_spec = {"machine_type": machine}
+    pool = {"machine_spec": machine_spec, "container_spec": {"image_uri": "gcr.io/p/i"}}
+    CustomTrainingJobOp(display_name="digits", project=project, location="us-west1", worker_pool_specs=[pool])
+"""
+
+    reading = importer.read_text(text)
+
+    assert reading.submission is not None
+    place = reading.kind, reading.submission.project, reading.submission.region, reading.submission.display_name
+    assert place == ("custom_job", "vision", "us-west1", "digits")
+    assert spec_of(reading)["workerPoolSpecs"][0]["machineSpec"] == {"machineType": "n1-standard-8"}
