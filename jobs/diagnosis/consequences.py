@@ -11,7 +11,7 @@ _CONSEQUENCES = re.compile(
     r"|fatal python error: aborted|\Aaborted\b|\A\*\*\* sigabrt|horovodinternalerror|horovod has been"
     r"|process \d{1,6} terminated|processes exited with|trainingfailederror|another task died"
     r"|\A(?:error: )?aborted from |exit_barrier|keyboardinterrupt|systemexit|collective operation timeout"
-    r"|collective ops is aborted"
+    r"|collective ops is aborted|\bbarrier timed out"
     r"|\Aruntimeerror: simulation crashed|primary job\s{1,4}terminated"
     r"|monitoredbarrier|rendezvous\w{0,20}error|store based barrier|statuscode\.unavailable"
 )

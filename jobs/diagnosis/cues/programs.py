@@ -125,7 +125,7 @@ gpu_missing: no cuda-capable device|found no nvidia driver|torch not compiled wi
     gpu not found|no gpu/tpu found|requested gpu|gpu available|libcuda.so.1|cuda driver library|nvml shared library|
     gpus available|no nvidia gpu|gpu device not found|need at least one gpu|not compiled with gpu support
 terminated: terminated by service|received sigterm|caught sigterm|signal 15|sigterm received|got signal: 15|
-    received death signal|signalexception: process|sigterm
+    systemexit: 143|received death signal|signalexception: process|sigterm
 user_code: returned non-zero exit status
 user_code: segmentation fault|core dumped|sigsegv|sigabrt|fatal python error|childfailederror
 """)

@@ -69,7 +69,7 @@ def test_a_published_failure_that_an_error_quotes_has_its_cause(case: dict[str, 
 
 UNTOLD = frozenset(
     "ray train|ray unhandled|sysexit|sig|keyboard|sigterm handler|gunicorn java|elastic sigabrt|elastic sigsegv"
-    "|triton gcc lcuda|critical only".split("|")
+    "|triton gcc lcuda|critical only|sigterm only".split("|")
 )
 """Failures that follow from another one, or do not say what failed."""
 
