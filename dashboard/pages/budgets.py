@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from dashboard.access import Request, can, teams_of, teams_where
+from dashboard.access.confirmation import by_admin, confirmed
 from dashboard.access.loaders import budget_for, team_for
 from dashboard.forms.budget_form import BudgetForm
 from dashboard.queries.budgets import applies_to, list_changes, list_notices, list_people, list_team_budgets
@@ -54,6 +55,7 @@ def create(request: Request, team_pk: int) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@confirmed(by_admin)
 def budget(request: Request, pk: int) -> HttpResponse:
     """Show a budget with its history. On POST, change it."""
     row = budget_for(request, pk, "set_policy" if request.method == "POST" else "see")
@@ -81,6 +83,7 @@ def budget(request: Request, pk: int) -> HttpResponse:
 
 
 @require_POST
+@confirmed(by_admin)
 def close(request: Request, pk: int) -> HttpResponse:
     """Close a budget, so that it no longer limits jobs."""
     row = budget_for(request, pk, "set_policy")

@@ -18,6 +18,7 @@ from django.views.decorators.http import require_http_methods
 
 from dashboard.access import Request
 from dashboard.access.addresses import absolute_url
+from dashboard.access.confirmation import by_admin, confirmed
 from dashboard.access.iap_middleware import BACKEND
 from dashboard.access.loaders import parse_key, team_for
 from dashboard.forms.account_forms import InviteForm, JoinForm
@@ -33,6 +34,7 @@ log = logging.getLogger(__name__)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@confirmed(by_admin)
 def invite(request: Request, pk: int) -> HttpResponse:
     """Show the open invitations of a team. On POST, create one and show its link once, or withdraw one."""
     team, now = team_for(request, pk, "manage"), database_now()

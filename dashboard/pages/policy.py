@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from dashboard.access import Request, can, teams_of
+from dashboard.access.confirmation import by_admin, confirmed
 from dashboard.forms.policy_form import Rules, TermsForm
 from dashboard.queries.proposals import get_version, list_versions, rules_in, sentences
 from jobs.bounds import parse_digits
@@ -36,6 +37,7 @@ MAX_SHOWN = 50
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@confirmed(lambda request: by_admin(request) and request.POST.get("action") == "save")
 def policy(request: Request) -> HttpResponse:
     """Show the policy of a team. On POST, add a rule to the form, test the draft, or save it."""
     team = _team(request)

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.access import Request
+from dashboard.access.confirmation import by_admin, confirmed
 from dashboard.forms.price_form import PriceFilterForm, PriceForm
 from dashboard.pages.parts.regions import default_region
 from dashboard.queries.prices import KeyLine, key_in, list_history, list_keys
@@ -35,6 +36,7 @@ def prices(request: Request) -> HttpResponse:
 
 
 @require_POST
+@confirmed(by_admin)
 def record(request: Request) -> HttpResponse:
     """Record the price of a key. Show the form with its errors if it is not valid."""
     region, name = request.POST.get("region", ""), request.POST.get("price", "")
@@ -55,6 +57,7 @@ def record(request: Request) -> HttpResponse:
 
 
 @require_POST
+@confirmed(by_admin)
 def accept(request: Request) -> HttpResponse:
     """Record the selected proposals of the daily import."""
     names, reason = request.POST.getlist("proposal"), request.POST.get("reason", "")

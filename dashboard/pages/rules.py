@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.access import Request
+from dashboard.access.confirmation import by_admin, confirmed
 from dashboard.drawing.findings import severity_word
 from jobs import requests
 from jobs.clock import database_now, display_now
@@ -54,6 +55,7 @@ def rules(request: Request) -> HttpResponse:
 
 
 @require_POST
+@confirmed(by_admin)
 def set_rule(request: Request, code: str) -> HttpResponse:
     """Set the severity of a rule. The change is recorded with its author."""
     if code not in RULES:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from dashboard.access import Request, can
-from dashboard.access.confirmation import confirmed
+from dashboard.access.confirmation import by_admin, confirmed
 from dashboard.access.loaders import parse_key, team_for
 from dashboard.forms.team_form import KINDS, ROLES, AllowedForm, MemberForm, PlacesForm, ProjectForm, TeamForm
 from dashboard.pages.parts.forbidding import forbidding
@@ -53,7 +53,7 @@ def team(request: Request, pk: int) -> HttpResponse:
 
 
 @require_POST
-@confirmed(lambda request, **_: request.POST.get("do") == "confirm")
+@confirmed(lambda request, **_: by_admin(request) or request.POST.get("do") == "confirm")
 def change_members(request: Request, pk: int) -> HttpResponse:
     """Add or remove a member, or change a role. Every member may leave."""
     found, do = team_for(request, pk), request.POST.get("do")
@@ -143,6 +143,7 @@ def change_places(request: Request, pk: int) -> HttpResponse:
 
 
 @require_POST
+@confirmed(by_admin)
 def change_project(request: Request, pk: int) -> HttpResponse:
     """Set the default project and the service account for its calls; site admins only."""
     found = team_for(request, pk, "manage")
@@ -155,6 +156,7 @@ def change_project(request: Request, pk: int) -> HttpResponse:
 
 
 @require_POST
+@confirmed(by_admin)
 def change_allowed(request: Request, pk: int) -> HttpResponse:
     """Add or remove a project, bucket or service account that the team may use."""
     found = team_for(request, pk, "manage")
