@@ -7,7 +7,6 @@ from decimal import Decimal
 from enum import StrEnum
 
 from jobs.cost import Estimate, format_usd, round_up
-from jobs.cost.actual import OVERRUN, longest_billed
 from jobs.spec import Finding, Severity
 from jobs.texts import month_of
 from jobs.texts import translatable as _
@@ -97,8 +96,8 @@ def timeout_for_cap(cap_usd: Decimal, cost: Estimate) -> timedelta | None:
     most = cost.most_usd
     if most is None or not is_usable_cap(cap_usd) or most <= cap_usd:
         return None
-    billed = cap_usd / most * (longest_billed(timedelta(hours=cost.timeout_hours)) // SECOND)
-    minutes = int((billed - OVERRUN // SECOND) / 60)
+    billed = cap_usd / most * (cost.longest_billed() // SECOND)
+    minutes = int((billed - cost.beyond // SECOND) / 60)
     return timedelta(minutes=minutes) if minutes > 0 and minutes >= cost.hours * 60 else None
 
 

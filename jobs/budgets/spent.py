@@ -18,7 +18,7 @@ from django.db.models.fields.json import KeyTextTransform
 
 from jobs import assessment, timeline
 from jobs.budgets.committed import OUTAGE, Place, counts_until, since_made
-from jobs.cost import accrued, round_up
+from jobs.cost import SCALE_DOWN, accrued, round_up
 from jobs.models import Job, PersistentResource, ResourceChange
 from jobs.states import JobState
 from jobs.strategies.persistent import STRATEGY
@@ -111,7 +111,7 @@ def _of_job(job: Job, now: datetime) -> Spent:
     if job.is_finished and job.state != JobState.LOST:  # Vertex AI may still run a job that it does not list
         may_exist = job.state in NEVER_RAN and job.may_have_duplicates
         if not may_exist:
-            return Spent(Decimal(0) if job.state in NEVER_RAN else _cost(job, now))
+            return Spent(Decimal(0)) if job.state in NEVER_RAN else _ended(job, now)
     return Spent(job.max_usd) if job.is_finished else Spent(job.max_usd, hourly_of(job), gpus_of(job))
 
 
@@ -127,9 +127,17 @@ def _adds(job: Job) -> Decimal | None:
     return Decimal(adds)
 
 
-def _cost(job: Job, now: datetime) -> Decimal | None:
-    """Return what a job has cost, with what it may have added to a resource that is counted nowhere else."""
-    return _add(timeline.cost_so_far(job, now), accrued(_adds(job), timeline.running(job, now)))
+def _ended(job: Job, now: datetime) -> Spent:
+    """Return what a job has cost, and what it may have added to a resource that is counted nowhere else.
+
+    The machines that it added may stay for SCALE_DOWN after its end.
+    """
+    cost, adds, ran = timeline.cost_so_far(job, now), _adds(job), timeline.running(job, now)
+    if adds == 0 or not ran:
+        return Spent(cost)
+    cost = _add(cost, accrued(adds, ran + SCALE_DOWN))
+    stays = job.ended_at is not None and now < job.ended_at + SCALE_DOWN
+    return Spent(cost, adds, gpus_of(job)) if stays else Spent(cost)
 
 
 # ---------------------------------------------------------------- persistent resources

@@ -1,6 +1,6 @@
 """The cost of jobs: the price book, estimates, and the cost so far of running jobs."""
 
-from jobs.cost.actual import accrued
+from jobs.cost.actual import SCALE_DOWN, accrued
 from jobs.cost.estimate import Estimate, estimate
 from jobs.cost.lines import Line, Rate, Shape, shape_of
 from jobs.cost.money import CENT, MICRO, format_usd, from_micros, round_price, round_up, to_micros
@@ -11,6 +11,7 @@ from jobs.cost.rates import hourly, rate_of
 __all__ = [
     "CENT",
     "MICRO",
+    "SCALE_DOWN",
     "Estimate",
     "Line",
     "PriceBook",

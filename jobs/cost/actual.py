@@ -11,6 +11,11 @@ OVERRUN = timedelta(seconds=150)
 """How long machines may be billed after a run's timeout or failure, until they are gone. No bound is documented: up to
 136 seconds were recorded from the end of a program to that of its job (2026-02-23)."""
 
+SCALE_DOWN = timedelta(hours=1)
+"""How long machines that a persistent resource has added for a job are counted after a run. They are billed until the
+resource scales down again (persistent-resource-overview, read 2026-11-28). No time is documented; an hour is assumed.
+"""
+
 HOUR = timedelta(hours=1)
 MICROSECOND = timedelta(microseconds=1)
 
@@ -36,9 +41,9 @@ def billable(running: timedelta, *, increment: timedelta = BILLING_INCREMENT) ->
     return -(-running // increment) * increment
 
 
-def longest_billed(timeout: timedelta) -> timedelta:
-    """Return the longest time for which one run with this timeout is billed."""
-    return billable(timeout + OVERRUN)
+def longest_billed(timeout: timedelta, *, beyond: timedelta = OVERRUN) -> timedelta:
+    """Return the longest time for which one run with this timeout is billed, `beyond` which its machines stay."""
+    return billable(timeout + beyond)
 
 
 def for_time(usd_per_hour: Decimal, time: timedelta) -> Decimal:

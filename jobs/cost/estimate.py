@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
-from jobs.cost.actual import HOUR, longest_billed
+from jobs.cost.actual import HOUR, OVERRUN, SCALE_DOWN, longest_billed
 from jobs.cost.forecast import Forecast, forecast, forecast_preemptible
 from jobs.cost.learned import NOT_LEARNED, Learned, Wait
 from jobs.cost.lines import NOTHING, Line, amount_of, as_text, total
@@ -69,6 +69,8 @@ class Estimate:
     resource's bill, so only `most_usd` and the ceilings count them."""
     timeout_hours: float = 0.0
     """The timeout of each run: the spec's, else Vertex AI's default."""
+    beyond: timedelta = OVERRUN
+    """How long the machines of a run may stay after its timeout."""
     has_timeout: bool = True
     """Whether the spec sets the timeout."""
     own_usd: Decimal | None = None
@@ -96,8 +98,12 @@ class Estimate:
         """Return what another timeout would make of `most_usd`."""
         if self.most_usd is None:
             return None
-        ratio = longest_billed(timeout) / longest_billed(timedelta(hours=self.timeout_hours))
-        return self.most_usd * Decimal(repr(ratio))
+        return self.most_usd * Decimal(repr(self.longest_billed(timeout) / self.longest_billed()))
+
+    def longest_billed(self, timeout: timedelta | None = None) -> timedelta:
+        """Return the longest time for which one run is billed, with its own timeout or another one."""
+        timeout = timedelta(hours=self.timeout_hours) if timeout is None else timeout
+        return longest_billed(timeout, beyond=self.beyond)
 
     def has_stale_prices(self, today: date) -> bool:
         """Return whether a price is older than 90 days."""
@@ -169,7 +175,8 @@ def estimate(
     notes += tuning_notes(submission, hours, found.expected) + timeout_notes(submission, expected, timeout, found.high)
     count, attempts = rounds(submission.trials, submission.parallel_trials), _runs(submission, strategy)
     usd = partial(amount_of, rate.usd_per_hour, submission.trials)
-    longest = attempts * longest_billed(applies) / HOUR
+    beyond = OVERRUN + SCALE_DOWN if adds.usd_per_hour != 0 else OVERRUN  # the run itself costs nothing then
+    longest = attempts * longest_billed(applies, beyond=beyond) / HOUR
     most = total((usd(longest), amount_of(adds.usd_per_hour, count, longest)))
     basis = basis_of(strategy, learned, expected, applies, usd(found.own), usd(found.expected))
     return Estimate(
@@ -178,7 +185,7 @@ def estimate(
         usd_per_hour=amount_of(rate.usd_per_hour, submission.parallel_trials),
         expected_usd=usd(found.expected), low_usd=usd(found.low), high_usd=usd(found.high),
         own_usd=usd(found.own), most_usd=most, adds_usd_per_hour=adds.usd_per_hour,
-        timeout_hours=applies / HOUR, has_timeout=timeout is not None,
+        timeout_hours=applies / HOUR, beyond=beyond, has_timeout=timeout is not None,
         lines=rate.lines, notes=tuple(dict.fromkeys(notes)), prices_as_of=rate.prices_as_of,
         restarts=found.middle, wait=learned.wait(), basis=basis,
     )  # fmt: skip

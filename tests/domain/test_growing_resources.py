@@ -84,7 +84,7 @@ def test_what_it_may_add_is_in_use_until_a_day_after_its_end(world: World, paren
     assert (used.gpus, used.usd_per_hour, used.usd) == (4, hourly, job.max_usd)
     assert job.hourly_usd == 0, "the resource's bill has it"
     assert job.max_usd is not None
-    assert hourly * 4 <= job.max_usd <= hourly * 5, "four runs of an hour"
+    assert hourly * 8 <= job.max_usd <= hourly * 9, "four runs of an hour, each with an hour until it scales down"
 
     for _ in range(12):
         world.work(hours=0.5)
@@ -92,7 +92,7 @@ def test_what_it_may_add_is_in_use_until_a_day_after_its_end(world: World, paren
     assert Job.objects.get().is_finished
     ran = spent(world.cloud.now, person_id=world.me.pk)
     assert (ran.gpus, ran.usd_per_hour) == (0, 0)
-    assert hourly <= (ran.usd or 0) <= hourly * 2
+    assert hourly * 2 <= (ran.usd or 0) <= hourly * 3
     world.cloud.forward(days=1)
     assert spent(world.cloud.now, person_id=world.me.pk).usd == 0
 
@@ -114,3 +114,22 @@ def test_one_that_was_made_here_counts_at_its_largest_already(world: World, pare
 
     assert spent(world.cloud.now, team_id=world.team.pk).gpus == 40
     assert Job.objects.get().max_usd == 0
+
+
+def test_what_it_added_stays_in_use_until_the_resource_has_scaled_down(world: World, parent: str) -> None:
+    """An hour is assumed. The emulator takes five minutes."""
+    made_elsewhere(world, parent, GROWS)
+    assert on_it(world, "grows", others=3, timeout="600s") == 201
+    while not Job.objects.get().is_finished:
+        world.work(hours=0.05)
+    (found,) = world.cloud.call("GET", parent)["persistentResources"]
+    assert found["resourcePools"][0]["replicaCount"] == "4", "the machines stay"
+
+    stays = spent(world.cloud.now, person_id=world.me.pk)
+
+    assert (stays.gpus, stays.usd_per_hour) == (4, Decimal(Job.objects.get().estimate["adds_usd_per_hour"]))
+    world.work(hours=1.1)
+    (found,) = world.cloud.call("GET", parent)["persistentResources"]
+    assert found["resourcePools"][0]["replicaCount"] == "1"
+    gone = spent(world.cloud.now, person_id=world.me.pk)
+    assert (gone.gpus, gone.usd_per_hour) == (0, 0)
