@@ -23,8 +23,7 @@ JSON = re.compile(r"(?:\s|//[^\n]*\n|#[^\n]*\n|/\*.*?\*/)*[{\[]", re.DOTALL)
 YAML_KEY = re.compile(r"[ \t]*(?:-[ \t]+)?['\"]?[A-Za-z_][\w-]*['\"]?[ \t]*:(?:[ \t]|$)")
 PYTHON = re.compile(r"^[ \t]*(?:from[ \t]+\S+[ \t]+import\b|import[ \t]+\w|def[ \t]+\w+\(|class[ \t]+\w)", re.MULTILINE)
 BOUND = re.compile(r"^[ \t]*\w+[ \t]*(?::[^=\n]{1,200})?=[ \t]*(?:dict\(|[\[{])", re.MULTILINE)
-SDK_FIELD = re.compile(r"\b(?:machine_spec|machineSpec|worker_pool_specs|workerPoolSpecs|study_spec)\b")
-POOLS = re.compile(r"machine_?spec|worker_?pool_?specs?|study_spec", re.IGNORECASE)
+SDK_FIELD = re.compile(r"(?i:\b(?:machine_?spec|worker_?pool_?specs?|study_spec)\b)")
 CONFIG = re.compile(
     r"^[ \t]*['\"]?(?:workerPoolSpecs|worker_pool_specs|trialJobSpec|jobSpec)['\"]?[ \t]*:", re.MULTILINE
 )
@@ -123,7 +122,7 @@ def detect_format(text: str) -> str:
         return "gcloud"
     if CURL.search(bare):
         return "curl"
-    return "python" if BOUND.search(bare) and POOLS.search(bare) else "gcloud-yaml"
+    return "python" if BOUND.search(bare) and SDK_FIELD.search(bare) else "gcloud-yaml"
 
 
 def is_document(name: str) -> bool:

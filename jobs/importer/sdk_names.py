@@ -20,6 +20,7 @@ OPERATORS = {
     "CreateCustomTrainingJobOperator": "CustomTrainingJob",
     "CustomContainerTrainingJobRunOp": "CustomContainerTrainingJob",
     "CustomPythonPackageTrainingJobRunOp": "CustomPythonPackageTrainingJob",
+    "CustomTrainingJobOp": "CustomJob",
     "CreateHyperparameterTuningJobOperator": "HyperparameterTuningJob",
     "HyperparameterTuningJobRunOp": "HyperparameterTuningJob",
 }
@@ -33,7 +34,7 @@ SIGNATURES_FILE = Path(__file__).with_name("sdk_signatures.json")
 """The arguments of the SDK's calls by position and by name, made by `python -m tests.support.sdk_signatures`."""
 SIGNATURES: dict[str, dict[str, list[str]]] = json.loads(SIGNATURES_FILE.read_text())["calls"]
 LOCAL_SCRIPT = "from_local_script"
-MAKERS = frozenset({*TRAINING, *CREATES, *MESSAGE_FIELDS, LOCAL_SCRIPT, "CustomTrainingJobOp", *OPERATORS})
+MAKERS = frozenset({*TRAINING, *CREATES, *MESSAGE_FIELDS, LOCAL_SCRIPT, *OPERATORS})
 SDK = re.compile(
     rf"\b(?:{'|'.join(sorted(MAKERS))})\s*\(|\baiplatform\b|\bworker_pool_specs?\b\s*(?::[^=\n]{{1,200}})?="
 )

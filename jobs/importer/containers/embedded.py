@@ -28,7 +28,6 @@ from jobs.importer.sdk_names import MAKES_A_JOB
 from jobs.importer.syntax.json_text import read_json
 from jobs.importer.syntax.shell import Shell
 from jobs.importer.syntax.yaml_text import read_yaml
-from jobs.spec import quoted
 
 AT_MARGIN = re.compile(
     r"^(?:from[ \t]+\S+[ \t]+import\b|import[ \t]+\w|def[ \t]+\w+\(|class[ \t]+\w+[(:])", re.MULTILINE
@@ -75,14 +74,10 @@ def _in_shell(text: str) -> Iterator[Part]:
     shell = Shell(text)
     for _ in shell.commands():
         pass
-    for name, word in list(shell.documents.items())[:MAX_PARTS]:
+    for word in [*shell.documents.values(), *shell.bodies][:MAX_PARTS]:
         if CONFIG.search(word.text) or MAKES_A_JOB.search(word.text):
-            where = f", in the file {quoted(name)} that is written here"
-            yield Part(detect_format(word.text), on_line(word.line, word.text), where)
-    for word in shell.bodies[:MAX_PARTS]:
-        if CONFIG.search(word.text):
             body = on_line(word.line, textwrap.dedent(word.text))
-            format_key, where = detect_format(body), ", in a text that is given here"
+            format_key, where = detect_format(body), ", in a text that is written here"
             yield Part(format_key, body, where)
             yield from (part._replace(where=where) for part in _in_documents(format_key, body))
 

@@ -130,7 +130,10 @@ class Expressions(Branches):
 
     def truth(self, node: Node) -> bool | None:
         """Return whether a value counts as true; None if it is not known."""
-        return values.truth_of(self.assumed(node))
+        node = self.assumed(node)
+        if node.open:
+            return node.holds if isinstance(node, Held) else None
+        return bool(node.value) if is_data(node) else True
 
     def default(self, node: Node | None, line: int) -> Node | None:
         """Return a default that is taken for a value that is not set, with one note; None if it gives no value."""

@@ -185,13 +185,6 @@ def is_too_long(node: Node) -> bool:
     return isinstance(node.value, str) and len(node.value) > MAX_ITEMS
 
 
-def truth_of(node: Node) -> bool | None:
-    """Return whether a value counts as true; None if it is not known."""
-    if node.open:
-        return node.holds if isinstance(node, Held) else None
-    return bool(node.value) if is_data(node) else True
-
-
 def text_of(node: Node) -> str | None:
     """Return a scalar as Python writes it into a text, with the placeholders in it; None if that is not known."""
     value = node.value

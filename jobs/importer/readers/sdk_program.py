@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from jobs.importer.detect import CREATE
+from jobs.importer.detect import CREATE, SDK_FIELD
 from jobs.importer.nodes import Draft, Node, Notes, folded, set_at
 from jobs.importer.python.parsing import MAX_LENGTH, parse
 from jobs.importer.python.program import Program
@@ -21,7 +21,6 @@ from jobs.spec import Severity, quoted
 from jobs.texts import translatable as _
 
 PARENT = re.compile(r"projects/(.+?)/locations/([^/]+)")
-POOLS = re.compile(r"\bworker_?pool_?specs?\b", re.IGNORECASE)
 MAX_JOBS, MAX_BOUND, MAX_TEXTS = 20, 5_000, 50
 UNSEEN = ("displayName", "jobSpec", "trialJobSpec", "studySpec", "maxTrialCount", "parallelTrialCount")
 """Fields that unknown `**names` may set."""
@@ -55,7 +54,7 @@ def read_program(text: str, notes: Notes, environment: Mapping[str, str] = Mappi
     except (RecursionError, MemoryError, ValueError):
         notes.error("unreadable_python", None, _("The Python is nested too deep to be read."), _("Give only the job."))
         return []
-    meant = [part for part in left_out if MAKES_A_JOB.search(part.text) or POOLS.search(part.text)]
+    meant = [part for part in left_out if MAKES_A_JOB.search(part.text) or SDK_FIELD.search(part.text)]
     if not drafts and meant:
         _refuse_syntax(meant[0].reason, meant[0].line, notes)
     elif drafts and left_out:

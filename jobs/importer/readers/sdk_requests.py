@@ -26,8 +26,10 @@ JOB |= paths(
     "spec.",
 )
 JOB |= paths("timeout restart_job_on_worker_restart disable_retries max_wait_duration", "spec.scheduling.")
-JOB |= {"scheduling_strategy": "spec.scheduling.strategy"}
-JOB |= dict.fromkeys(("base_output_dir", "base_output_directory"), "spec.baseOutputDirectory.outputUriPrefix")
+JOB |= {
+    "scheduling_strategy": "spec.scheduling.strategy",
+    "base_output_dir": "spec.baseOutputDirectory.outputUriPrefix",
+}
 """Arguments of every kind of job, with their paths in its message; `spec` is the job spec."""
 TRIALS = paths("max_trial_count parallel_trial_count max_failed_trial_count")
 SERVED = "model_serving_container_"
