@@ -25,7 +25,9 @@ from dashboard.forms.compose.text import fill_from_text, is_edited, without_text
 from dashboard.pages.parts.assessed_form import AssessedForm, assess_form, placing_of
 from dashboard.pages.parts.beginning import beginning
 from dashboard.pages.parts.kept_form import EDITED_ELSEWHERE, save_typed, sign_in_first
+from dashboard.pages.parts.reservable import find_dates
 from dashboard.pages.parts.team_choice import requesting_teams, team_choices
+from dashboard.pages.parts.where import compare_regions
 from jobs import requests, tasks
 from jobs.clock import database_now
 from jobs.errors import NotAllowed, NotPermitted
@@ -67,7 +69,7 @@ def _compose(request: Request) -> HttpResponse:
     if do == "submit" and assessed.may_be_requested:
         return _request(request, assessed)
     assessed.form.focus(focus)
-    return _show(request, assessed, {"is_validated": do == "validate"}, status=422 if do == "submit" else 200)
+    return _show(request, assessed, _results(request, assessed, do), status=422 if do == "submit" else 200)
 
 
 def _show(
@@ -76,6 +78,16 @@ def _show(
     """Render the page with the assessed form and the extra context `shown`."""
     token = sign_form(request.user, str(assessed.form.job["request_key"].value()))
     return render(request, "compose.html", {**assessed.context, **(shown or {}), "form_owner": token}, status=status)
+
+
+def _results(request: Request, assessed: AssessedForm, do: str) -> dict[str, Any]:
+    """Return what a button asks for: that the form was validated, the regions, or the dates of reservations."""
+    now = timezone.now()
+    if do == "where" or do.startswith("region_"):
+        return {"where": compare_regions(assessed, now=now)}
+    if do == "calendar":
+        return {"calendar": find_dates(assessed.submission, request.POST.get("calendar_days", ""), now=now)}
+    return {"is_validated": do == "validate"}
 
 
 def _read_text(request: Request, teams: list[Team], *, is_final: bool) -> HttpResponse:

@@ -28,7 +28,8 @@ USUAL_SHARE = 0.05
 """Preemption rate of a day where the plan has no reclaims."""
 USD_PER_VCPU = 0.01
 CALENDAR_SERIES = frozenset({"a3", "a4"})
-MAX_DAYS_AHEAD, MAX_DAYS = 120, 90
+MAX_DAYS_AHEAD, MAX_DAYS, MAX_VMS = 60, 90, 80
+"""Limits of calendar mode for GPU VMs, of its overview and "Create a future reservation request in calendar mode"."""
 CAPACITY = frozenset({"instanceProperties", "instanceFlexibilityPolicy", "distributionPolicy", "size"})
 HISTORY = frozenset({"instanceProperties", "locationPolicy", "types"})
 
@@ -96,6 +97,8 @@ def calendar_mode(emulator: Emulator, call: Call) -> Document:
     name = str(wanted.get("machineType", ""))
     _machine(name, call)
     count = _whole(wanted.get("instanceCount"))
+    if count > MAX_VMS:
+        raise invalid(f"Invalid value for field 'instanceCount': it must be at most {MAX_VMS}.")
     start, seconds = _window(emulator, _object(spec.get("timeRangeSpec"), "timeRangeSpec"))
     zone = f"zones/{region}-a"
     digest = hashlib.sha256(f"{call.params['project']}/{region}/{name}/{count}/{start}".encode()).digest()

@@ -1,6 +1,7 @@
 """The catalogue: machines, accelerators, regions, disks and prices from data files with source and date."""
 
 from jobs.catalog.accelerators import ACCELERATORS, Accelerator
+from jobs.catalog.carbon import CARBON, Carbon
 from jobs.catalog.growing import forget_when_recorded
 from jobs.catalog.machines import (
     DISKS,
@@ -19,6 +20,7 @@ from jobs.catalog.regions import REGIONS, accelerators_in, regions_with
 
 __all__ = [
     "ACCELERATORS",
+    "CARBON",
     "DISKS",
     "MACHINES",
     "MAX_DISK_GB",
@@ -26,6 +28,7 @@ __all__ = [
     "READ_DATE",
     "REGIONS",
     "Accelerator",
+    "Carbon",
     "Machine",
     "PriceRow",
     "accelerators_in",

@@ -8,8 +8,9 @@ from typing import Any
 
 from django.db.models import Q, Sum
 
+from jobs.bounds import is_storable
 from jobs.cache import Recent
-from jobs.cost.learned import NAMES, NOT_LEARNED, Learned, Sums, recent_since
+from jobs.cost.learned import NAMES, NOT_LEARNED, Learned, Sums, Wait, recent_since
 from jobs.cost.likeness import machine_of, magnitude_of, program_of
 from jobs.known_advice import preemption_rates
 from jobs.models import LearnedFigures, Team
@@ -96,6 +97,20 @@ def _load(wanted: Wanted, now: datetime) -> Mapping[str, Learned]:
         )
         for key in (STRATEGIES if sums else ())
     }
+
+
+def waits_by_region(team: Team, submission: Submission, strategy: str, now: datetime) -> Mapping[str, Wait]:
+    """Return the waits of the team's jobs of a strategy on the same machine, by region. One query."""
+    machine = machine_of(submission)
+    if not is_storable(machine):
+        return {}
+    rows = LearnedFigures.objects.filter(
+        team=team, hour=BY_LIKENESS, program="", machine=machine, strategy=strategy,
+        month__gte=(now - LOOK_BACK).date(),
+    ).exclude(region="")  # fmt: skip
+    grouped = rows.order_by().values("region").annotate(**{f"sum_{name}": Sum(name) for name in LEARNED})
+    waits = {row["region"]: Learned(machines=_sum([dict(row)])).wait() for row in grouped}
+    return {region: wait for region, wait in waits.items() if wait is not None}
 
 
 _recent: Recent[Wanted, Mapping[str, Learned]] = Recent(_load)

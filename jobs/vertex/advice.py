@@ -50,9 +50,9 @@ def read(method: Method, answer: Mapping[str, Any]) -> dict[str, Any]:
     return _READERS[method](answer)
 
 
-MAX_AHEAD, MAX_DAYS = timedelta(days=120), 90
-"""Dates can be viewed 120 days ahead, for 1 to 90 days ("Request a future reservation for up to 90 days (in calendar
-mode)", docs.cloud.google.com/tpu, read 2026-11-28)."""
+MAX_AHEAD = timedelta(days=60)
+"""How far ahead dates of GPU VMs can be viewed ("About future reservation requests in calendar mode",
+cloud.google.com/compute/docs/instances/future-reservations-calendar-mode-overview, read 2026-11-28)."""
 
 
 def _future(vms: Vms, now: datetime) -> dict[str, Any]:

@@ -24,7 +24,7 @@ def answer(clock: Clock, method: str = "capacity", **columns: Any) -> None:
 
 
 def spot(page: str) -> str:
-    return text_in(page, "strategy-spot-facts")
+    return text_in(page, "strategy-spot-name")
 
 
 def test_says_what_google_says_and_of_what(engineer: Client, example: dict[str, str], team: Team, clock: Clock) -> None:
@@ -39,7 +39,7 @@ def test_says_what_google_says_and_of_what(engineer: Client, example: dict[str, 
     page = engineer.post(CHECK, fields).content.decode()
 
     assert "Google: likely available, most run 1 h or more; 3 min ago" in spot(page)
-    assert "Google" not in text_in(page, "strategy-standard-facts")
+    assert "Google" not in text_in(page, "strategy-standard-name")
     assert "about Spot VMs of your project, not about training on Vertex AI" in text_in(page, "advice")
     for score, words in ((0.5, "Google: may be available;"), (0.1, "Google: unlikely to be available;")):
         answer(clock, answer={"obtainability": score, "uptime_seconds": None, "zones": []})

@@ -1,6 +1,7 @@
 """Tests of Compute Engine's advice with Google's `AdviceClient`, which has all three methods since compute v1."""
 
 import urllib.parse
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -45,13 +46,19 @@ def history(advice: compute_v1.AdviceClient, machine: str = A100, **more: Any) -
     return advice.capacity_history({**PLACE, "capacity_history_request_resource": asked}, retry=None)
 
 
+def days_of(emulator: Running) -> tuple[str, str]:
+    """Return the start of today by the emulator's clock, and of the day in 50 days."""
+    today = datetime.fromisoformat(emulator.call("GET", "/_emulator/clock")["now"]).date()
+    return f"{today}T00:00:00Z", f"{today + timedelta(days=50)}T00:00:00Z"
+
+
 def calendar(advice: compute_v1.AdviceClient, emulator: Running, machine: str, count: int, **times: str) -> Any:
-    today = emulator.call("GET", "/_emulator/clock")["now"][:10]
+    earliest, latest = days_of(emulator)
     spec = {
         "target_resources": {"specific_sku_resources": {"machine_type": machine, "instance_count": count}},
         "time_range_spec": {
-            "start_time_not_earlier_than": f"{today}T00:00:00Z",
-            "start_time_not_later_than": "2027-03-01T00:00:00Z",
+            "start_time_not_earlier_than": earliest,
+            "start_time_not_later_than": latest,
             "min_duration": "86400s",
             "max_duration": "604800s",
         }
@@ -131,6 +138,8 @@ def test_what_google_refuses_is_refused(scripted: Running, advice: compute_v1.Ad
         capacity(advice, *[A100] * 6)
     with pytest.raises(exceptions.BadRequest, match="90 days"):
         calendar(advice, scripted, "a3-highgpu-8g", 1, max_duration="9000000s")
+    with pytest.raises(exceptions.BadRequest, match="at most 80"):
+        calendar(advice, scripted, "a3-highgpu-8g", 81)
     with pytest.raises(exceptions.BadRequest, match="timeRangeSpec"):
         calendar(advice, scripted, "a3-highgpu-8g", 1, max_duration="soon")
     scripted.call("POST", "/_emulator/faults", {"kind": "403", "method": "advice.*", "times": 1})
@@ -151,8 +160,8 @@ def test_answers_have_the_documented_shape(scripted: Running, advice: compute_v1
         },
         "capacityHistory": {"instanceProperties": spot | {"machineType": A100}, "types": ["PREEMPTION", "PRICE"]},
     }
-    start = scripted.call("GET", "/_emulator/clock")["now"][:10] + "T00:00:00Z"
-    times = {"startTimeNotEarlierThan": start, "startTimeNotLaterThan": "2027-03-01T00:00:00Z", "maxDuration": "86400s"}
+    earliest, latest = days_of(scripted)
+    times = {"startTimeNotEarlierThan": earliest, "startTimeNotLaterThan": latest, "maxDuration": "86400s"}
     gpus = {"specificSkuResources": {"machineType": "a3-highgpu-8g", "instanceCount": "1"}}
     asked["calendarMode"] = {"futureResourcesSpecs": {"spec": {"targetResources": gpus, "timeRangeSpec": times}}}
     messages = ("CapacityAdviceResponse", "CapacityHistoryResponse", "CalendarModeAdviceResponse")

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from dashboard.forms.compose.tuning_form import ParameterForm
 from dashboard.forms.compose.worker_pool_form import WorkerPoolForm
 
+REGION = re.compile(r"region_([a-z0-9-]{1,40})", re.ASCII)
 BUTTON = re.compile(r"add_(pool|parameter)|remove_(pool|parameter)-(\d{1,3})", re.ASCII)
 NOT_COPIED = ("carried", "drop_carried", "skip", "fits")
 
@@ -56,11 +57,14 @@ FORMSETS = {"pool": WorkerPools, "parameter": Parameters}
 def change_rows(data: Mapping[str, Any], button: str) -> tuple[dict[str, Any], str]:
     """Return the posted data after the change of a button, and the prefix of the row to focus ("" for none).
 
-    Buttons are `add_pool`, `add_parameter`, `remove_pool-1` and `remove_parameter-0`. Any other button changes nothing.
+    Buttons are `add_pool`, `add_parameter`, `remove_pool-1`, `remove_parameter-0` and `region_us-east4`, which chooses
+    that region. Any other button changes nothing.
     A new worker pool is a copy of the last one, because most differ only in machines. The primary pool cannot be
     removed.
     """
     posted = dict(data.items())
+    if (chosen := REGION.fullmatch(button)) is not None:
+        return posted | {"region": chosen[1]}, ""
     match = BUTTON.fullmatch(button)
     if match is None:
         return posted, ""

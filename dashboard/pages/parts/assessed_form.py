@@ -43,6 +43,8 @@ class AssessedForm:
     submission: Submission | None
     assessment: Assessment | None
     context: dict[str, Any]
+    inputs: Context | None = None
+    """What the assessment was made with."""
 
     @property
     def may_be_requested(self) -> bool:
@@ -94,7 +96,7 @@ def assess_form(form: Compose, teams: list[Team], *, by: User, now: datetime) ->
         "sets": [each for each in assessment.findings if each.code.startswith(SETS)] if assessment is not None else [],
         "request": _request_text(form, submission, team, project, now),
     }
-    return AssessedForm(form, team, submission, assessment, shown)
+    return AssessedForm(form, team, submission, assessment, shown, context)
 
 
 def _due_findings(assessment: Assessment, submission: Submission) -> Sequence[Finding]:
