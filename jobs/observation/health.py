@@ -5,7 +5,8 @@ turns of `jobs.observation.log_turns` read it. What follows from a fault is poli
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -16,19 +17,24 @@ from django.db.models import Count, Max, Min
 from jobs.explain import circumstances_of, times_out_at
 from jobs.metrics import Run
 from jobs.models import Job, JobEvent, JobHealth, JobMetrics, LogLine
+from jobs.models.job import JobQuerySet
 from jobs.observation import health_policy
 from jobs.observation.machine_usage import BUSY, CPU
+from jobs.requests.learned_figures import usual_start_up
 from jobs.timeline import warning_of
 from jobs.timeline.health import (
     DIVERGED,
     FAULTS,
+    MAX_IDLE,
     MAX_IDLE_SILENCE,
     UNKNOWN,
+    USUAL_START_UP,
     Evidence,
     Health,
     ReplicaLines,
     health_of,
 )
+from jobs.timeline.resource_holdings import find_submission
 from jobs.vertex.logs import SERVICE
 
 MAX_UNSEEN = timedelta(minutes=15)
@@ -44,15 +50,42 @@ _LOSS = re.compile(
 )
 _OF_OTHERS = re.compile(r"best|min|prev|last|low|init")
 """Losses that are compared with, such as a best loss that begins as infinity."""
+COLUMNS = (
+    "team", "kind", "spec", "state", "strategy", "project", "region", "machines", "expected_seconds", "log_sources",
+    "started_at", "ended_at", "running_since", "running_seconds", "trial_seconds", "cancel_requested_at", "restarts",
+    "metrics__record", "metrics__usage", "last_seen__at",
+    "health__code", "health__since", "health__assessed_at", "health__restarts", "health__running_since",
+)  # fmt: skip
+"""What is read of every running job. A job is wide, and nearly all are healthy: one with a fault is loaded in full."""
 DEFERRED = ("estimate", "error", "explanation", "metrics__checkpoints")
 
 
 def assess(pk: UUID, *, now: datetime) -> None:
-    """Assess a job whose log was just read, and record its fault. At most six queries if it is as before."""
-    joined_rows = ("metrics", "last_seen", "health", "team")
-    job = Job.objects.select_related(*joined_rows).defer(*DEFERRED).get(pk=pk)
+    """Assess a job whose log was just read, and record its fault."""
+    assess_each([pk], lambda _: nullcontext(), now=now)
+
+
+def assess_each(keys: Sequence[UUID], guard: Callable[[str], AbstractContextManager[Any]], *, now: datetime) -> None:
+    """Assess jobs whose logs were just read, each within `guard(name)`, which keeps an error from the others.
+
+    Two queries for all, and one or two for each that is healthy.
+    """
+    jobs = list(_rows().only(*COLUMNS).filter(pk__in=keys)) if keys else ()
+    kinds = (JobEvent.Kind.RESTARTED, JobEvent.Kind.MACHINES_LOST)
+    events = JobEvent.objects.filter(job__in=keys, kind__in=kinds).order_by() if jobs else JobEvent.objects.none()
+    began_again = dict(events.values_list("job").annotate(Max("occurred_at")))
+    for job in jobs:
+        with guard(f"health of job {job.pk}"):
+            _assess(job, began_again.get(job.pk), now)
+
+
+def _rows() -> JobQuerySet:
+    return Job.objects.select_related("metrics", "last_seen", "health")
+
+
+def _assess(job: Job, began_again: datetime | None, now: datetime) -> None:
     before: JobHealth | None = getattr(job, "health", None)
-    evidence = evidence_of(job, now) if _is_assessed(job, now) else None
+    evidence = evidence_of(job, began_again, now) if _is_assessed(job, now) else None
     found = health_of(evidence, now) if evidence is not None else Health(UNKNOWN)
     if evidence is None or found.code not in FAULTS:
         if before is not None and before.code:
@@ -60,6 +93,10 @@ def assess(pk: UUID, *, now: datetime) -> None:
             JobHealth.objects.filter(pk=before.pk).update(**nothing, assessed_at=now)
             health_policy.clear(job, before, now)
         return
+    attempt, job = _attempt_of(job), _rows().select_related("team").defer(*DEFERRED).get(pk=job.pk)
+    if attempt != _attempt_of(job):  # the evidence is that of another attempt
+        return
+    before = getattr(job, "health", None)
     is_same = before is not None and before.code == found.code and _attempt_of(before) == _attempt_of(job)
     since = found.since
     if before is not None and before.since is not None and is_same and found.code == DIVERGED:
@@ -91,12 +128,13 @@ def _is_assessed(job: Job, now: datetime) -> bool:
     return is_running and is_seen and len(job.log_sources) == 1 and job.trial_seconds is None
 
 
-def evidence_of(job: Job, now: datetime) -> Evidence:
-    """Return what is kept about the present attempt of a running job. Its metrics are loaded. At most three queries."""
+def evidence_of(job: Job, began_again: datetime | None, now: datetime) -> Evidence:
+    """Return what is kept about the present attempt of a running job. Its metrics are loaded. At most three queries.
+
+    `began_again` is when it last restarted, or lost machines, None if it never has.
+    """
     assert job.running_since is not None
-    changes = job.events.filter(kind__in=(JobEvent.Kind.RESTARTED, JobEvent.Kind.MACHINES_LOST))
-    last = changes.aggregate(last=Max("occurred_at"))["last"]
-    began = max(job.running_since, last) if last is not None else job.running_since
+    began = max(job.running_since, began_again) if began_again is not None else job.running_since
     own = LogLine.objects.filter(job=job, timestamp__gte=began).exclude(replica=SERVICE)
     metrics: JobMetrics | None = getattr(job, "metrics", None)
     record, usage = (metrics.record, metrics.usage) if metrics is not None else ({}, {})
@@ -118,7 +156,14 @@ def evidence_of(job: Job, now: datetime) -> Evidence:
         has_accelerators=circumstances_of(job).has_accelerator,
         run=run,
         times_out_at=times_out_at(job, now),
+        usual_start_up=USUAL_START_UP if steps or now - began < MAX_IDLE else _usual_start_up(job, now),
     )
+
+
+def _usual_start_up(job: Job, now: datetime) -> timedelta:
+    submission = find_submission(job)
+    learned = usual_start_up(job, submission, now) if submission is not None else None
+    return USUAL_START_UP if learned is None else learned
 
 
 def _lines(own: Any) -> list[ReplicaLines]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.db.models import Q
@@ -150,15 +151,26 @@ def _set_aside(aside: SetAside, entry: object, reason: str) -> None:
 def _read_tails(
     feed: LogFeed, jobs: list[Job], aside: SetAside, watch: cadence.Stopwatch, now: datetime
 ) -> vertex.VertexError | None:
+    """Read the newest lines of each job in turn, assess the jobs, and return the last failure."""
+    read = list[UUID]()
+    last_error = _read_each(feed, jobs, aside, watch, now, read)
+    health.assess_each(read, aside.item, now=now)
+    return last_error
+
+
+def _read_each(
+    feed: LogFeed, jobs: list[Job], aside: SetAside, watch: cadence.Stopwatch, now: datetime, read: list[UUID]
+) -> vertex.VertexError | None:
     """Read the newest lines of each job in turn and return the last failure. A failed read does not stop the others.
 
-    End early if the rate limit or the time of the read is used up, or another worker has claimed the feed.
+    End early if the rate limit or the time of the read is used up, or another worker has claimed the feed. Add the keys
+    of the jobs to assess to `read`: those whose log was read in full, as silence is not known of any other.
     """
     last_error: vertex.VertexError | None = None
     for job in jobs:
         if watch.has_run_out or not claims.renew_poll(feed, now=watch.now):
             break
-        known = aside.count
+        known, is_turn = aside.count, log_turns.is_turn(job, now)
         try:
             with vertex.at_most(cadence.PATIENCE_SECONDS if last_error is None else cadence.PROBE_SECONDS):
                 entries, moments = _tail(job, aside, now)
@@ -170,15 +182,13 @@ def _read_tails(
         else:
             with aside.item(f"log of job {job.pk}"):
                 _keep_tail(job, entries, moments, aside, now)
-            is_whole = aside.count == known
+            if is_turn and aside.count == known:
+                read.append(job.pk)
             if log_turns.is_watched(job, now) or job.ended_at is not None:
                 checkpoints.list_checkpoints(job, now=now)
                 machine_usage.read_usage(job, now=now)
             else:
                 machine_usage.read_usage(job, now=now, pause=machine_usage.UNWATCHED_PAUSE)
-            with aside.item(f"health of job {job.pk}"):
-                if is_whole:  # silence is not known of a log that could not be read in full
-                    health.assess(job.pk, now=now)
     return last_error
 
 

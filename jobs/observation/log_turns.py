@@ -42,6 +42,12 @@ def next_turns(unread: JobQuerySet, now: datetime, room: int) -> list[Job]:
     return list(running.order_by(F("log_read_at").asc(nulls_first=True), "pk")[:count])
 
 
+def is_turn(job: Job, now: datetime) -> bool:
+    """Return whether a job was not read before within the present TURN_INTERVAL. Watched jobs are read more often."""
+    interval = TURN_INTERVAL.total_seconds()
+    return job.log_read_at is None or job.log_read_at.timestamp() // interval != now.timestamp() // interval
+
+
 def is_watched(job: Job, now: datetime) -> bool:
     """Return whether somebody views the job's log. A turn reads only the log lines."""
     return job.log_wanted_until is not None and job.log_wanted_until > now

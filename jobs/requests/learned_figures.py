@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
+from statistics import median
 from typing import Any
 
 from django.db.models import Q, Sum
@@ -13,13 +14,15 @@ from jobs.cache import Recent
 from jobs.cost.learned import NAMES, NOT_LEARNED, Learned, Sums, Wait, recent_since
 from jobs.cost.likeness import machine_of, magnitude_of, program_of
 from jobs.known_advice import preemption_rates
-from jobs.models import LearnedFigures, Team
+from jobs.models import Job, JobFigures, LearnedFigures, Team
 from jobs.models.figures import BY_LIKENESS, LEARNED
 from jobs.spec import Submission
 from jobs.strategies import STRATEGIES
 
 LOOK_BACK = timedelta(days=365)
 """Earlier months are ignored, because machines, prices and code have changed since."""
+MAX_START_UPS, MIN_START_UPS = 500, 3
+"""Ended jobs of the team among which those alike are looked for, and how many of them show what is usual."""
 NEAR = 1
 """Magnitudes that differ by this much are alike: both expected run times are within a factor of two to four."""
 
@@ -61,6 +64,21 @@ def _with_google(learned: Mapping[str, Learned], submission: Submission, now: da
         if strategy.preemptible
     }
     return {**learned, **changed}
+
+
+def usual_start_up(job: Job, submission: Submission, now: datetime) -> timedelta | None:
+    """Return the median time from RUNNING to the first step of the team's jobs like this one; None if too few show it.
+
+    Alike are jobs with the same program, on the same machine, with an expected run time of about the same magnitude.
+    One query for the MAX_START_UPS newest figures of the team.
+    """
+    wanted = {"program": program_of(submission), "machine": machine_of(submission), "tunes": False}
+    magnitude = magnitude_of(job.expected_seconds) if job.expected_seconds > 0 else 0
+    rows = JobFigures.objects.filter(team=job.team_id, ended_on__gte=(now - LOOK_BACK).date()).order_by("-ended_on")
+    taught = rows.values_list("teaches", flat=True)[:MAX_START_UPS]
+    alike = [each for each in taught if "start_up" in each and wanted.items() <= each.items()]
+    seconds = [each["start_up"] for each in alike if abs(each["magnitude"] - magnitude) <= NEAR]
+    return timedelta(seconds=median(seconds)) if len(seconds) >= MIN_START_UPS else None
 
 
 def _wanted(team: Team, submission: Submission, expected: timedelta | None) -> Wanted:

@@ -34,7 +34,9 @@ LATENESS = timedelta(minutes=15)
 """Utilization arrives minutes late and is read every ten minutes; older utilization is not known any more."""
 MIN_POINTS = 4
 USUAL_START_UP = timedelta(minutes=20)
-"""Assumed time from RUNNING to the first step: packages, data, compilation."""
+"""Assumed time from RUNNING to the first step if jobs like it show none: packages, data, compilation."""
+USUAL_START_UPS = 10
+"""A job without a step is idle only after so many times the usual start-up."""
 MIN_RUN, MIN_RUN_SHARE = timedelta(minutes=30), 0.05
 """A pace counts after half an hour and a twentieth of the time up to the timeout."""
 MARGIN, CERTAIN_MARGIN = 1.05, 1.5
@@ -62,7 +64,7 @@ class Evidence:
     `steps` are the times of lines with a step or a metric, of which one of `every` is kept. `losses` are (time, whether
     the loss is finite) of the newest lines with one. `busy` and `cpu` are (time, share), both in order of time.
     `has_accelerators` is None if that is unknown. `run` is the progress, and `times_out_at` when the timeout ends the
-    job; either is None if unknown.
+    job; either is None if unknown. `usual_start_up` is the time from RUNNING to the first step of jobs like it.
     """
 
     began: datetime
@@ -76,6 +78,7 @@ class Evidence:
     has_accelerators: bool | None = None
     run: Run | None = None
     times_out_at: datetime | None = None
+    usual_start_up: timedelta = USUAL_START_UP
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +179,7 @@ def _idle(known: Evidence, now: datetime) -> Health | None:
     points, least = (known.busy, MIN_SHARE) if known.has_accelerators else (known.cpu, MIN_CPU_SHARE)
     if known.steps:
         points = [each for each in points if each[0] >= known.steps[0]]
-    elif now - known.began < 10 * USUAL_START_UP:
+    elif now - known.began < USUAL_START_UPS * known.usual_start_up:
         return None
     idle = list(takewhile(lambda each: each[1] < least, reversed(points)))[::-1]
     if len(idle) < MIN_POINTS or now - idle[-1][0] > LATENESS or _has_gaps(idle):

@@ -20,7 +20,7 @@ from jobs.catalog import count_accelerators
 from jobs.clock import database_now
 from jobs.cost.actual import for_time
 from jobs.isolation import take_each, take_portions
-from jobs.models import Job, JobEvent, JobFigures, LearnedFigures, MonthFigures
+from jobs.models import Job, JobEvent, JobFigures, JobMetrics, LearnedFigures, MonthFigures
 from jobs.models.figures import GROUPED, IN_COLUMNS, SUMMED, VERSION, WAITS
 from jobs.prices import current_book
 from jobs.strategies import STRATEGIES
@@ -115,27 +115,40 @@ def count_all() -> Iterator[int]:
 
 
 def _figures(jobs: Sequence[Job], before: Mapping[UUID, JobFigures]) -> Iterator[JobFigures]:
-    """Yield the figures of those of the jobs that have ended; four queries at most, two of them for restarts."""
+    """Yield the figures of those of the jobs that have ended; five queries at most, two of them for restarts."""
     losses: dict[UUID, list[JobEvent]] = {job.pk: [] for job in jobs}
     for event in JobEvent.objects.filter(job__in=losses, kind__in=LOSSES).order_by("job", "id"):
         losses[event.job_id].append(event)
     losses = {pk: timeline.holding(events) for pk, events in losses.items()}
     lost = restart_losses(jobs)
     of_trials = trial_losses({job.pk: losses[job.pk] for job in jobs if job.trial_seconds is not None})
+    first_steps = _first_steps(jobs)
     for job in jobs:
         if job.ended_at is None:
             continue
         found = _count_preemptions(losses[job.pk]), lost.get(job.pk, NO_LOSS)
-        yield _figures_of(job, *of_trials.get(job.pk, found), before.get(job.pk))
+        yield _figures_of(job, *of_trials.get(job.pk, found), before.get(job.pk), first_steps.get(job.pk))
 
 
-def _figures_of(job: Job, preemptions: int, lost: Lost, before: JobFigures | None) -> JobFigures:
+def _first_steps(jobs: Sequence[Job]) -> dict[UUID, float]:
+    """Return when each job first wrote progress, else its first metric, in seconds since 1970. One query."""
+    rows = JobMetrics.objects.filter(job__in=[job.pk for job in jobs])
+    found = rows.values_list("pk", "record__runs__0__since", "record__series__0__points__0__0")
+    firsts = ((pk, [at for at in moments if isinstance(at, int | float)]) for pk, *moments in found)
+    return {pk: min(moments) for pk, moments in firsts if moments}
+
+
+def _figures_of(
+    job: Job, preemptions: int, lost: Lost, before: JobFigures | None, first_step: float | None
+) -> JobFigures:
     assert job.ended_at is not None
     usd, ran = timeline.cost_so_far(job, job.ended_at), timeline.running(job, job.ended_at)
     submission, hourly_usd = find_submission(job), job.hourly_usd or Decimal(0)
     if job.trial_seconds is not None:
         hourly_usd /= max(job.parallel_trials or 1, 1)  # what is lost is the time of single trials
     inside = learned_figures.is_inside(job, usd)
+    begun = job.started_at.timestamp() if job.started_at is not None else 0.0
+    start_up = round(first_step - begun) if first_step is not None and begun and first_step > begun else None
     return JobFigures(
         **_group_of(job),
         jobs=1,
@@ -147,7 +160,7 @@ def _figures_of(job: Job, preemptions: int, lost: Lost, before: JobFigures | Non
         inside=int(inside is True),
         seconds=round(ran.total_seconds() if job.trial_seconds is None else job.trial_seconds),
         preemptions=preemptions,
-        teaches=learned_figures.learned_from(job, submission, lost, preemptions, inside=inside),
+        teaches=learned_figures.learned_from(job, submission, lost, preemptions, inside=inside, start_up=start_up),
         version=VERSION,
     )
 

@@ -44,9 +44,18 @@ def is_inside(job: Job, usd: Decimal | None) -> bool | None:
 
 
 def learned_from(
-    job: Job, submission: spec.Submission | None, lost: Lost, preemptions: int, *, inside: bool | None
+    job: Job,
+    submission: spec.Submission | None,
+    lost: Lost,
+    preemptions: int,
+    *,
+    inside: bool | None,
+    start_up: int | None = None,
 ) -> dict[str, Any]:
-    """Return what an ended job adds to the sums, as JSON: what makes it like others, and every sum that is not 0."""
+    """Return what an ended job adds to the sums, as JSON: what makes it like others, and every sum that is not 0.
+
+    `start_up` are its seconds from RUNNING to its first step, which only `usual_start_up` reads.
+    """
     if submission is None or job.started_at is None or job.ended_at is None:
         return {}
     sums = _runs(job, submission, lost) | {"estimated": int(inside is not None), "inside": int(inside is True)}
@@ -60,7 +69,7 @@ def learned_from(
         "magnitude": magnitude_of(job.expected_seconds) if job.expected_seconds > 0 else 0,
         "tunes": submission.tuning is not None,
         "sums": {name: value for name, value in sums.items() if value},
-    }
+    } | ({} if start_up is None else {"start_up": start_up})
 
 
 def _runs(job: Job, submission: spec.Submission, lost: Lost) -> dict[str, int]:

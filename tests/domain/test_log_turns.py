@@ -62,3 +62,21 @@ def test_a_log_that_is_looked_at_and_a_job_that_waits_have_no_turn(submit: Submi
     Job.objects.update(log_wanted_until=None, running_since=None)
     assert log_turns.next_turns(unread, cloud.now, room=9) == []
     assert LogFeed.objects.get().due_at is not None
+
+
+def test_a_watched_job_is_assessed_once_in_each_turn(
+    submit: Submit, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (job,), assessed = running(submit, cloud, 1), list[timedelta]()
+    start = cloud.now
+    monkeypatch.setattr(
+        log_feeds.health, "assess_each", lambda keys, *_, now: assessed.extend([now - start] * len(keys))
+    )
+    for _ in range(40):
+        log_feeds.follow_log(job, now=cloud.now)
+        cloud.forward(seconds=15)
+        look(cloud)
+        job.refresh_from_db()
+
+    assert job.log_read_at == cloud.now
+    assert len(assessed) in (5, 6), "in ten minutes"

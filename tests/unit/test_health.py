@@ -75,6 +75,13 @@ def test_a_start_up_of_ten_times_the_usual_is_idle_too() -> None:
     assert assessed(210, busy=shares((1, 205, 0.0)), lines=[lines(205)]).code == IDLE
 
 
+@pytest.mark.parametrize(("usual", "code"), [(2, IDLE), (19, IDLE), (22, UNKNOWN), (60, UNKNOWN)])
+def test_a_start_up_is_long_by_what_jobs_like_it_took(usual: int, code: str) -> None:
+    found = assessed(210, busy=shares((1, 205, 0.0)), lines=[lines(205)], usual_start_up=timedelta(minutes=usual))
+    assert found.code == code
+    assert assessed(55, busy=shares((1, 54, 0.0)), usual_start_up=timedelta(seconds=1)).code == UNKNOWN
+
+
 def test_a_machine_without_accelerators_is_idle_by_its_cpus() -> None:
     cpu = shares((1, 60, 0.4), (61, 190, 0.001))
     assert assessed(195, has_accelerators=False, cpu=cpu, steps=every(1, 190), lines=[lines(190)]).code == IDLE
