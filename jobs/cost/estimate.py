@@ -25,7 +25,11 @@ from jobs.texts import translatable as _
 
 MAX_WORKER_RESTARTS = 5
 """How often a replica is started again before the whole job is. Source: "Understand the custom training service", read
-2026-11-21."""
+2026-11-21, also of the next two."""
+MAX_JOB_RETRIES = 3
+"""How often a job is started again after that, or after an exit code that may be transient: 6, 11, 134 or 139."""
+MAX_INTERNAL_RETRIES = 2
+"""How often a job is started again after an internal error, unless `disableRetries` is set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,11 +199,12 @@ def _runs(submission: Submission, strategy: Strategy) -> int:
     """Return how often Google may run a job or trial, each time until its timeout.
 
     With `restartJobOnWorkerRestart`, each restart of a replica is one of the job. Replicas are counted anew after a
-    restart by another cause.
+    restart by another cause: for want of capacity, of the job itself, or after an internal error, each counted apart.
     """
     scheduling, runs = submission.job_spec.scheduling, 1 + strategy.restart_allowance
     if not scheduling.restart_job_on_worker_restart or scheduling.disable_retries:
         return runs
+    runs += MAX_JOB_RETRIES + MAX_INTERNAL_RETRIES
     return runs * (1 + MAX_WORKER_RESTARTS * sum(max(0, pool.replicas) for _, pool in submission.pools))
 
 

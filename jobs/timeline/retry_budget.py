@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from jobs.cost.estimate import MAX_WORKER_RESTARTS
+from jobs.cost.estimate import MAX_INTERNAL_RETRIES, MAX_JOB_RETRIES, MAX_WORKER_RESTARTS
 from jobs.models import Job, JobEvent
 from jobs.strategies import STRATEGIES
 from jobs.texts import translatable as _
@@ -14,8 +14,8 @@ SPOT = "Use Spot VMs with training, read 2026-11-21"
 CAPACITY, RETRIES, INTERNAL = "capacity", "retries", "internal"
 GROUPS = {"preempted": CAPACITY, "stockout": CAPACITY, "job_retry": RETRIES, "internal": INTERNAL}
 """From the cause of a restart of the whole job to the retry budget it uses."""
-MAX_CAPACITY_RETRIES, MAX_JOB_RETRIES, MAX_INTERNAL_RETRIES = 3, 3, 2
-"""Limits for a job that is not Spot, any job, and any job; see `LIFECYCLE`."""
+MAX_CAPACITY_RETRIES = 3
+"""The limit for a job that is not Spot; see `LIFECYCLE`."""
 OF_REPLICAS = frozenset({"worker_restart", "worker_exit"})
 """Causes of counted restarts of a replica. `worker_exit` is in events of earlier versions."""
 

@@ -5,7 +5,14 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from emulator.lifecycle.times import MAX_SPOT_RESTARTS, MAX_STOCKOUT_RETRIES, MAX_WORKER_RESTARTS, Times
+from emulator.lifecycle.times import (
+    MAX_INTERNAL_RETRIES,
+    MAX_JOB_RETRIES,
+    MAX_SPOT_RESTARTS,
+    MAX_STOCKOUT_RETRIES,
+    MAX_WORKER_RESTARTS,
+    Times,
+)
 from emulator.protocol.timestamps import parse_duration
 from jobs import spec
 from jobs.cost import hourly, shape_of
@@ -37,6 +44,7 @@ def most_of(job_spec: Mapping[str, Any], region: str = "us-central1") -> Decimal
     scheduling, (price, _) = _scheduling(job_spec), size_of(job_spec, region)
     runs = 1 + (MAX_SPOT_RESTARTS if scheduling.get("strategy") == "SPOT" else MAX_STOCKOUT_RETRIES)
     if scheduling.get("restartJobOnWorkerRestart"):
+        runs += MAX_JOB_RETRIES + MAX_INTERNAL_RETRIES
         runs *= 1 + MAX_WORKER_RESTARTS * sum(int(pool["replicaCount"]) for pool in job_spec["workerPoolSpecs"])
     return runs * _bill(price, parse_duration(scheduling.get("timeout", "604800s")) + END_SECONDS)
 
