@@ -8,7 +8,7 @@ import pytest
 
 from jobs import transitions
 from jobs.models import Job
-from jobs.observation.record import BLIND_AFTER, mark_seen, record
+from jobs.observation.record import BLIND_AFTER, LOST_AFTER, mark_seen, record, record_absence
 from jobs.vertex import timestamp
 from jobs.vertex.wire import remote_job
 from tests.domain.conftest import RequestJob
@@ -17,6 +17,7 @@ from tests.support.clock import Clock
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 Answer = Callable[..., None]
 ERROR = {"code": 3, "message": "The replica workerpool0-0 exited with a non-zero status of 1."}
+TIMEOUT = {"code": 4, "message": "The job ran for longer than its timeout."}
 COLLECTIONS = {
     "custom_job": "customJobs",
     "hyperparameter_tuning_job": "hyperparameterTuningJobs",
@@ -62,7 +63,7 @@ def test_an_answer_changes_the_row_of_its_job_only(sent: Callable[..., Job], ans
 
     job.refresh_from_db()
     other.refresh_from_db()
-    assert (job.remote_updated_at, job.seen_at) == (clock.now, clock.now)
+    assert (job.state, job.remote_updated_at, job.seen_at) == ("pending", clock.now, clock.now)
     assert (other.remote_updated_at, other.seen_at) == (None, None)
 
 
@@ -86,7 +87,9 @@ def test_an_answer_without_times_is_used_and_forgets_none(
         ("QUEUED", {}, 5),
         ("QUEUED", {"updateTime": None}, 0),
         ("FAILED", {"endTime": 3}, 3),
-        ("FAILED", {}, 5),
+        ("QUEUED", {"updateTime": 4}, 4),
+        ("FAILED", {"updateTime": 4}, 4),
+        ("RUNNING", {"startTime": 2}, 2),
         ("CANCELLING", {"startTime": 2, "endTime": 3}, 5),
     ],
 )
@@ -99,6 +102,105 @@ def test_a_state_begins_when_vertex_ai_says(
     answer(job, state, **{key: at and sent_at + timedelta(minutes=at) for key, at in fields.items()})
 
     assert job.events.get(to_state=state.lower()).occurred_at == sent_at + timedelta(minutes=minute)
+
+
+def test_only_the_first_run_of_a_custom_job_begins_at_its_start(
+    sent: Callable[..., Job], answer: Answer, clock: Clock
+) -> None:
+    job, pipeline, start = sent(), sent(kind="training_pipeline"), clock.forward(minutes=2)
+    clock.forward(minutes=1)
+    answer(pipeline, "RUNNING", startTime=start)
+    assert pipeline.events.get(to_state="running").occurred_at == clock.now
+
+    answer(job, "RUNNING", startTime=start)
+    clock.forward(minutes=1)
+    answer(job, "UPDATING", startTime=start)
+
+    assert job.events.get(to_state="running").reason == "observed"
+    assert job.events.get(to_state="updating").occurred_at == clock.now
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+def test_an_older_answer_is_dropped(sent: Callable[..., Job], answer: Answer, clock: Clock, is_late: bool) -> None:
+    """With `is_late`, its worker has read the row before the newer answer was recorded."""
+    job = sent()
+    reader, before = Job.objects.get(pk=job.pk), clock.now
+    clock.forward(minutes=1)
+    answer(job, "QUEUED")
+    job.refresh_from_db()
+
+    answer(reader if is_late else job, "RUNNING", updateTime=before)
+
+    row = Job.objects.get(pk=job.pk)
+    assert (row.state, row.remote_updated_at) == ("queued", clock.now)
+    assert not job.events.filter(to_state="running").exists()
+
+
+def test_a_run_that_nobody_saw_is_recorded_with_its_end(sent: Callable[..., Job], answer: Answer, clock: Clock) -> None:
+    job, start = sent(), clock.forward(minutes=2)
+    clock.forward(minutes=1)
+
+    answer(job, "SUCCEEDED", startTime=start, endTime=clock.now, webAccessUris={"workerpool0-0": "https://example.com"})
+
+    ran = job.events.get(to_state="running")
+    assert (ran.occurred_at, ran.reason) == (start, "backfilled")
+    assert ran.message == "All replicas were running (recorded later, from its start time)."
+    assert Job.objects.get(pk=job.pk).web_access_uris == {"workerpool0-0": "https://example.com"}
+
+
+def test_a_run_that_is_known_is_not_recorded_again(sent: Callable[..., Job], answer: Answer, clock: Clock) -> None:
+    job, start = sent(), clock.forward(minutes=2)
+    clock.forward(minutes=1)
+    answer(job, "RUNNING")
+    for _ in range(2):
+        record_absence(job, now=clock.now)
+        assert job.state == "running", "a 404 may be temporary"
+        clock.forward(seconds=LOST_AFTER.total_seconds())
+    record_absence(job, now=clock.forward(seconds=1))
+    assert job.state == "lost"
+
+    answer(job, "SUCCEEDED", startTime=start, endTime=clock.now)
+
+    assert list(job.events.filter(to_state="running").values_list("reason", flat=True)) == ["observed"]
+
+
+@pytest.mark.parametrize(
+    ("state", "error", "words"),
+    [
+        ("FAILED", None, "The job failed. Vertex AI has not given a reason yet."),
+        ("FAILED", ERROR, f"The job failed: {ERROR['message']}"),
+        ("CANCELLED", None, "The job was cancelled at Vertex AI."),
+        ("CANCELLED", ERROR, "The job was cancelled at Vertex AI."),
+        ("CANCELLED", TIMEOUT, f"Vertex AI stopped the job because it reached its timeout: {TIMEOUT['message']}"),
+        ("EXPIRED", TIMEOUT, "The job expired at Vertex AI."),
+    ],
+)
+def test_the_words_of_an_end(
+    sent: Callable[..., Job], answer: Answer, state: str, error: dict[str, Any] | None, words: str
+) -> None:
+    job = sent()
+
+    answer(job, state, error=error)
+
+    assert job.events.get(to_state=state.lower()).message == words
+
+
+def test_a_pipeline_that_tunes_ends_as_a_tuning_job(sent: Callable[..., Job], answer: Answer) -> None:
+    job = sent(kind="training_pipeline")
+    job.spec = job.spec | {"trainingTaskInputs": {"studySpec": {}}}
+
+    answer(job, "SUCCEEDED")
+
+    assert job.events.get(to_state="succeeded").message.startswith("The tuning job succeeded.")
+
+
+def test_an_error_while_a_job_waits_is_not_its_end(sent: Callable[..., Job], answer: Answer) -> None:
+    job = sent()
+
+    answer(job, "PENDING", error=ERROR)
+
+    assert Job.objects.get(pk=job.pk).error is None
+    assert job.events.get(kind="error_learned").message.startswith("Vertex AI reported while the job waited")
 
 
 def test_a_pause_after_the_end_hides_nothing(sent: Callable[..., Job], answer: Answer, clock: Clock) -> None:

@@ -98,6 +98,10 @@ def test_a_call_without_an_answer_is_settled_by_what_is_there(
     assert (settled[0] if settled is not None else None) == outcome
 
 
+def test_a_change_without_pools_has_no_size() -> None:
+    assert not resource_changes._has_size(SIZE, {})
+
+
 def test_a_call_that_certainly_left_no_trace_is_made_again(make: Make, answers: dict[str, Any], clock: Clock) -> None:
     change = make("create", attempted_at=clock.now)
 
@@ -152,7 +156,7 @@ class TestGivenUp:
 
     @pytest.mark.parametrize(
         ("may_have_happened", "hours", "outcome"),
-        [(True, 5, "unknown"), (False, 5, "refused"), (True, None, "unknown")],
+        [(False, 5, "refused"), (True, 5, "unknown"), (True, None, "unknown")],
     )
     def test_after_an_hour_and_no_other(
         self,

@@ -21,7 +21,7 @@ def ask_tests(
     """Yield the guards that a test of these judges notices, each with the test. Write the switches into the copy.
 
     Each test runs once as it is, and again for each guard that it reaches and nobody noticed yet. No more than `tries`
-    tests are asked about a guard. What none notices may still be noticed by a simulation.
+    tests, and values of the parameters of each, are asked about a guard. A simulation may notice what they do not.
     """
     numbered = {number: guard for number, guard in enumerate(guards) if guard.kind != "unique constraint"}
     paths = [word for judge in judges for word in judge.arguments if word.startswith("tests/")]
@@ -33,7 +33,7 @@ def ask_tests(
         (folder / "asked").write_text("\n".join(map(str, numbered)))
         environment = {name: value for name, value in os.environ.items() if not name.startswith("TRAINBOARD_")}
         environment |= {"DATABASE_URL": "", "PYTHONDONTWRITEBYTECODE": "1", "TRAINBOARD_TEST_GUARDS": str(folder)}
-        environment |= {"TRAINBOARD_TEST_GUARDS_TRIES": str(tries)}
+        environment |= {"TRAINBOARD_TEST_GUARDS_TRIES": str(tries), "TRAINBOARD_TEST_GUARDS_VALUES": str(tries)}
         environment |= {"TRAINBOARD_TEST_POSTGRES": "1"} if on_postgres else {}
         options = ("-q", "-p", "tests.mutants.plugin", "-p", "no:cacheprovider")
         command = [sys.executable, "-m", "pytest", *options, *dict.fromkeys(paths)]

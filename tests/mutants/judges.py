@@ -173,6 +173,7 @@ LEFT_OUT = {
     "jobs/queue/claims.py * 8a3287": "the claim beside it names the row; the key finds it without a scan",
     "jobs/stages.py stages._run 91bb86": "the claim beside it names the row; the key finds it without a scan",
     "* start_repair.undecided_starts 5a22e6": "the reason beside it tells it apart; the key finds it without a scan",
+    "* adapters.claim cbaeae": "the claim beside it names the row; the key finds it without a scan",
     "* reassessment.save_price_snapshot 278581": "the claim beside it names the row; the key finds it without a scan",
     "* reassessment.reassess 6061e6": "where no ceiling is to be kept, it saves the lock of the team",
     "* resource_changes._held 5492e7": "the claim beside it names the row; the key finds it without a scan",

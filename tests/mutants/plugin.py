@@ -21,8 +21,8 @@ FOLDER = Path(os.environ["TRAINBOARD_TEST_GUARDS"])
 ASKED = {int(line) for line in (FOLDER / "asked").read_text().split()}
 MAX_TRIES = int(os.environ["TRAINBOARD_TEST_GUARDS_TRIES"])
 """Tests in which a guard is off without being noticed, after which no other is tried."""
-MAX_VALUES = int(os.environ.get("TRAINBOARD_TEST_GUARDS_VALUES", "1"))
-"""Values of its parameters with which a test function runs without the same guard; others rarely tell more."""
+MAX_VALUES = int(os.environ["TRAINBOARD_TEST_GUARDS_VALUES"])
+"""Values of its parameters with which a test function runs without the same guard."""
 tries: Counter[int] = Counter()
 tried: Counter[tuple[int, str]] = Counter()
 """How often a guard was off in a test function."""

@@ -3,12 +3,14 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 from django.contrib.auth.models import User
 
 from jobs import vertex
 from jobs.models import Job, JobEvent
+from jobs.queue.installation import Trust
 from jobs.submission import cancel, delete, duplicates, retries, submit
 from jobs.submission.ports import Change, Event
 from jobs.submission.retries import CHECK_AFTER
@@ -78,6 +80,72 @@ def test_only_what_is_unsent_and_wanted_is_sent(row: dict[str, Any], entered: li
     assert ("submit_attempts" in change.columns) == (row in ({"state": "approved"}, {"state": "submitting"}))
 
 
+class TestAbsence:
+    @pytest.mark.parametrize(
+        ("attempted", "restored", "known", "words"),
+        [
+            (None, None, 0.0, ""),
+            (1, None, 1.0, "An earlier try had no answer."),
+            (None, 1, 0.0, "The database was restored or restarted."),
+            (None, 500, 0.0, ""),
+            (500, None, 1.0, "An earlier try had no answer."),
+            (1, None, 500.0, "An earlier try had no answer."),
+            (500, None, 500.0, ""),
+        ],
+    )
+    def test_is_certain_after_the_window_by_both_clocks(
+        self, attempted: int | None, restored: int | None, known: float, words: str
+    ) -> None:
+        attempted_at, restored_at = (at and NOW - timedelta(seconds=at) for at in (attempted, restored))
+        job = Job(state="submitting", attempted_at=attempted_at)
+
+        change = submit.absent(NOW, restored_at, known)(job, NOW)
+
+        assert change is not None
+        assert change.releases == bool(words)
+        assert change.columns.get("last_error", "").startswith(words)
+        assert change.columns["attempted_at"] == (attempted_at if words else None)
+
+    @pytest.mark.parametrize("attempts", [0, 1])
+    def test_saves_a_look_up_where_nothing_was_sent(self, attempts: int) -> None:
+        change = submit.absent(NOW, None, 0.0)(Job(state="approved", submit_attempts=attempts), NOW)
+
+        assert change is not None
+        assert change.columns.get("duplicates_checked_at") == (None if attempts else NOW)
+
+
+class TestLostClaims:
+    """Another worker has the claim, or the row is gone, so that nothing is written."""
+
+    @pytest.fixture
+    def ports(self) -> MagicMock:
+        ports = MagicMock()
+        ports.store.apply.return_value = ports.store.reassess.return_value = None
+        ports.store.trust.return_value = Trust(NOW, True, None)
+        ports.remote.find.return_value = []
+        ports.clock.monotonic.return_value = ports.doubts.note.return_value = 0.0
+        return ports
+
+    def test_nothing_is_sent(self, ports: MagicMock) -> None:
+        submit.submit(Job(state="approved", requested_at=NOW), ports)
+
+        ports.store.apply.assert_called_once()
+        ports.remote.create.assert_not_called()
+
+    def test_nothing_is_sent_after_a_look_up(self, ports: MagicMock) -> None:
+        job = Job(state="submitting", requested_at=NOW, attempted_at=NOW, claimed_until=NOW)
+
+        submit.submit(job, ports)
+
+        ports.store.apply.assert_called_once()
+        ports.store.reassess.assert_not_called()
+
+    def test_nothing_is_cancelled(self, ports: MagicMock) -> None:
+        submit.follow(Job(state="submitting"), [REMOTE], ports)
+
+        ports.remote.cancel.assert_not_called()
+
+
 @pytest.mark.parametrize("row", [FOLLOWED, ENDED])
 def test_an_answer_about_a_settled_row_changes_nothing(row: dict[str, Any]) -> None:
     decides = (
@@ -91,7 +159,8 @@ def test_an_answer_about_a_settled_row_changes_nothing(row: dict[str, Any]) -> N
     assert [decide(Job(**row), NOW) for decide in decides] == [Change(releases=True)] * len(decides)
 
 
-def test_a_list_that_follows_no_job_shows_no_other_body() -> None:
+def test_a_list_that_follows_no_job_shows_no_other_body(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(submit, "found_columns", lambda *_: {"spec": {"displayName": "another"}})
     change = submit.adopted(REMOTE)(Job(kind="custom_job", spec={}, **FOLLOWED), NOW)
 
     assert change == Change(releases=True)
@@ -194,6 +263,13 @@ def test_what_has_ended_or_is_asked_for_is_not_asked_for(row: dict[str, Any]) ->
 )
 def test_the_next_step(row: dict[str, Any], due_at: datetime | None) -> None:
     assert retries.next_step_at(Job(**row), NOW) == due_at
+
+
+def test_the_pause_is_the_one_that_was_asked_for() -> None:
+    error = vertex.RateLimited("Later.", retry_after=timedelta(minutes=7))
+
+    assert retries.pause_after(error, 0) == timedelta(minutes=7)
+    assert retries.pause_after(None, 0) == retries.FIRST_PAUSE
 
 
 @pytest.mark.parametrize(("minutes", "is_over"), [(10, False), (10.1, True)])
