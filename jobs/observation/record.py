@@ -72,8 +72,8 @@ def record(job: Job, remote: vertex.RemoteJob, *, now: datetime, **columns: Any)
         has_news = record_trials(job, remote, now=now)  # before the state, whose event summarizes the trials
         before, after = job.state, states.from_vertex(remote.state)
         started_at = _unseen_start(job, remote, after, now)
-        if started_at is not None and _backfill_start(job, started_at, now, columns):
-            columns = {}  # written with the start
+        if started_at is not None:
+            _backfill_start(job, started_at, now, columns)
         _record_state(job, remote, after, now, columns)
         settle_start(job, remote, now)
         _record_error(job, remote, now)
@@ -154,9 +154,9 @@ def _waited_at(job: Job) -> datetime | None:
     return job.remote_updated_at if job.state in states.WAITING_AT_VERTEX else None
 
 
-def _backfill_start(job: Job, at: datetime, now: datetime, columns: dict[str, Any]) -> bool:
-    """Record a start that no poll observed. Return False if the job cannot start any more."""
-    return transitions.transition(
+def _backfill_start(job: Job, at: datetime, now: datetime, columns: dict[str, Any]) -> None:
+    """Record a start that no poll observed, unless the job cannot start any more."""
+    transitions.transition(
         job,
         JobState.RUNNING,
         now=now,

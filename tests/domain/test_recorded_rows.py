@@ -109,8 +109,8 @@ def test_only_the_first_run_of_a_custom_job_begins_at_its_start(
 ) -> None:
     job, pipeline, start = sent(), sent(kind="training_pipeline"), clock.forward(minutes=2)
     clock.forward(minutes=1)
-    answer(pipeline, "RUNNING", startTime=start)
-    assert pipeline.events.get(to_state="running").occurred_at == clock.now
+    answer(pipeline, "RUNNING", startTime=start, updateTime=None)
+    assert pipeline.events.get(to_state="running").occurred_at == pipeline.submitted_at, "when it was created"
 
     answer(job, "RUNNING", startTime=start)
     clock.forward(minutes=1)
@@ -126,13 +126,13 @@ def test_an_older_answer_is_dropped(sent: Callable[..., Job], answer: Answer, cl
     job = sent()
     reader, before = Job.objects.get(pk=job.pk), clock.now
     clock.forward(minutes=1)
-    answer(job, "QUEUED")
+    answer(job, "PENDING")
     job.refresh_from_db()
 
     answer(reader if is_late else job, "RUNNING", updateTime=before)
 
     row = Job.objects.get(pk=job.pk)
-    assert (row.state, row.remote_updated_at) == ("queued", clock.now)
+    assert (row.state, row.remote_updated_at) == ("pending", clock.now)
     assert not job.events.filter(to_state="running").exists()
 
 

@@ -10,8 +10,8 @@ import pytest
 from django.contrib.auth.models import User
 
 from jobs import vertex
-from jobs.clients import CHANGE_LABEL
 from jobs.models import ResourceChange, Scope, Team
+from jobs.models.persistent_resource import CHANGE_LABEL
 from jobs.submission import resource_changes
 from jobs.submission.resource_changes import MAX_OPEN, send_change
 from jobs.vertex import VertexClient, timestamp
@@ -83,13 +83,13 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 def test_a_call_without_an_answer_is_settled_by_what_is_there(
     make: Make, answers: dict[str, Any], clock: Clock, action: str, state: str, found: Any, outcome: str | None
 ) -> None:
-    change = make(action, body=SIZE if action == "resize" else {})
+    change = make(action, body=SIZE if action == "resize" else {}, attempted_at=clock.now)
     if isinstance(found, dict):
         moments = {"before": clock.now - timedelta(days=1), "after": clock.now + timedelta(minutes=1)}
         if moment := moments.get(found.get("createTime", "")):
             found = found | {"createTime": timestamp(moment)}
         if found.get("labels") == {CHANGE_LABEL: "ours"}:
-            found = {"labels": {CHANGE_LABEL: resource_changes._mark(change)}}
+            found = {"labels": {CHANGE_LABEL: change.mark}}
         found = SimpleNamespace(raw=found, state=state)
     answers["found"] = found
 

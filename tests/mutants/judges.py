@@ -100,6 +100,7 @@ JUDGES: dict[str, tuple[Judge, ...]] = {
             "domain/test_resource_steps.py",
             "domain/test_resource_changes.py",
             "domain/test_resource_lifetimes.py",
+            "domain/test_resource_makers.py",
             on_postgres=False,
         ),
     ),
