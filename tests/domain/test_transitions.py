@@ -1,6 +1,7 @@
 """Tests of what is written with a change of state."""
 
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -65,6 +66,27 @@ def test_only_a_request_that_is_given_up_after_an_attempt_is_looked_up(request_j
         assert transitions.transition(job, to, now=clock.now, message="x")
 
         assert Job.objects.get(pk=job.pk).due_at == due_at
+
+
+@pytest.mark.parametrize(
+    ("columns", "is_asked"),
+    [
+        ({"state": "running", "remote_name": "r"}, True),
+        ({"state": "running", "remote_name": "r", "cancel_requested_at": Clock().now}, False),
+        ({"state": "approved"}, False),
+        ({"state": "failed", "remote_name": "r"}, False),
+    ],
+)
+def test_the_end_of_what_runs_is_asked_for_once(
+    request_job: RequestJob, clock: Clock, columns: dict[str, Any], is_asked: bool
+) -> None:
+    job = request_job()
+    Job.objects.filter(pk=job.pk).update(**columns)
+    job.refresh_from_db()
+
+    assert transitions.request_end(job, now=clock.now, message="x") == is_asked
+
+    assert job.events.filter(kind="cancel_requested").exists() == is_asked
 
 
 def test_an_ended_row_that_a_request_follows_keeps_its_state(submit: Submit, cloud: Cloud) -> None:

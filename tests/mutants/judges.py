@@ -110,7 +110,7 @@ JUDGES: dict[str, tuple[Judge, ...]] = {
     ),
     "jobs/submission/adapters.py": (SUBMISSION, ROW_LOCKS, RACES, SITE, SITE_ON_POSTGRES),
     "jobs/submission/unmatched.py": (SUBMISSION, SITE),
-    "jobs/submission/found_spec.py": (IDENTITY,),
+    "jobs/submission/found_spec.py": (DECISIONS, IDENTITY),
     "jobs/submission/*.py": (DECISIONS, PROTOCOL, SUBMISSION, IDENTITY, SITE),
     "jobs/queue/*.py": (QUEUE, SUBMISSION, STANDBY, SITE),
     "jobs/transitions.py": (

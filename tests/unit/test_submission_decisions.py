@@ -12,7 +12,8 @@ from jobs import vertex
 from jobs.models import Job, JobEvent
 from jobs.queue.installation import Trust
 from jobs.submission import cancel, delete, duplicates, retries, submit
-from jobs.submission.ports import Change, Event
+from jobs.submission.found_spec import found_columns
+from jobs.submission.ports import Change, Event, Written
 from jobs.submission.retries import CHECK_AFTER
 from jobs.vertex.wire import RemoteJob
 
@@ -140,13 +141,21 @@ class TestLostClaims:
         ports.store.apply.assert_called_once()
         ports.store.reassess.assert_not_called()
 
+    def test_a_look_up_that_is_to_be_repeated_ends_the_step(self, ports: MagicMock) -> None:
+        job = Job(state="submitting", requested_at=NOW, attempted_at=NOW, claimed_until=NOW)
+        ports.store.apply.return_value = Written(Job(state="submitting", claim=None), 0.0, is_changed=True)
+
+        submit.submit(job, ports)
+
+        ports.store.reassess.assert_not_called()
+
     def test_nothing_is_cancelled(self, ports: MagicMock) -> None:
         submit.follow(Job(state="submitting"), [REMOTE], ports)
 
         ports.remote.cancel.assert_not_called()
 
 
-@pytest.mark.parametrize("row", [FOLLOWED, ENDED])
+@pytest.mark.parametrize("row", [FOLLOWED, ENDED, {"state": "submitting", "remote_name": "r"}])
 def test_an_answer_about_a_settled_row_changes_nothing(row: dict[str, Any]) -> None:
     decides = (
         submit.created(REMOTE),
@@ -157,6 +166,13 @@ def test_an_answer_about_a_settled_row_changes_nothing(row: dict[str, Any]) -> N
     )
 
     assert [decide(Job(**row), NOW) for decide in decides] == [Change(releases=True)] * len(decides)
+
+
+def test_a_found_job_with_the_same_body_changes_no_column() -> None:
+    body = {"displayName": "x", "jobSpec": {"workerPoolSpecs": []}}
+    remote = RemoteJob(REMOTE.name, REMOTE.state, body)
+
+    assert found_columns(Job(kind="custom_job", spec=body), remote) == {}
 
 
 def test_a_list_that_follows_no_job_shows_no_other_body(monkeypatch: pytest.MonkeyPatch) -> None:
