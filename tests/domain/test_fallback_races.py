@@ -37,9 +37,12 @@ def test_the_next_attempt_is_made_once_and_never_beside_another(
 
             def follow(which: int, pk: object = pk, barrier: Barrier = barrier, job: Job = job) -> bool:
                 barrier.wait()
-                if which == 2:  # a person cancels at the same moment
-                    return fallbacks.stop_attempts(job, by=owner, now=clock.now)
-                return fallbacks.make_next_attempt(pk, now=clock.now)  # type: ignore[arg-type]
+                try:
+                    if which == 2:  # a person cancels at the same moment
+                        return fallbacks.stop_attempts(job, by=owner, now=clock.now)
+                    return fallbacks.make_next_attempt(pk, now=clock.now)  # type: ignore[arg-type]
+                finally:
+                    connection.close()
 
             took = list(pool.map(follow, range(3)))
 
@@ -47,19 +50,7 @@ def test_the_next_attempt_is_made_once_and_never_beside_another(
             attempts = FallbackAttempt.objects.filter(fallback=pk)
             assert attempts.count() == (1 if took[2] else 2)
             assert attempts.filter(job__ended_at=None).count() == (0 if took[2] else 1)
-        _close(pool)
     assert list(audit(clock.now)) == []
-
-
-def _close(pool: ThreadPoolExecutor) -> None:
-    """Close the connection of each thread of the pool."""
-    barrier = Barrier(3)
-
-    def close(_: int) -> None:
-        barrier.wait()
-        connection.close()
-
-    list(pool.map(close, range(3)))
 
 
 @pytest.mark.skipif(not IS_POSTGRES, reason="SQLite locks no rows")

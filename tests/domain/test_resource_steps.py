@@ -77,6 +77,7 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         ("delete", "", NOT_FOUND, "accepted"),
         ("reboot", "UPDATING", SIZE, "unknown"),
         ("reboot", "REBOOTING", {}, "accepted"),
+        ("reboot", "RUNNING", {"createTime": "after"}, "unknown"),
         ("reboot", "", NOT_FOUND, "refused"),
     ],
 )
@@ -123,6 +124,19 @@ def test_one_that_was_sent_is_settled_though_it_would_be_refused_now(
 
     change.refresh_from_db()
     assert change.outcome == "accepted"
+
+
+@pytest.mark.parametrize(("action", "outcome"), [("delete", "accepted"), ("resize", "refused")])
+def test_one_that_vanishes_between_the_look_and_the_call_is_gone(
+    make: Make, answers: dict[str, Any], clock: Clock, action: str, outcome: str
+) -> None:
+    change = make(action, body=SIZE)
+    answers |= {"found": SimpleNamespace(raw={}, state="RUNNING"), "change": NOT_FOUND}
+
+    send_change(change.pk, clock=clock.clock)
+
+    change.refresh_from_db()
+    assert (change.outcome, answers["calls"]) == (outcome, 1)
 
 
 def test_a_name_that_is_taken_by_what_does_not_show_is_tried_again(

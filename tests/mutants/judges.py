@@ -106,7 +106,7 @@ JUDGES: dict[str, tuple[Judge, ...]] = {
     ),
     "jobs/submission/reassessment.py": (
         SUBMISSION,
-        of_tests("domain/test_ask_again.py", "domain/test_persistent_resources.py", on_postgres=False),
+        of_tests("domain/test_ask_again.py", "domain/test_known_resources.py", on_postgres=False),
     ),
     "jobs/submission/adapters.py": (SUBMISSION, ROW_LOCKS, RACES, SITE, SITE_ON_POSTGRES),
     "jobs/submission/unmatched.py": (SUBMISSION, SITE),
