@@ -47,6 +47,7 @@ WRITING = {
     "vertex/client.py:delete": "removes a record",
     "vertex/client.py:delete_object": "removes a file",
     "vertex/client.py:_lines": "reads the log",
+    "vertex/platform.py:advice": "reads",
     "vertex/platform.py:granted": "reads",
     "vertex/platform.py:granted_on_account": "reads",
     "vertex/platform.py:server_time": "reads",

@@ -73,7 +73,7 @@ def make_job(team: Team, owner: User, clock: Clock) -> MakeJob:
 
     def make(state: str = "running", *, by: User = owner, of: Team = team, error: Any = None, **changes: Any) -> Job:
         hours = changes.pop("hours", 12 if state == "awaiting_approval" else 0.1)
-        if hours < 0.1:  # each trial of seconds counts minutes
+        if hours < 0.1 or "resource" in changes:  # each trial counts minutes, each run on a resource an hour
             Policy.objects.filter(team=of).update(ask_over_usd=20)
             of = Team.objects.get(pk=of.pk)
         job = requests.request_job(

@@ -140,9 +140,9 @@ class TestPages:
         """The second attempt of a request, whose first got no capacity."""
         engineer.post("/jobs/new/", example | SHORT | THEN)
         first = Job.objects.get()
-        from tests.domain.test_fallback_races import fail
+        from tests.domain.test_fallback_races import end
 
-        fail(first, clock)
+        end(first, clock, "failed")
         assert fallbacks.make_next_attempt(Fallback.objects.get().pk, now=clock.now)
         return FallbackAttempt.objects.get(number=2).job
 

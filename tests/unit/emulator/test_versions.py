@@ -45,7 +45,7 @@ class TestVersions:
             sample = paths[route].replace("(?P<version>v1|v1beta1|ui)", "{version}")
             assert sample.startswith("/{version}/"), route
         unversioned = {route.method.partition(".")[0] for route in routes.ROUTES if route not in versioned}
-        of_compute_engine = {"machineTypes", "acceleratorTypes"}
+        of_compute_engine = {"machineTypes", "acceleratorTypes", "advice"}
         assert unversioned - of_compute_engine == {
             *("entries", "timeSeries", "token", "storage", "projects", "_emulator")
         }
